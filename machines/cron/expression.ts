@@ -4,6 +4,8 @@
  * @see CRN-1 in docs/specification.md
  */
 
+import { cut } from '../base/json.ts';
+
 export type Schedule =
   /** Five fields as numbers: minute, hour, day of the month, month, day of the week. */
   { readonly kind: 'fields'; readonly expression: string } | { readonly kind: 'interval'; readonly everyMs: number };
@@ -43,6 +45,8 @@ const nicknames: ReadonlyMap<string, string> = new Map([
   ['@annually', '0 0 1 1 *'],
 ]);
 
+/** How much of an object is shown. */
+const longestShown = 60;
 /** Including leap years. */
 const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const minuteMs = 60_000;
@@ -52,6 +56,11 @@ const longestIntervalMs = 366 * 86_400_000;
 export function readSchedule(text: string): ScheduleReading {
   const written = text.trim();
   if (written === '') return unfit('the schedule is empty');
+  if (written.startsWith('{')) {
+    return unfit(
+      `the schedule ${cut(written, longestShown)} is no text; write five fields such as "0 9 * * *", or "every 15m"`,
+    );
+  }
   if (/^every\b/i.test(written)) return readInterval(written);
   if (written.startsWith('@')) {
     const expression = nicknames.get(written.toLowerCase());

@@ -74,7 +74,11 @@ t.test('CRN-1 · a job is due by its schedule, by none, or never because its sch
   const ofHermes = { kind: 'cron', expr: '0 9 * * *', display: '0 9 * * *' };
   t.match(timing({ schedule: ofHermes }), { kind: 'scheduled', print: '0 9 * * *|UTC' });
   t.match(timing({ schedule: { kind: 'interval', minutes: 30 } }), { schedule: { everyMs: 1_800_000 } });
-  t.match(timing({ schedule: { kind: 'once', run_at: '2027-01-01T09:00:00+01:00' } }), { kind: 'unfit' });
+  const once = { kind: 'once', run_at: '2027-01-01T09:00:00+01:00' };
+  t.match(timing({ schedule: once }), {
+    kind: 'unfit',
+    problem: /^the schedule \{"kind":"once".* is no text; write five/,
+  });
   t.match(timing({ timezone: 'Mars/Olympus' }), { kind: 'unfit', problem: /"Mars\/Olympus" is no time zone/ });
   t.end();
 });
