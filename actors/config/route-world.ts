@@ -4,7 +4,7 @@
  */
 
 import { statSync } from 'node:fs';
-import { serversOf, toolsetNames, unknownToolsets } from '../../machines/agent/toolset.ts';
+import { restrictedToolsets, serversOf, toolsetNames, unknownToolsets } from '../../machines/agent/toolset.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
@@ -60,6 +60,7 @@ function worldOf(
     platforms,
     toolsetNames: toolsetNames(names),
     unknownToolsets: (toolsets) => unknownToolsets(toolsets, names),
+    restrictedToolsets,
     hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
     fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),

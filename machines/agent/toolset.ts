@@ -65,6 +65,11 @@ export function unknownToolsets(asked: readonly string[], servers: readonly stri
   return dropped.map(({ name }) => name).filter((name) => !restricted.has(name) && !globMark.test(name));
 }
 
+/** The listed names that no webhook run may use. */
+export function restrictedToolsets(asked: readonly string[]): readonly string[] {
+  return asked.filter((name) => restricted.has(name));
+}
+
 /** The servers of which a list names a tool, or may: before a server connects, only its tools' prefix is known. */
 export function serversOf(asked: readonly string[], servers: readonly string[]): readonly string[] {
   const { names } = resolveToolsets(asked, servers);

@@ -31,6 +31,8 @@ export interface RouteWorld {
   /** The names that `toolsets` may list, and those of a list that mean nothing. */
   readonly toolsetNames: readonly string[];
   readonly unknownToolsets: (toolsets: readonly string[]) => readonly string[];
+  /** Those of a list that no webhook run may use. */
+  readonly restrictedToolsets: (toolsets: readonly string[]) => readonly string[];
   readonly script: (name: string) => FileStanding;
   readonly hasSkill: (name: string) => boolean;
   /** Whether a command's name or path is a program that the profile may run. */
@@ -127,12 +129,21 @@ function openIn(held: Json, path: ConfigPath): EntryFinding[] {
   return [{ path, message, code: 'template-hyphen' }];
 }
 
-function looseToolsets({ toolsets = [] }: Route, { toolsetNames, unknownToolsets }: RouteWorld): EntryFinding[] {
-  return unknownToolsets(toolsets).map((name) => {
-    const cure = meantOr(name, toolsetNames, `known are ${toolsetNames.join(', ')}`);
-    const message = `lists the toolset "${name}", which does not exist; ${cure}`;
-    return { path: ['toolsets', toolsets.indexOf(name)], message, code: 'toolset-unknown' };
-  });
+function looseToolsets({ toolsets = [] }: Route, world: RouteWorld): EntryFinding[] {
+  const { toolsetNames, unknownToolsets, restrictedToolsets } = world;
+  const finding = (name: string, why: string, code: string): EntryFinding => {
+    const message = `lists the toolset "${name}", which ${why}`;
+    return { path: ['toolsets', toolsets.indexOf(name)], message, code };
+  };
+  return [
+    ...unknownToolsets(toolsets).map((name) => {
+      const cure = meantOr(name, toolsetNames, `known are ${toolsetNames.join(', ')}`);
+      return finding(name, `does not exist; ${cure}`, 'toolset-unknown');
+    }),
+    ...restrictedToolsets(toolsets).map((name) =>
+      finding(name, 'no webhook run may use; drop it, or let a program of agent.command do that', 'toolset-restricted'),
+    ),
+  ];
 }
 
 /** Otherwise anyone who reaches the port could use an agent whose calls need no approval. */

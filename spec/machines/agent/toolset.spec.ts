@@ -4,6 +4,7 @@ import {
   isWithin,
   ownersToolsets,
   resolveToolsets,
+  restrictedToolsets,
   serversOf,
   toolFilter,
   toolsetNames,
@@ -69,6 +70,7 @@ t.test('DIS-5 · CFG-2 · a name that means nothing is unknown; a pattern may be
     'agnet-webhook',
     'mcp-nope',
   ]);
+  t.same(restrictedToolsets(['web', 'terminal', 'nope']), ['terminal']);
   t.match(toolsetNames(['files']), ['agent-webhook', 'web', 'vision', 'mcp']);
   t.ok(toolsetNames(['files']).includes('mcp-files'));
   t.end();
