@@ -258,6 +258,8 @@ const variableName = /^[A-Za-z_]\w*$/;
 const foreignName = /^\w+:/;
 /** In an argument, others may be those of a shell. */
 const editorName = /^(?:input|config|command|file):/;
+/** Other programs write their timeouts in milliseconds; as seconds, these would be hours. */
+const likelyMilliseconds = 10_000;
 /** More frequent pings are noise (LIF-4). */
 const shortestKeepaliveSeconds = 5;
 const httpKeepaliveSeconds = 180;
@@ -298,7 +300,10 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   return findings;
 }
 
-/** Warnings about an interpolated entry: unset variables, unknown words for `trust`, rules that match nothing, unused settings of a login. */
+/**
+ * Warnings about an interpolated entry: unset variables, unknown words for `trust`, rules that match nothing, unused settings
+ * of a login, timeouts in milliseconds.
+ */
 export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   const { trust } = entry;
   const doubts = unsetIn(entry, [], isJsonObject(entry.env) ? entry.env : {});
@@ -309,6 +314,14 @@ export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   if (isJsonObject(entry.oauth) && typeof entry.url === 'string' && entry.auth !== 'oauth') {
     const message = 'has oauth, which does nothing without auth: oauth; set it, or drop oauth';
     doubts.push({ path: ['oauth'], message, code: 'oauth-unused' });
+  }
+  for (const key of ['timeout', 'connect_timeout'] as const) {
+    const seconds = entry[key];
+    if (typeof seconds !== 'number' || seconds % 1_000 !== 0) continue;
+    // Above the limit it has a finding already.
+    if (seconds < likelyMilliseconds || seconds > longestTimerSeconds) continue;
+    const message = `has ${key} ${seconds}, in seconds; write ${seconds / 1_000} if these are milliseconds`;
+    doubts.push({ path: [key], message, code: 'timeout-milliseconds' });
   }
   return [...doubts, ...idleRules(entry)];
 }
