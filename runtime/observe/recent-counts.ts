@@ -1,6 +1,7 @@
 /**
- * Counts outcomes by name and minute, with durations, for up to seven days: calls by server, deliveries by target,
- * requests to any route. In memory, so the counts begin with the gateway.
+ * Counts outcomes by name and time, with durations, for up to seven days: calls by server, deliveries by target,
+ * requests to any route. The last hour is kept by the minute and the rest by the hour, or a week of a busy gateway would
+ * take hundreds of megabytes. In memory, so the counts begin with the gateway.
  * @see INS-4 in docs/specification.md
  */
 
@@ -8,7 +9,7 @@ import { addDuration, addDurations, type Durations, percentilesOf } from '../../
 
 export interface RecentCounts {
   add(name: string, ended: { readonly tookMs: number; readonly failed: boolean }): void;
-  /** The outcomes since a time, to the minute. */
+  /** The outcomes since a time: to the minute within the last hour, else to the hour. */
   read(name: string, sinceMs: number): Recent;
   /** The outcomes of each of the last 60 minutes, the current one last. */
   lastHour(name: string): readonly number[];
@@ -22,28 +23,42 @@ export interface Recent {
   readonly p95_ms?: number;
 }
 
-interface Minute {
+interface Span {
   count: number;
   failed: number;
   readonly durations: Durations;
 }
 
+/** The spans of a name, by their number since the epoch. */
+interface Spans {
+  readonly minutes: Map<number, Span>;
+  readonly hours: Map<number, Span>;
+}
+
 const minuteMs = 60_000;
-const keptMinutes = 7 * 24 * 60;
+const hourMinutes = 60;
+const hourMs = hourMinutes * minuteMs;
+const keptHours = 7 * 24;
 
 export function createRecentCounts(nowMs: () => number): RecentCounts {
-  const names = new Map<string, Map<number, Minute>>();
+  const names = new Map<string, Spans>();
 
-  function minuteOf(name: string, atMs: number): Minute {
-    const minutes = names.get(name) ?? new Map<number, Minute>();
-    names.set(name, minutes);
+  function minuteOf(name: string, atMs: number): Span {
+    const spans = names.get(name) ?? { minutes: new Map(), hours: new Map() };
+    names.set(name, spans);
+    const { minutes, hours } = spans;
     const at = Math.floor(atMs / minuteMs);
     const known = minutes.get(at);
     if (known !== undefined) return known;
-    for (const old of minutes.keys()) if (old < at - keptMinutes) minutes.delete(old);
-    const minute: Minute = { count: 0, failed: 0, durations: new Map() };
-    minutes.set(at, minute);
-    return minute;
+    for (const [old, minute] of minutes) {
+      const hour = Math.floor(old / hourMinutes);
+      // All of its hour is older than the time that is kept by the minute.
+      if ((hour + 2) * hourMinutes > at) continue;
+      unite(spanOf(hours, hour), minute);
+      minutes.delete(old);
+    }
+    for (const old of hours.keys()) if (old < at / hourMinutes - keptHours) hours.delete(old);
+    return spanOf(minutes, at);
   }
 
   return {
@@ -54,25 +69,32 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
       else addDuration(minute.durations, tookMs);
     },
     read(name, sinceMs) {
-      let count = 0;
-      let failed = 0;
-      const durations: Durations = new Map();
-      for (const [at, minute] of names.get(name) ?? []) {
-        if ((at + 1) * minuteMs <= sinceMs) continue;
-        count += minute.count;
-        failed += minute.failed;
-        addDurations(durations, minute.durations);
-      }
-      const [median, p95] = percentilesOf(durations, [0.5, 0.95]) ?? [];
+      const all: Span = { count: 0, failed: 0, durations: new Map() };
+      const { minutes = new Map<number, Span>(), hours = new Map<number, Span>() } = names.get(name) ?? {};
+      for (const [at, minute] of minutes) if ((at + 1) * minuteMs > sinceMs) unite(all, minute);
+      for (const [at, hour] of hours) if ((at + 1) * hourMs > sinceMs) unite(all, hour);
+      const [median, p95] = percentilesOf(all.durations, [0.5, 0.95]) ?? [];
       return {
-        count,
-        failed,
+        count: all.count,
+        failed: all.failed,
         ...(median === undefined || p95 === undefined ? {} : { median_ms: median, p95_ms: p95 }),
       };
     },
     lastHour(name) {
       const running = Math.floor(nowMs() / minuteMs);
-      return Array.from({ length: 60 }, (_, at) => names.get(name)?.get(running - 59 + at)?.count ?? 0);
+      return Array.from({ length: 60 }, (_, at) => names.get(name)?.minutes.get(running - 59 + at)?.count ?? 0);
     },
   };
+}
+
+function spanOf(spans: Map<number, Span>, at: number): Span {
+  const span = spans.get(at) ?? { count: 0, failed: 0, durations: new Map() };
+  spans.set(at, span);
+  return span;
+}
+
+function unite(all: Span, more: Span): void {
+  all.count += more.count;
+  all.failed += more.failed;
+  addDurations(all.durations, more.durations);
 }

@@ -26,3 +26,32 @@ t.test('INS-4 · what ended lately is counted by name and minute, and forgotten 
   t.equal(counts.read('default/a', 0).count, 1);
   t.end();
 });
+
+t.test('INS-4 · minutes become hours once no read of the last hour needs them', (t) => {
+  const minuteMs = 60_000;
+  let nowMs = 0;
+  const counts = createRecentCounts(() => nowMs);
+  const ofLastHour: number[] = [];
+  for (let minute = 0; minute < 180; minute += 1) {
+    nowMs = minute * minuteMs;
+    counts.add('default/a', { tookMs: minute < 60 ? 100 : 300, failed: minute % 2 === 0 });
+    ofLastHour.push(counts.read('default/a', nowMs - 59 * minuteMs).count);
+  }
+  t.same(
+    ofLastHour,
+    ofLastHour.map((_, minute) => Math.min(minute + 1, 60)),
+  );
+  t.equal(
+    counts.read('default/a', 90 * minuteMs).count,
+    90,
+    'an hour that ended less than an hour ago, by its minutes',
+  );
+  nowMs = 180 * minuteMs;
+  counts.add('default/a', { tookMs: 100, failed: false });
+  t.equal(counts.read('default/a', 90 * minuteMs).count, 121, 'an older one as a whole');
+  t.equal(counts.read('default/a', 120 * minuteMs).count, 61);
+  const { count, failed, median_ms = 0 } = counts.read('default/a', 0);
+  t.same([count, failed], [181, 90], 'nothing is lost');
+  t.ok(Math.abs(median_ms - 300) < 6, 'nor are the durations');
+  t.end();
+});
