@@ -314,6 +314,16 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return settled;
   }
 
+  /** Closes the log of a server that is not configured any more: each would keep a descriptor. */
+  async function forgetRemoved({ profile, server }: CloseInput): Promise<void> {
+    if (ports.settings(profile, server) !== undefined) return;
+    const key = connectionKey(profile, server);
+    const log = logs.get(key);
+    logs.delete(key);
+    listedAtMs.delete(key);
+    await log?.close();
+  }
+
   return {
     connect(input, signal) {
       const key = connectionKey(input.profile, input.server);
@@ -327,7 +337,10 @@ export function createSessions(ports: SessionsPorts): Sessions {
       opening.set(key, settled);
       return settled;
     },
-    close: ({ profile, server, why }) => close(connectionKey(profile, server), why ?? undefined),
+    async close(input) {
+      await close(connectionKey(input.profile, input.server), input.why ?? undefined);
+      await forgetRemoved(input);
+    },
     drop: (key) => void close(key, 'its connection crashed in the gateway'),
     async closeAll() {
       const keys = new Set([...live.keys(), ...opening.keys(), ...leaving.keys(), ...closing.keys()]);

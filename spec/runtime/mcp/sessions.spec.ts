@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { fileDocuments } from '../../../actors/documents.ts';
@@ -58,8 +58,8 @@ function stage(t: Test, entry: JsonObject | undefined) {
     await sessions.close({ ...first, why: null });
     await sessions.closeFiles();
   });
-  const become = (next: JsonObject): void => {
-    settings = settingsOf(next, 's');
+  const become = (next: JsonObject | undefined): void => {
+    settings = next && settingsOf(next, 's');
   };
   return { sessions, registry, told, remembered, home, become, busy };
 }
@@ -291,6 +291,27 @@ t.test('LIF-10 · SRV-3 · standard error and log messages go to the server’s 
   };
   await until(() => text().includes('half done') && text().includes('eeeeeeeeee\n'));
   t.pass('whichever is written down first');
+});
+
+t.test('LIF-10 · LIF-12 · the log of a removed server is closed', { skip: process.platform !== 'linux' }, async (t) => {
+  const peer = stdioPeer(['chatty=10']);
+  const { sessions, home, become } = stage(t, { command: peer.command, args: peer.args });
+  const log = join(home.path, 'logs', 's.log');
+  const isOpen = (): boolean =>
+    readdirSync('/proc/self/fd').some((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === log;
+      } catch {
+        // The descriptor of this very listing.
+        return false;
+      }
+    });
+  await sessions.connect(first, never());
+  await until(isOpen);
+  become(undefined);
+  await sessions.close({ ...first, why: null });
+  t.notOk(isOpen());
+  t.match(readFileSync(log, 'utf8'), /eeeeeeeeee/);
 });
 
 t.test('OAU-9 · a server of another profile has a key of its own', (t) => {
