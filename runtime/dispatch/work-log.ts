@@ -8,12 +8,13 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 
-/** The levels below error: delivered, retried, or dropped by a person. */
+/** The levels below error: delivered, retried, or ended by a person. */
 const levels: Readonly<Record<string, LogLevel>> = {
   delivered: 'info',
   delivering: 'warn',
   waitingToRetry: 'warn',
   dropped: 'warn',
+  cancelled: 'warn',
 };
 
 export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {

@@ -33,9 +33,11 @@ export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
     said.set(self, why);
     const { server, profile, tools } = context;
     const fields = { server, profile, actor: `connections/${keyOf(context)}` };
-    if (why !== '') log.log('warn', why, fields);
+    const name = `mcp server "${server}"`;
+    // A call or a ping reports only what it found.
+    if (why !== '') log.log('warn', why.startsWith(name) ? why : `${name}: ${why}`, fields);
     else
-      log.log('info', `mcp server "${server}" is connected${before === undefined ? '' : ' again'}`, {
+      log.log('info', `${name} is connected${before === undefined ? '' : ' again'}`, {
         ...fields,
         tools,
       });

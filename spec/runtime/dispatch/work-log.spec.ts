@@ -20,12 +20,13 @@ const run: RunRecord = {
   response: 'what the agent said is no news',
 };
 
-t.test('OBS-1 · a run that ended has one line with its delivery id, and is an error unless it was delivered', (t) => {
+t.test('OBS-1 · a run that ended has one line with its delivery id; that one failed is an error', (t) => {
   for (const [status, level] of [
     ['delivered', 'info'],
     ['failed', 'error'],
     ['interrupted', 'error'],
     ['unknown', 'error'],
+    ['cancelled', 'warn'],
   ] as const) {
     const { lines, log } = collect();
     logRun('k1', { ...run, status, reason: 'why' }, { deliveryId: 'd1' } as EventRecord, log);

@@ -45,7 +45,13 @@ function start(t: Test, given: Partial<ConnectionInput>, verdicts: readonly Conn
 }
 
 t.test('OBS-1 · LIF-1 · each turn of a connection is one line, however many attempts it takes', async (t) => {
-  const { lines, later, send, state } = start(t, {}, [busy('down'), busy('down'), busy('refused'), well, well]);
+  const { lines, later, send, state } = start(t, {}, [
+    busy('down'),
+    busy('down'),
+    busy('mcp server "s": refused'),
+    well,
+    well,
+  ]);
   await later(0);
   for (let round = 0; round < 6 && state() !== 'connected'; round += 1) await later(600_000);
   t.equal(state(), 'connected');
@@ -54,8 +60,8 @@ t.test('OBS-1 · LIF-1 · each turn of a connection is one line, however many at
   await later(0);
   const more = { ...fields, actor: 'connections/s@work' };
   t.same(lines, [
-    ['warn', 'down', more],
-    ['warn', 'refused', more],
+    ['warn', 'mcp server "s": down', more],
+    ['warn', 'mcp server "s": refused', more],
     ['info', 'mcp server "s" is connected again', { ...more, tools: 2 }],
   ]);
 });
