@@ -103,6 +103,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
     case 'notMcp':
       return unclear(`it answered ${failure.contentType}`);
     case 'network':
+    case 'otherGateway':
     case 'redirect':
     case 'tls':
       return lost(!isUnsent(thrown), whyClosed ?? failure.message);

@@ -63,7 +63,7 @@ export async function openRemoteSession(ports: RemotePorts, facts: SessionFacts)
     const listed = await relayedListing(ports);
     return { kind: 'opened', session: createRemoteSession(ports, listed, facts), listing: listed.listing };
   } catch (thrown) {
-    return { kind: 'failed', failures: [{ kind: 'network', message: causeOf(thrown) }] };
+    return { kind: 'failed', failures: [{ kind: 'otherGateway', message: causeOf(thrown) }] };
   }
 }
 

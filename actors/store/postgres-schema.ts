@@ -173,10 +173,14 @@ export function readOnly(): Error {
   return Object.assign(new Error('transactions are read-only'), { code: '25006' });
 }
 
+/** The client's words for a query on a connection that was closed because of an earlier one. */
+const unqueryable = /^Client .* is not queryable$/;
+
 /** Translates an error of the database or the client. Never contains the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
   if (thrown instanceof InvalidSchema) return thrown.fault;
-  const cause = causeOf(thrown) || codeOf(thrown);
+  const said = causeOf(thrown) || codeOf(thrown);
+  const cause = unqueryable.test(said) ? 'an earlier query had no answer in time, or the connection broke' : said;
   if (isOfTls(codeOf(thrown), cause)) {
     return fault(
       'journal-unreadable',

@@ -39,6 +39,8 @@ export type ConnectFailure =
   /** `words` are the last output of a child, which may wait for something. */
   | { readonly kind: 'timeout'; readonly afterMs: number; readonly words?: string }
   | { readonly kind: 'network'; readonly message: string }
+  /** Of the gateway that has a server with `placement: one`. */
+  | { readonly kind: 'otherGateway'; readonly message: string }
   | { readonly kind: 'spawn'; readonly code: string; readonly command: string }
   /** The child ended, or closed its output, before it answered; `words` describe how, with its last output. */
   | { readonly kind: 'exited'; readonly status: number | string | null; readonly words?: string }
@@ -97,6 +99,7 @@ export function isPermanent(failure: ConnectFailure): boolean {
       return true;
     case 'timeout':
     case 'network':
+    case 'otherGateway':
     case 'exited':
     case 'tls':
     case 'token':
@@ -156,6 +159,7 @@ function whatOf(failure: ConnectFailure): string {
         : `command ended before it answered: ${strangersWords(failure.words)}`;
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
+    case 'otherGateway':
     case 'redirect':
     case 'oversized':
     case 'setting':
@@ -192,6 +196,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return wantsCertificate(failure.message, place)
         ? 'check url and the network, or set client_cert if the server demands a certificate of its clients'
         : 'check url and the network';
+    case 'otherGateway':
+      return 'see `agent gateway nodes`';
     case 'spawn':
       return failure.code === 'EACCES' ? 'make the file of command executable' : 'check command and PATH';
     case 'exited':

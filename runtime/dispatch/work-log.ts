@@ -11,16 +11,19 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webh
 /** The levels below error: delivered, retried, or ended by a person. */
 const levels: Readonly<Record<string, LogLevel>> = {
   delivered: 'info',
+  running: 'warn',
   delivering: 'warn',
   waitingToRetry: 'warn',
   dropped: 'warn',
   cancelled: 'warn',
 };
 
+/** A run that is still in progress was let go: another gateway has taken it up, or may. */
 export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {
   // A failed delivery has set the reason.
   const isOnItsWay = run.status === 'delivering' && run.reason === undefined;
-  log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${stateWords(run.status)}`, {
+  const words = run.status === 'running' ? 'left to another gateway' : stateWords(run.status);
+  log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${words}`, {
     delivery_id: event?.deliveryId,
     run: key,
     route: run.route,

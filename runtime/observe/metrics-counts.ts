@@ -67,6 +67,8 @@ interface RequestSeries {
 /** A clock that is set back makes no time negative, here and below: a decreasing sum looks like a restart. */
 export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void {
   const { profile, route, kind, status, queuedAtMs, startedAtMs } = run;
+  // Left to another gateway, which counts its end.
+  if (status === 'running') return;
   metrics.count('agent_runs_total', profile, route, kind, status);
   if (startedAtMs === undefined) return;
   metrics.observe('agent_run_wait_seconds', Math.max(0, startedAtMs - queuedAtMs) / 1_000, profile, route);

@@ -468,6 +468,9 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         ['SELF_SIGNED_CERT_IN_CHAIN', 'journal-unreadable', /sslrootcert/],
       ] as const)
         t.match(postgresFault('db', Object.assign(new Error('no'), { code: thrown })), { code, message });
+      t.match(postgresFault('db', new Error('Client was closed and is not queryable')), {
+        message: /an earlier query had no answer in time, or the connection broke/,
+      });
       for (const url of [
         '',
         'no url',

@@ -116,6 +116,10 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
     ],
     [[{ kind: 'network', message: 'ECONNREFUSED' }], 'cannot be reached: ECONNREFUSED; check url and the network'],
     [
+      [{ kind: 'otherGateway', message: 'gateway "g", which has it, gives no answer' }],
+      'gateway "g", which has it, gives no answer; see `agent gateway nodes`',
+    ],
+    [
       [{ kind: 'malformed', message: 'its list is none' }],
       'does not keep to the protocol: its list is none; report it to its author, or run another version of it',
     ],

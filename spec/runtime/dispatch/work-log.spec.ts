@@ -38,6 +38,9 @@ t.test('OBS-1 · a run that ended has one line with its delivery id; that one fa
       ],
     ]);
   }
+  const left = collect();
+  logRun('k1', { ...run, status: 'running' }, undefined, left.log);
+  t.match(left.lines, [['warn', 'run left to another gateway']]);
   const { lines, log } = collect();
   logRun('k1', run, undefined, log);
   t.match(lines, [['info', 'run delivered', { delivery_id: undefined, run: 'k1' }]], 'its event may be forgotten');

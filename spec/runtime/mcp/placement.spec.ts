@@ -388,6 +388,6 @@ t.test('SCA-1 · a gateway that ends, or gives no answer, is told from a databas
       { ...ports, settings: { connectTimeoutMs: 9, idleTimeoutMs: 0, trust: 'full' } },
       { closed: () => {}, expired: () => {}, listChanged: () => {}, logged: () => {} },
     );
-    t.match(opened, { kind: 'failed', failures: [{ kind: 'network', message: why }] });
+    t.match(opened, { kind: 'failed', failures: [{ kind: 'otherGateway', message: why }] });
   }
 });

@@ -4,8 +4,15 @@ import type { Route } from '../../../machines/config/route.ts';
 import type { CallOutput } from '../../../machines/mcp/tool-call.machine.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createMetrics } from '../../../runtime/observe/metrics.ts';
-import { anyRoute, countCall, createRequestCount, timedKeeper } from '../../../runtime/observe/metrics-counts.ts';
+import {
+  anyRoute,
+  countCall,
+  countRun,
+  createRequestCount,
+  timedKeeper,
+} from '../../../runtime/observe/metrics-counts.ts';
 import { openKeeper } from '../../support/keeper.ts';
+import { plainRun } from '../../support/records.ts';
 
 const route = { name: 'r' as RouteName, profile: 'work' as ProfileName } as Route;
 const request: RequestContext = { id: 'k1', origin: 'http', method: 'POST', path: '/webhooks/r', receivedAtMs: 1_000 };
@@ -118,5 +125,15 @@ t.test('OBS-1 · a clock that is set back during a call or a request takes nothi
     metrics.read(name).map(({ labels, series }) => [...labels, series.count, series.sum]);
   t.same(sums('agent_tool_call_duration_seconds'), [['work', 'hub', 2, 2]]);
   t.same(sums('agent_webhook_request_duration_seconds'), [['work', 'r', 2, 2]]);
+  t.end();
+});
+
+t.test('OBS-1 · SCA-2 · a run that is left to another gateway is counted where it ends', (t) => {
+  const metrics = createMetrics();
+  for (const status of ['running', 'delivered'] as const) countRun({ ...plainRun, status }, 0, metrics);
+  t.same(
+    metrics.read('agent_runs_total').map(({ labels }) => labels.at(-1)),
+    ['delivered'],
+  );
   t.end();
 });
