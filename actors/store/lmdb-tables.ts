@@ -16,7 +16,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import { createHeldTable, type HeldTable } from './held-table.ts';
 import { loadLmdb } from './load-lmdb.ts';
 import { type Codec, codecs } from './record-bytes.ts';
-import { type KeyRange, type Table, type TableName, type Tables, tableNames } from './tables.ts';
+import { isOfClaims, type KeyRange, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 
 type Bytes = Database<Buffer, string>;
 type Root = RootDatabase<Buffer, string>;
@@ -91,7 +91,7 @@ export function openEnvironment(
         throw await causeOfCommit(error);
       }
     },
-    usedBytes: () => (closed ? 0 : usedBytesOf(databases.values())),
+    usedBytes: () => (closed ? 0 : usedBytesOf(databases)),
     async close() {
       if (closed) return;
       closed = true;
@@ -188,9 +188,10 @@ interface TreeStats {
   readonly overflowPages: number;
 }
 
-function usedBytesOf(databases: Iterable<Bytes>): number {
+function usedBytesOf(databases: ReadonlyMap<TableName, Bytes>): number {
   let bytes = 0;
-  for (const database of databases) {
+  for (const [name, database] of databases) {
+    if (isOfClaims(name)) continue;
     const stats = database.getStats() as TreeStats;
     bytes += stats.pageSize * (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages);
   }

@@ -5,7 +5,7 @@
 
 import { Roster } from '../../machines/base/roster.ts';
 import { createByteStore, type Keeping } from './byte-store.ts';
-import { type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
+import { isOfClaims, type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 import { weightOf } from './weight.ts';
 
 export interface MemoryTables {
@@ -40,12 +40,11 @@ export function createMemoryTables(): MemoryTables {
   };
   return {
     tables: {
-      ...(Object.fromEntries(tableNames.map((name) => [name, createTable(count, asGiven)])) as Record<
-        TableName,
-        Table
-      >),
+      ...(Object.fromEntries(
+        tableNames.map((name) => [name, createTable(isOfClaims(name) ? () => {} : count, asGiven)]),
+      ) as Record<TableName, Table>),
       events: createTable(count, createByteStore('events')),
-      claims: createTable(count, sharedRows()),
+      claims: createTable(() => {}, sharedRows()),
       recentMarks: new Map(),
     },
     usedBytes: () => usedBytes,

@@ -22,6 +22,9 @@ export const tableNames = [
 ] as const;
 export type TableName = (typeof tableNames)[number];
 
+/** Claims end by their time alone: no record that is removed to save space makes room for them. */
+export const isOfClaims = (name: TableName): boolean => name === 'claims' || name === 'expiry';
+
 /** The part of a row that is read without the value. */
 export interface Head {
   /** 0 in tables without versions. */
@@ -80,7 +83,7 @@ export interface Engine {
    * before this returns. A job that throws writes nothing and is refused alone.
    */
   submit(job: Job): void;
-  /** The bytes in use, without free pages. Inside a job it includes the job's writes so far, except those of batches. */
+  /** The bytes in use, without free pages and claims. Inside a job it includes the job's writes so far, except those of batches. */
   usedBytes(): number;
   probe(): Promise<Fault | undefined>;
   close(): Promise<void>;

@@ -563,6 +563,17 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(await journal.list('runs', { order: 'oldest', limit: 9 }), []);
   });
 
+  check('DUR-2 · IDM-1 · ids that are remembered take no room from the history', async (t, journal) => {
+    const claims = Array.from({ length: 3_000 }, (_, n) => `delivery/${n} ${'x'.repeat(200)}`);
+    await journal.commit([
+      put('k1', {}),
+      run('k1', {}),
+      ...claims.map((name) => ({ kind: 'claim', name, value: {}, forMs: 3_600_000 }) as const),
+    ]);
+    t.same(await journal.prune({ keepAfterKey: '', maxBytes: 100_000 }), { ok: true, value: 0 });
+    t.same(keysOf(await journal.list('events', { order: 'oldest', limit: 9 })), ['k1']);
+  });
+
   check('IDM-2 · forgets expired claims and no others', async (t, journal, clock) => {
     await journal.commit(Array.from({ length: 450 }, (_, n) => claim(`n${n}`, { forMs: n })));
     // Claimed anew after it ran out: the earlier time must not end the later claim.
