@@ -34,7 +34,7 @@ const entries = {
   agent_coalescing_groups: { type: 'gauge', help: 'Coalescing groups that gather or wait for their run.', labels: [] },
   agent_runs_total: {
     type: 'counter',
-    help: 'Agent runs that ended.',
+    help: 'Agent runs that ended; with the status `delivering`, their response was still on its way.',
     labels: ['profile', 'route', 'kind', 'status'],
   },
   agent_run_wait_seconds: {
