@@ -15,14 +15,21 @@ import type { Every } from '../system/ticks.ts';
 
 export interface Placement {
   /**
-   * Where a server is connected: here, until `leave` is called, or at another gateway. `lost` is called once another
-   * gateway could have the lock. Rejects if the database does not answer.
+   * Where a server is connected: here, until `leave` is called, or at another gateway. Rejects if the database does not
+   * answer.
    */
-  seek(profile: string, server: string, lost: () => void): Promise<Place>;
+  seek(profile: string, server: string, user: PlaceUser): Promise<Place>;
   /** Answers the question of another gateway; undefined if it is not about a server. Does not reject. */
   answer(question: string): Promise<string> | undefined;
   /** Sets what answers the questions. */
   answerBy(relay: Relay): void;
+}
+
+export interface PlaceUser {
+  /** Called once another gateway could have the lock. */
+  readonly lost: () => void;
+  /** Ends the wait for a journal that is still being opened. */
+  readonly signal: AbortSignal;
 }
 
 export type Place =
@@ -52,6 +59,9 @@ const timerSlackMs = 50;
 /** A notification of another gateway may be missed. */
 const lookMs = 10_000;
 const mostTries = 3;
+/** At the start of a gateway its servers connect while the journal is being opened. */
+const openingPauseMs = 100;
+const mostOpeningPauses = 100;
 
 export function createPlacement({ keeper, neighbours, every }: PlacementPorts): Placement {
   const held = new Map<string, Held>();
@@ -131,8 +141,24 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
     };
   }
 
+  /** Resolves once the journal is open, after ten seconds, or soon after an abort. */
+  function opened(signal: AbortSignal): Promise<void> {
+    if (keeper.session() !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      let pauses = 0;
+      const stop = every(() => {
+        pauses += 1;
+        if (keeper.session() === undefined && !signal.aborted && pauses < mostOpeningPauses) return;
+        stop();
+        resolve();
+      }, openingPauseMs);
+    });
+  }
+
   return {
-    async seek(profile, server, lost) {
+    async seek(profile, server, { lost, signal }) {
+      await opened(signal);
+      if (keeper.session() === undefined) throw new Error('the journal is not open');
       const lock = lockOf(profile, server);
       for (let tries = 0; tries < mostTries; tries += 1) {
         const standing = held.get(lock);

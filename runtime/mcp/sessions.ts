@@ -200,7 +200,9 @@ export function createSessions(ports: SessionsPorts): Sessions {
     };
     let place: Place | undefined;
     try {
-      place = settings.isPlacedOnce ? await ports.placement?.seek(profile, server, lostPlace) : undefined;
+      place = settings.isPlacedOnce
+        ? await ports.placement?.seek(profile, server, { lost: lostPlace, signal: stop })
+        : undefined;
     } catch (thrown) {
       const why = `mcp server "${server}": the database cannot say which gateway has it: ${causeOf(thrown)}`;
       return { kind: 'refused', after: 'retry', why: ports.redact(why), chance };

@@ -13,7 +13,7 @@ interface Gateway {
   readonly placement: Placement;
   /** A beat of everything that looks again and again. */
   readonly beat: () => void;
-  readonly keeper: { isSure: boolean; isFull: boolean };
+  readonly keeper: { isOpen: boolean; isSure: boolean; isFull: boolean };
   /** The connection of its session is lost. */
   readonly lose: () => void;
   readonly session: string;
@@ -32,11 +32,12 @@ async function startTwo(): Promise<readonly [Gateway, Gateway]> {
     ask: async (to, question) => gateways.find(({ session }) => session === to)?.placement.answer(question),
   };
   for (const inner of keepers) {
-    const state = { isSure: true, isFull: false };
+    const state = { isOpen: true, isSure: true, isFull: false };
     const beats = new Set<() => void>();
     const listeners = new Set<Parameters<JournalKeeper['heard']>[0]>();
     const keeper: JournalKeeper = {
       ...inner,
+      session: () => (state.isOpen ? inner.session() : undefined),
       isSure: () => state.isSure,
       heard(listener) {
         listeners.add(listener);
@@ -68,18 +69,19 @@ async function startTwo(): Promise<readonly [Gateway, Gateway]> {
   return [one, other];
 }
 
+const { signal } = new AbortController();
 const never = (): void => {
   throw new Error('the lock is lost');
 };
 
 async function here({ placement }: Gateway, lost = never): Promise<() => void> {
-  const place = await placement.seek('default', 's', lost);
+  const place = await placement.seek('default', 's', { lost, signal });
   if (place.kind !== 'here') throw new Error(`it is at ${place.node}`);
   return place.leave;
 }
 
 async function there({ placement }: Gateway) {
-  const place = await placement.seek('default', 's', never);
+  const place = await placement.seek('default', 's', { lost: never, signal });
   if (place.kind !== 'there') throw new Error('it is here');
   return place;
 }
@@ -88,7 +90,11 @@ t.test('SCA-1 · a server is at one gateway, and goes to the next that wants it 
   const [one, other] = await startTwo();
   const leave = await here(one);
   t.equal((await there(other)).node, 'gateway-0');
-  t.equal((await other.placement.seek('work', 's', never)).kind, 'here', 'another profile has another server');
+  t.equal(
+    (await other.placement.seek('work', 's', { lost: never, signal })).kind,
+    'here',
+    'another profile has another server',
+  );
   const leaveAgain = await here(one);
   leave();
   leave();
@@ -102,6 +108,30 @@ t.test('SCA-1 · a server is at one gateway, and goes to the next that wants it 
   await turn();
   await here(other);
   t.equal((await there(one)).node, 'gateway-1');
+});
+
+t.test('SCA-1 · LIF-1 · a server of a gateway that starts waits until its journal is open', async (t) => {
+  const [one] = await startTwo();
+  one.keeper.isOpen = false;
+  let found: string | undefined;
+  const seeking = one.placement.seek('default', 's', { lost: never, signal }).then(({ kind }) => {
+    found = kind;
+  });
+  one.beat();
+  await turn();
+  t.equal(found, undefined);
+  one.keeper.isOpen = true;
+  one.beat();
+  await seeking;
+  t.equal(found, 'here');
+
+  one.keeper.isOpen = false;
+  const stopped = one.placement.seek('default', 'other', { lost: never, signal: AbortSignal.abort() });
+  const inVain = one.placement.seek('default', 'other', { lost: never, signal });
+  one.beat();
+  await t.rejects(stopped, /the journal is not open/);
+  for (let beats = 1; beats < 100; beats += 1) one.beat();
+  await t.rejects(inVain, /the journal is not open/);
 });
 
 t.test('SCA-1 · SCA-2 · whoever may have lost its session gives a server up before another connects it', async (t) => {
@@ -118,11 +148,15 @@ t.test('SCA-1 · SCA-2 · whoever may have lost its session gives a server up be
   one.beat();
   t.equal(lost, 1);
   await turn();
-  await t.rejects(one.placement.seek('default', 's', never), /another gateway may have taken it/, 'nor has it back');
+  await t.rejects(
+    one.placement.seek('default', 's', { lost: never, signal }),
+    /another gateway may have taken it/,
+    'nor has it back',
+  );
   one.keeper.isSure = true;
   one.beat();
   await turn();
-  t.equal((await one.placement.seek('default', 's', never)).kind, 'here');
+  t.equal((await one.placement.seek('default', 's', { lost: never, signal })).kind, 'here');
   t.equal((await there(other)).node, 'gateway-0');
 });
 
