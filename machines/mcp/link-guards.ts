@@ -30,7 +30,8 @@ const loaders = new RegExp(
 /** One sentence per lowered guard, beginning with the key; empty if the entry lowers none. */
 export function loweredGuards(config: JsonObject): readonly string[] {
   const { trust, ssl_verify: verify, env, client_cert: cert, client_key: key, cross_origin_redirects: leads } = config;
-  const files = [...textsOf(cert), ...textsOf(key)].map(wordInSentence);
+  // The third of a list is the key's password.
+  const files = [...textsOf(cert).slice(0, 2), ...textsOf(key)].map(wordInSentence);
   const roots = textsOf(config.roots).map(wordInSentence);
   const ruled = Array.isArray(config.approvals) && config.approvals.length > 0;
   const variables = isJsonObject(env) ? Object.keys(env).map(wordInSentence) : [];

@@ -11,9 +11,11 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
     [{ ssl_verify: '/ca.pem' }, ['ssl_verify: it trusts the certificates in /ca.pem.']],
     [{ cross_origin_redirects: true }, ['cross_origin_redirects: what you send may be taken to other servers.']],
     [
-      { client_cert: ['~/a.pem', '~/a.key', 'x'], client_key: '~/b.key' },
-      ['client_cert, client_key: it logs in with ~/a.pem and ~/a.key and x and ~/b.key of this computer.'],
+      { client_cert: ['~/a.pem', '~/a.key', 'password'], client_key: '~/b.key' },
+      ['client_cert, client_key: it logs in with ~/a.pem and ~/a.key and ~/b.key of this computer.'],
     ],
+    [{ approvals: [] }, []],
+    [{ approvals: [{ tool: 'write' }] }, ['approvals: the calls that it lists run without asking you.']],
     [{ roots: ['~', '/etc'] }, ['roots: it is given the folders ~, /etc.']],
     [{ env: { TOKEN: 'hidden', MODE: 'x' } }, ['env: it sets TOKEN, MODE for the command.']],
     [
