@@ -132,18 +132,11 @@ function cutBetween(text: string, at: number, end: number, near: readonly Fence[
 /** The last grapheme border up to `end`; `end` itself if one grapheme is longer than the room. */
 function lastGrapheme(text: string, at: number, end: number): number {
   const found = graphemesOf(text.slice(at, end + 2)).containing(end - at);
-  return found === undefined || found.index === 0 ? wholePair(text, at, end) : at + found.index;
-}
-
-function wholePair(text: string, at: number, end: number): number {
-  const unit = text.charCodeAt(end);
-  const half = unit >= 0xdc00 && unit <= 0xdfff && end > 0 && isHigh(text.charCodeAt(end - 1));
-  return half ? (end - 1 > at ? end - 1 : end + 1) : end;
+  return found === undefined || found.index === 0 ? end : at + found.index;
 }
 
 /** A border depends on the text before it and one code point after it. */
 function isGraphemeBorder(text: string, at: number, cut: number): boolean {
-  if (cut >= text.length) return true;
   return graphemesOf(text.slice(at, cut + 2)).containing(cut - at)?.index === cut - at;
 }
 
@@ -215,8 +208,4 @@ function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
 function closes(line: string, marker: string): boolean {
   const bare = line.replace(/^ {1,3}/, '');
   return bare.length >= marker.length && bare === marker.charAt(0).repeat(bare.length);
-}
-
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }

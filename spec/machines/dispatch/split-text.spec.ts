@@ -9,7 +9,7 @@ import {
 } from '../../../machines/dispatch/split-text.ts';
 import { fc, runs } from '../../support/property.ts';
 
-const units: readonly TextUnit[] = ['utf16', 'codePoints', 'utf8Bytes'];
+const units: readonly TextUnit[] = ['utf16', 'codePoints', 'utf8Bytes', 'jsonBytes', 'entities'];
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 const chunk = fc.oneof(
   fc.constantFrom(
@@ -27,6 +27,9 @@ const chunk = fc.oneof(
     'e\u0301',
     'क्षि',
     ' \u0301',
+    'x'.repeat(60),
+    '<&>',
+    '\u000b"\\',
   ),
   fc.constantFrom(
     '```\n',
@@ -38,6 +41,7 @@ const chunk = fc.oneof(
     '``',
     '   ```js title="x"\n',
     '```\n\n```\n',
+    '\n```\u3000\u3000\u3000\n',
   ),
   fc.string({ unit: 'grapheme', maxLength: 60 }),
   fc.string({ unit: 'binary', maxLength: 20 }),
@@ -179,8 +183,15 @@ t.test('DLV-4 · cuts where a reader would', (t) => {
 t.test('DLV-4 · counts as the platform does', (t) => {
   t.same(
     units.map((unit) => lengthIn('aé漢👍', unit)),
-    [5, 4, 10],
+    [5, 4, 10, 10, 5],
   );
+  const characters = Array.from({ length: 0x900 }, (_, code) => String.fromCodePoint(code));
+  const inJson = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - '""'.length;
+  t.same(
+    characters.map((one) => lengthIn(one, 'jsonBytes')),
+    characters.map(inJson),
+  );
+  t.equal(lengthIn('a < b && c > d', 'entities'), 'a &lt; b &amp;&amp; c &gt; d'.length);
   t.equal(lengthIn('\ud83d', 'utf8Bytes'), Buffer.byteLength('\ud83d'));
   t.end();
 });
