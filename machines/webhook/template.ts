@@ -87,9 +87,7 @@ export function compileReading(token: string): (view: TemplateView) => Json | un
 
 /** The text of a value: strings unchanged, lists and objects as JSON up to the limit, other values as JSON. */
 export function formatValue(value: Json, limit?: number): string {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null) return stringify(value, limit === undefined ? {} : { limit });
-  return JSON.stringify(value);
+  return typeof value === 'string' ? value : stringify(value, limit === undefined ? {} : { limit });
 }
 
 /** The text without an unpaired high surrogate at its end. */
