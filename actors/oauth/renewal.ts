@@ -11,7 +11,7 @@ import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import { chooseToken, isFor, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import type { ServerFetch } from '../mcp/http-fetch.ts';
 import type { Logger } from '../ports.ts';
-import type { Credentials } from './credentials.store.ts';
+import type { Credentials, StoredServer } from './credentials.store.ts';
 import { createOauthFetch } from './oauth-fetch.ts';
 
 export type RenewalConnections = Pick<ServerFetch, 'fetch' | 'close'>;
@@ -110,17 +110,19 @@ async function renewLocked(options: RenewalSettings, refused: string | undefined
     return { kind: 'unreachable', why: causeOf(thrown) };
   }
   try {
-    return await ask(options, record, connections.fetch);
+    return await ask(options, { record, meta }, connections.fetch);
   } finally {
     // The request has ended, so the caller need not wait for the connections to close.
     void connections.close();
   }
 }
 
-async function ask(options: RenewalSettings, record: TokenRecord, fetch: ServerFetch['fetch']): Promise<Renewal> {
+async function ask(
+  options: RenewalSettings,
+  { record, meta }: { readonly record: TokenRecord; readonly meta: StoredServer },
+  fetch: ServerFetch['fetch'],
+): Promise<Renewal> {
   const { server, settings, credentials, version, nowMs, log } = options;
-  const meta = credentials.server(server);
-  if (meta === undefined) return { kind: 'login' };
   const { refreshTokens } = await import('./token-request.ts');
   const oauth = createOauthFetch({
     fetch: fetch as never,

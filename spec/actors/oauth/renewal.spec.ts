@@ -64,6 +64,7 @@ t.test('OAU-1 · a renewal has connections of its own, closed when its outcome i
   };
   t.match(await renewTokens(options({ open }), record.accessToken), { kind: 'renewed' });
   t.same(steps, ['opened', 'asked', 'closed']);
+  t.equal(store.credentials.tokens('hub')?.url, url, 'they are for the address of those before');
 });
 
 t.test('OAU-1 · what is brought home is stored although nobody waits for it any more', async (t) => {
@@ -125,6 +126,41 @@ t.test(
         why: error.message,
       });
     t.equal(renewals().length, 0, 'nothing is sent without the lock');
+  },
+);
+
+t.test('OAU-1 · OAU-2 · what cannot be renewed for this server asks for a login, and sends nothing', async (t) => {
+  const { options, record, store, renewals } = await stage(t);
+  const login = { kind: 'login' } as const;
+  const renew = (change: Partial<RenewalSettings> = {}) => renewTokens(options(change), record.accessToken);
+  t.same(await renew({ server: 'none' }), login, 'without tokens');
+  t.same(await renew({ url: 'https://other.example/mcp' }), login, 'of another address');
+  const server = store.credentials.server('hub');
+  if (server === undefined) throw new Error('it has logged in');
+  await store.credentials.save('hub', { tokens: { ...record, issuer: 'https://other.example' }, server });
+  t.same(await renew(), login, 'of another authorization server');
+  const { refreshToken: _, ...bare } = record;
+  await store.credentials.save('hub', { tokens: bare, server });
+  t.same(await renew(), login, 'without a refresh token');
+  t.equal(renewals().length, 0);
+});
+
+t.test(
+  'OAU-4 · a refused client is doubted; only where it is the document, the document is not shown again',
+  async (t) => {
+    const { options, record, authority, store } = await stage(t);
+    const document = 'https://client.example/agent.json';
+    const settings = readOauthSettings({ oauth: { client_metadata_url: document } });
+    authority.on(paths.token, oauthError('invalid_client', 401));
+    for (const [clientId, isRefused] of [
+      [record.clientId, false],
+      [document, true],
+    ] as const) {
+      const server = store.credentials.server('hub');
+      if (server !== undefined) await store.credentials.save('hub', { tokens: { ...record, clientId }, server });
+      t.same(await renewTokens(options({ settings }), record.accessToken), { kind: 'login' });
+      t.equal(store.credentials.documentRefused('hub'), isRefused, clientId);
+    }
   },
 );
 

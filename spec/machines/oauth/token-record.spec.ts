@@ -136,6 +136,7 @@ t.test('OAU-2 · tokens that were asked for with a resource are for it and what 
     t.equal(isFor(record, url, resource), may, url);
   t.ok(isFor(record, 'https://mcp.example/other', 'https://mcp.example/'), 'the whole origin is a resource too');
   t.notOk(isFor(record, 'https://mcp.example/other', 'nonsense'));
+  t.ok(isFor(record, record.url, 'https://mcp.example/other'), 'the address that they were issued for');
   t.end();
 });
 
