@@ -337,7 +337,6 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       running = 0;
       nextMs = 0;
       pausedMs = 0;
-      probing = false;
       parking = false;
       chats.clear();
       active.clear();

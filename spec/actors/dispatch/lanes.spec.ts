@@ -35,7 +35,13 @@ t.test('DLV-4 · so many go at the same time, one of a chat, in the order that t
   it.ask('a2', 'a');
   it.ask('b1', 'b');
   it.ask('c1', 'c');
-  t.same(it.granted, ['a1', 'b1']);
+  t.same(
+    [it.granted, load(it.lane)],
+    [
+      ['a1', 'b1'],
+      [2, 2],
+    ],
+  );
   it.leave('b1');
   t.same(it.granted, ['a1', 'b1', 'c1']);
   it.leave('a1');
@@ -79,6 +85,16 @@ t.test('DLV-4 · each message of one that has its place keeps to the pace, befor
   it.leave('a');
   t.ok(it.turn());
   t.same([it.now(), it.granted], [1_100, ['a', 'b', 'a, 2nd', 'c']], 'one that was withdrawn is never granted');
+  t.end();
+});
+
+t.test('DLV-4 · the next message of a chat goes though nothing else waits there any more', (t) => {
+  const it = laneOf({ chatGapMs: 1_000 });
+  for (const name of ['a1', 'a2']) it.ask(name, 'a');
+  it.next('a1, 2nd', 'a');
+  it.leave('a2');
+  t.ok(it.turn());
+  t.same(it.granted, ['a1', 'a1, 2nd']);
   t.end();
 });
 
@@ -266,6 +282,22 @@ t.test('DLV-4 · a chat is kept for one that is tried again, for a bounded time'
   it.ask('a4', 'a');
   it.leave('a3');
   t.same(it.granted.at(-1), 'a4', 'a delivery keeps one chat');
+  t.end();
+});
+
+t.test('DLV-4 · one whose time is over neither goes past the one that a chat is kept for, nor ends that', (t) => {
+  const it = laneOf({ concurrency: 1 });
+  it.ask('x');
+  it.lane.hold('a', 'a1', 4_000);
+  it.ask('a1', 'a');
+  it.lane.pause(5_000);
+  it.next('x, 2nd', 'x');
+  t.ok(it.turn());
+  it.lane.hold('a', 'a2', 9_000);
+  it.leave('x');
+  t.same(it.granted, ['x', 'x, 2nd']);
+  it.lane.release('a1');
+  t.match(it.lane.heldFor('a'), { name: 'a2' });
   t.end();
 });
 

@@ -45,8 +45,11 @@ t.test('DIS-3 · when all places are taken back, nobody gets one that becomes fr
   places.clear();
   t.same(granted, ['a']);
   t.same(places.load(), { running: 0, waiting: 0, ready: 0 });
-  places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push('d'));
+  const leave = places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push('d'));
   t.same(granted, ['a', 'd'], 'and all are free');
+  places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push('e'));
+  leave();
+  t.same(granted, ['a', 'd', 'e'], 'and are granted on as before');
   t.end();
 });
 
