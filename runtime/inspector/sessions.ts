@@ -87,7 +87,7 @@ export interface SessionKeep {
 const owner: PageGuest = { who: 'owner' };
 
 /** A person opens the link immediately; over ssh it is copied by hand. */
-export const inviteLifeMs = 300_000;
+const inviteLifeMs = 300_000;
 /** SEC-1. */
 export const sessionLifeMs = 12 * 3_600_000;
 /** Older sessions need another link to start a program or set a prompt. */

@@ -7,7 +7,6 @@ import { createSessionFile } from '../../../runtime/inspector/session-file.ts';
 import {
   createPageSessions,
   freshMs,
-  inviteLifeMs,
   type PageSession,
   type PageSessions,
   type SessionKeep,
@@ -55,7 +54,9 @@ t.test('INS-2 · SEC-1 · a link opens one session, once, within five minutes; i
   t.equal(sessions.proves(claim, proof), true, 'asking for a link left it as it was');
   t.equal(sessions.knows({ id: token, origin }), false, 'the link itself is no session');
   t.equal(sessions.open(token, origin), undefined, 'it works once');
-  nowMs += inviteLifeMs;
+  nowMs += 299_999;
+  t.equal(sessions.invites(late), true);
+  nowMs += 1;
   t.equal(sessions.invites(late), false);
   t.equal(sessions.open(late, origin), undefined, 'it is too old');
   t.equal(sessions.open('made up', origin), undefined);
@@ -71,15 +72,43 @@ t.test('INS-2 · SEC-1 · a link opens one session, once, within five minutes; i
   t.end();
 });
 
+t.test('SEC-1 · of the links that nothing has opened, the newest 16 work', (t) => {
+  const sessions = createPageSessions(() => 0, forgetful);
+  const links = Array.from({ length: 17 }, () => sessions.invite());
+  t.same(
+    links.map((link) => sessions.invites(link)),
+    links.map((_, index) => index > 0),
+  );
+  t.end();
+});
+
 t.test('SEC-1 · who signs in again and again ends own sessions, and nobody else’s', (t) => {
   const sessions = createPageSessions(Date.now, forgetful);
   const mine = opened(sessions);
+  const ada = sessions.admit({ who: 'ada', signedBy: 'other digest' }, origin);
   const [first, ...others] = Array.from({ length: 65 }, () =>
     sessions.admit({ who: 'noor', role: 'reader', signedBy: 'digest' }, origin),
   );
-  t.equal(sessions.knows({ id: mine.id, origin }), true);
+  for (const { id } of [mine, ada]) t.equal(sessions.knows({ id, origin }), true);
   t.equal(sessions.knows({ id: first?.id ?? '', origin }), false);
   t.equal(others.filter(({ id }) => sessions.knows({ id, origin })).length, 8);
+  t.end();
+});
+
+t.test('SEC-1 · the sessions of guests that may not stay end, on disk too, and no others', (t) => {
+  let saved: readonly string[] = [];
+  const save: SessionKeep['save'] = (sessions) => {
+    saved = [...sessions].map(([, { who }]) => who);
+    return Promise.resolve(true);
+  };
+  const sessions = createPageSessions(Date.now, { ...forgetful, save });
+  const admitted = ['maya', 'ada'].map((who) => sessions.admit({ who, signedBy: 'digest' }, origin));
+  sessions.endGuests(({ who }) => who === 'ada');
+  t.same(saved, ['ada']);
+  t.same(
+    admitted.map(({ id }) => sessions.knows({ id, origin })),
+    [false, true],
+  );
   t.end();
 });
 
