@@ -10,20 +10,20 @@ const minuteMs = 60_000;
 
 interface Stage {
   readonly audit: AuditLog;
-  rows(limit?: number): Promise<readonly AuditRow[]>;
+  rows(limit?: number, query?: { readonly sinceMs?: number; readonly words?: string }): Promise<readonly AuditRow[]>;
   /** What the rows of changes take on disk. */
   bytes(): number;
 }
 
-function stage(t: Test): Stage {
+function stage(t: Test, nowMs = Date.now): Stage {
   const folder = makeHome(t).path;
-  const audit = createAuditLog(folder, (text) => text);
+  const audit = createAuditLog(folder, (text) => text, nowMs);
   t.teardown(() => audit.close());
   return {
     audit,
-    async rows(limit = 100) {
+    async rows(limit = 100, query = {}) {
       await audit.settled();
-      return readAudit(folder, { sinceMs: 0, words: '', limit });
+      return readAudit(folder, { sinceMs: 0, words: '', limit, ...query });
     },
     bytes: () => statSync(join(folder, 'audit.log')).size,
   };
@@ -54,6 +54,49 @@ t.test(
     });
   },
 );
+
+t.test('SEC-1 · what changes nothing and what has a record of its own have no row', async (t) => {
+  const { audit, rows } = stage(t, () => 0);
+  for (const [method, params] of [
+    ['runs.list', {}],
+    ['mcp.call', { name: 'x' }],
+    ['made.up', {}],
+    ['mcp.add', { name: 'x', dry: true }],
+    ['webhook.replay', { id: 'e1', dry: true }],
+  ] as const)
+    audit.add(atTerminal, { method, params });
+
+  const at = '1970-01-01T00:00:00.000Z';
+  t.same(await rows(), [
+    { at, ...atTerminal, what: 'replayed an event', method: 'webhook.replay', on: { id: 'e1', dry: true } },
+  ]);
+});
+
+t.test('SEC-1 · what a read-only user is refused has a row an hour for each method', async (t) => {
+  let nowMs = 1_700_000_000_000;
+  const { audit, rows } = stage(t, () => nowMs);
+  const refuse = (method: string): void =>
+    audit.addReader({ who: 'maya', from: 'page' }, method, new Error('maya may only read'));
+
+  for (const method of ['runs.cancel', 'runs.cancel', 'cron.run', 'made.up']) refuse(method);
+  nowMs += 3_599_999;
+  refuse('runs.cancel');
+  const row = { who: 'maya', from: 'page', on: {}, refused: 'maya may only read' };
+  t.match(await rows(), [
+    { ...row, method: 'cron.run' },
+    { ...row, method: 'runs.cancel' },
+  ]);
+  nowMs += 1;
+  refuse('runs.cancel');
+  t.equal((await rows()).length, 3);
+
+  t.same(
+    (await rows(100, { words: 'cron' })).map(({ method }) => method),
+    ['cron.run'],
+    'a search finds a row',
+  );
+  t.same([(await rows(100, { sinceMs: nowMs })).length, (await rows(100, { sinceMs: nowMs + 1 })).length], [1, 0]);
+});
 
 t.test('SEC-1 · refused sign-ins of one sender are one row a minute, with their number', async (t) => {
   const time = lentTime(t);
