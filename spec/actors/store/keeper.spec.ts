@@ -95,12 +95,28 @@ t.test('DUR-1 · its session is renewed, and begun anew once it has ended', asyn
   t.ok(keeper.session() !== undefined && keeper.session() !== second);
 });
 
+t.test('DUR-1 · a gateway alone revives a session that expired, and none that has ended', async (t) => {
+  const { keeper, journal, passes } = stage();
+  t.equal(await keeper.revive(), false);
+  await keeper.open();
+  const session = keeper.session() ?? '';
+  passes(70_000);
+  t.equal(await keeper.revive(), true);
+  t.match(await journal.take('runs', { dueBeforeMs: 0, limit: 1, session }), { ok: true });
+  await journal.endSession(session);
+  t.equal(await keeper.revive(), false);
+  const { local: _, ...shared } = openMemoryJournal();
+  t.equal(await (await openKeeper(shared)).keeper.revive(), false, 'others may have taken what it held');
+});
+
 t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hears what the others do', async (t) => {
   const { local: _, ...journal } = openMemoryJournal();
   const hearers: ((news: News) => void)[] = [];
   let reaps = 0;
+  let isReadable = true;
   const shared = {
     ...journal,
+    living: () => (isReadable ? journal.living() : Promise.resolve(failed('journal-unavailable', 'journal: lost'))),
     async reap() {
       reaps += 1;
       return done(0);
@@ -120,13 +136,18 @@ t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hear
   t.ok(keeper.isElsewhere(theirs));
   t.same([keeper.isElsewhere(keeper.session()), keeper.isElsewhere(undefined)], [false, false]);
 
+  isReadable = false;
+  hearers[0]?.('session');
+  await turn();
+  t.ok(keeper.isElsewhere(theirs), 'as last read');
+  isReadable = true;
   await journal.endSession(theirs);
   hearers[0]?.('session');
   await turn();
   t.notOk(keeper.isElsewhere(theirs), 'known at once');
   stop();
   hearers[0]?.('work');
-  t.same(heard, ['session']);
+  t.same(heard, ['session', 'session']);
 
   await keeper.beat();
   const mine = keeper.session();
@@ -313,6 +334,7 @@ t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended fo
   t.equal(await one.seekLead(), true, 'what it had to send is taken up anew');
   await journal.endSession(one.session() ?? '');
   await one.beat();
+  t.equal(one.isSure(), false, 'without a session');
   await other.beat();
   t.equal(await other.seekLead(), true, 'its lock ended with its session');
   const seeking = other.seekLead();
@@ -323,6 +345,7 @@ t.test('SCA-1 · SCA-2 · one gateway leads, until its session may have ended fo
   const { keeper: alone } = await openKeeper();
   t.same([alone.leads(), await alone.seekLead(), alone.isShared()], [true, false, false], 'a gateway alone leads');
   t.same([one.node(), alone.node()], ['one', undefined]);
+  await alone.beat();
   await alone.giveLead();
   t.equal(alone.leads(), true);
 });

@@ -39,6 +39,14 @@ t.test('DUR-2 · finds the events that led to work of another key, by ids and na
   t.end();
 });
 
+t.test('DUR-2 · several marks find what has all of them, and nothing of another time', (t) => {
+  const { tables } = createMemoryTables();
+  const [early, late] = [`${timeKey(startMs)}0000`, `${timeKey(startMs + 60_000)}0000`];
+  apply(tables, [event(early, {}), event(late, { status: 'failed' })], 0);
+  t.same(markedKeys(tables, 'events', { marks: [routeMark('busy'), statusMark('ignored')], limit: 9 }), [early]);
+  t.end();
+});
+
 t.test('DUR-2 · an id is found by its claims, page by page, and bears no mark while one leads to it', (t) => {
   const { tables } = createMemoryTables();
   const accept = (at: number): void => {
@@ -227,14 +235,23 @@ function contents(tables: Tables): string[] {
 
 t.test('DUR-2 · an event shows the end of its own run, and that of the delivery where it has no run', (t) => {
   const { tables } = createMemoryTables();
-  const put = (collection: 'runs' | 'deliveries', key: string, value: object): Write => ({
+  const put = (
+    collection: 'runs' | 'deliveries',
+    key: string,
+    value: object,
+    dueAtMs: number | null = null,
+  ): Write => ({
     kind: 'put',
     collection,
     key,
     value: { route: 'busy', eventKey: key, ...value },
+    dueAtMs,
   });
   const shown = (status: string) => markedKeys(tables, 'events', { marks: [statusMark(status, 'busy')], limit: 9 });
   for (const key of ['run', 'direct', 'gone']) apply(tables, [event(key, { work: key, status: 'accepted' })], 0);
+
+  apply(tables, [put('runs', 'run', { status: 'failed' }, 1)], 0);
+  t.same(shown('failed'), [], 'none while the run is due again');
 
   apply(
     tables,
