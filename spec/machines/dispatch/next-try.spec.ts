@@ -31,6 +31,10 @@ t.test('DLV-4 · each outcome has what follows it', (t) => {
     [after(limited(7_000), { failures: 14 }), { kind: 'retry', dueAtMs: 8_000, failures: 14 }],
     [after(limited(7_000), {}, { jitter: 0.9 }), { kind: 'retry', dueAtMs: 8_900 }],
     [after(limited(90_000_000)), { kind: 'gaveUp', reason: 'slow; not before 90000 s' }],
+    // Waits end at an hour, and tries after a day.
+    [after(transient('away'), { failures: 13 }), { kind: 'retry', dueAtMs: 3_601_000 }],
+    [after(limited(86_399_000)), { kind: 'retry', dueAtMs: 86_400_000 }],
+    [after(limited(86_399_001)), { kind: 'gaveUp' }],
     // Whoever waits is not kept waiting.
     [after(transient('away'), { answerByMs: 3_000 }), { kind: 'retry' }],
     [after(transient('away'), { answerByMs: 2_999 }), { kind: 'gaveUp' }],
@@ -53,6 +57,8 @@ t.test('DUR-1 · what may have arrived goes again only while the platform would 
   // Within one try: the last request was answered, one before it was not.
   t.match(after(stillUnsure(refused('forbidden', 'no')), {}, known), { kind: 'unsure', unsureSinceMs: 900 });
   t.match(after(stillUnsure(transient('away')), {}, known), { kind: 'retry', unsureSinceMs: 900 });
+  for (const unsure of [unknownOutcome('lost'), stillUnsure(transient('away'))])
+    t.equal(stillUnsure(unsure), unsure, 'said once');
   t.match(after(stillUnsure({ kind: 'rateLimited', retryAfterMs: 9_900, reason: 'slow' }), {}, known), {
     kind: 'unsure',
   });
@@ -69,6 +75,7 @@ t.test('DLV-4 · pieces that arrived are remembered, and end the doubt about tho
   const went = after(partly(transient('away'), later), { sent, unsureSinceMs: 100 });
   t.match(went, { kind: 'retry', sent: later });
   t.notOk('unsureSinceMs' in went);
+  t.notOk('unsureSinceMs' in after(partly(transient('away'), { pieces: 1, of: 5 }), { unsureSinceMs: 100 }));
   t.match(after(partly(transient('away'), sent), { sent, unsureSinceMs: 100 }, { deduplicatesForMs: 10_000 }), {
     unsureSinceMs: 100,
   });

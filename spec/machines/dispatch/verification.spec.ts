@@ -12,6 +12,7 @@ t.test(
     const rows: readonly (readonly [Verification, object])[] = [
       [read({ kind: 'verified', as: 'ops' }), { kind: 'connected', as: 'ops', note: null, againInMs: quarter }],
       [read({ kind: 'verified' }), { kind: 'connected', as: null }],
+      [read({ kind: 'verified' }, 0, 0.5), { againInMs: 787_500 }],
       [read({ kind: 'unverifiable', reason: 'no call' }), { kind: 'connected', note: 'no call' }],
       [read(refused('forbidden', 'may not look') as VerifyOutcome), { kind: 'connected', note: 'may not look' }],
       [
@@ -31,7 +32,10 @@ t.test(
       [read({ kind: 'transient', reason: 'away' }, 3), { againInMs: 40_000 }],
       [read({ kind: 'transient', reason: 'away' }, 40), { againInMs: quarter }],
       [read({ kind: 'transient', reason: 'away' }, 3, 0.5), { againInMs: 30_000 }],
-      [read({ kind: 'rateLimited', reason: 'slow', retryAfterMs: 60_000 }), { refused: false, againInMs: 60_000 }],
+      [
+        read({ kind: 'rateLimited', reason: 'slow', retryAfterMs: 60_000 }),
+        { kind: 'failed', refused: false, againInMs: 60_000 },
+      ],
       [read({ kind: 'rateLimited', reason: 'slow', retryAfterMs: 0 }), { againInMs: 5_000 }],
     ];
     for (const [found, expected] of rows) t.match(found, expected, JSON.stringify(expected));
