@@ -1,11 +1,5 @@
 import t from 'tap';
-import {
-  batchPrompt,
-  compileCoalesceKey,
-  joinBurst,
-  maxBatchEvents,
-  promptWithNote,
-} from '../../../machines/webhook/coalesce.ts';
+import { batchPrompt, compileCoalesceKey, joinBurst, promptWithNote } from '../../../machines/webhook/coalesce.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('COA-1 · a key is a field or a template; one that does not resolve groups nothing', (t) => {
@@ -32,6 +26,10 @@ t.test('COA-1 · long keys that differ anywhere stay apart, and none is longer t
     t.equal(key('a'), key('a'), written);
     t.ok(key('a').length < 2_000, `${written} is ${key('a').length} long`);
   }
+  const read = compileCoalesceKey('text');
+  const lengthOf = (length: number) => read({ payload: { text: 'x'.repeat(length) }, eventType: 'e' })?.length ?? 0;
+  t.equal(lengthOf(2_000), 2_000);
+  t.ok(lengthOf(2_001) < 2_000, 'a longer one is shortened');
   const short = compileCoalesceKey('list')({ payload: { list: ['a', 1] }, eventType: 'e' });
   t.equal(short, '["a",1]', 'a short one stands as it is');
   t.end();
@@ -87,9 +85,9 @@ t.test('COA-1 · a burst whose run gets all events keeps the keys of the newest,
   };
   t.match(joined(1), { count: 1, latestEventKey: 'e1', earlierKeys: [] });
   t.match(joined(3), { count: 3, latestEventKey: 'e3', earlierKeys: ['e1', 'e2'] });
-  const many = joined(maxBatchEvents + 7);
-  t.equal(many?.count, maxBatchEvents + 7, 'those beyond the cap are counted');
-  t.equal(many?.earlierKeys?.length, maxBatchEvents - 1);
+  const many = joined(107);
+  t.equal(many?.count, 107, 'those beyond the cap are counted');
+  t.equal(many?.earlierKeys?.length, 99, 'a run gets a hundred events');
   t.equal(many?.earlierKeys?.[0], 'e8');
   t.end();
 });
@@ -99,6 +97,8 @@ t.test('COA-1 · the mode of a burst may change while it gathers', (t) => {
   const latest = joinBurst(joinBurst(undefined, { eventKey: 'a', ...rules }), { eventKey: 'b', ...rules });
   const batch = joinBurst(latest, { eventKey: 'c', ...rules, mode: 'batch' });
   t.match(batch, { count: 3, earlierKeys: ['b'] });
+  t.equal(batch.isDirect, undefined);
+  t.match(joinBurst(batch, { eventKey: 'd', ...rules, isDirect: true }), { isDirect: true });
   t.equal(joinBurst(batch, { eventKey: 'd', ...rules }).earlierKeys, undefined);
   t.end();
 });

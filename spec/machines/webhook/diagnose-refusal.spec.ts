@@ -320,6 +320,12 @@ t.test('SRC-5 · repeated headers, times in another unit and long bodies are nam
   t.match(diagnoseRefusal(refusedOf(inSeconds), sourceRoute('hubspot')), [
     { code: 'timestamp-unfit', text: /in Unix seconds, not milliseconds/ },
   ]);
+  const paypal = sampleOf('paypal');
+  const noMonth = { 'paypal-transmission-sig': 'AAAA', 'paypal-transmission-time': '2023-13-14T22:13:20Z' };
+  const inNoMonth = { ...paypal, headers: { ...paypal.headers, ...noMonth } };
+  t.match(diagnoseRefusal(refusedOf(inNoMonth), sourceRoute('paypal')), [
+    { code: 'timestamp-unfit', text: /is not in the form of RFC 3339/ },
+  ]);
   const zipped = { ...sampleOf('github'), headers: { ...sampleOf('github').headers, 'content-encoding': 'gzip' } };
   t.match(diagnoseRefusal(refusedOf({ ...zipped, body: 'bytes' }), sourceRoute('github')), [
     { code: 'body-changed', text: /compressed \(content-encoding: gzip\).*send it uncompressed/ },

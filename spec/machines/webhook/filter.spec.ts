@@ -163,6 +163,8 @@ t.test('FIL-3 · says which lists are named, and where', (t) => {
 });
 
 t.test('FIL-2 · a malformed condition is a finding at start', (t) => {
+  const nested = (levels: number): JsonObject =>
+    levels === 0 ? { field: 'a', exists: true } : { not: nested(levels - 1) };
   const rows: readonly (readonly [JsonObject, string])[] = [
     [{ field: 'a' }, 'filter-operator'],
     [{ field: 'a', equals: 1, in: [] }, 'filter-operator'],
@@ -185,11 +187,16 @@ t.test('FIL-2 · a malformed condition is a finding at start', (t) => {
     [{ all: { field: 'a', exists: true } }, 'filter-malformed'],
     [{ all: [], any: [] }, 'filter-malformed'],
     [{ not: 'x' } as unknown as JsonObject, 'filter-malformed'],
+    [nested(200), 'filter-malformed'],
   ];
   for (const [condition, code] of rows) {
     const compiled = compileFilters([condition]);
     t.equal(!compiled.ok && compiled.problems[0]?.code, code, JSON.stringify(condition));
   }
+  t.ok(compileFilters([nested(199)]).ok, 'the deepest groups');
+  t.match(compileFilters([{ field: 'a', equals: 1, in: [] }]), {
+    problems: [{ message: 'a condition has exactly one operator; found equals and in' }],
+  });
   t.end();
 });
 

@@ -406,6 +406,15 @@ t.test('LIM-3 · EVT-1 · IDM-2 · the payload, its type and its id', (t) => {
     const { context, desk } = stage(given);
     t.same(parsePayload(context, desk), expected, title);
   }
+  for (const [Message, read] of [
+    ['{"n":7}', { n: 7 }],
+    [' [7]', [7]],
+    ['7', '7'],
+    ['{"n":7', '{"n":7'],
+  ] as const) {
+    const { context, desk } = stage({ route: { sender: 'aws-sns' }, body: JSON.stringify({ Message }) });
+    t.strictSame(parsePayload(context, desk).payload, { Message: read }, 'a text that is JSON of an object or array');
+  }
   t.end();
 });
 
@@ -519,6 +528,7 @@ t.test('SCR-2 · a script replaces, adds or ignores, and the reason says that it
     payload: { a: 1, script_output: 'note' },
     script: 'annotated',
   });
+  t.same(readScript(context, { kind: 'exited', code: 0, stdout: '' }).outcome, { kind: 'ignoredScript', route: 'r' });
   t.same(readScript(context, { kind: 'timedOut', afterMs: 30_000 }), {
     outcome: { kind: 'ignoredScriptFailed', route: 'r' },
     reason: 'script: timed out after 30 s (script_timeout_seconds)',
@@ -547,6 +557,17 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
     t.same(rest, { ...texts, plan }, title);
     t.equal(groupKey !== undefined, grouped, title);
   }
+  const replay = { of: 'k0', isDry: true } as const;
+  for (const [more, plan] of [
+    [{ coalesce: coalesce('n') }, 'run'],
+    [{ deliverOnly: true }, 'run'],
+    [{ cronJob: 'nightly' }, 'cron'],
+  ] as const) {
+    const { context, desk } = stage({ known: { ...known, replay }, route: { ...route, ...more } });
+    t.equal(renderTexts(context, desk).plan, plan, 'a dry replay joins no batch and delivers nothing');
+  }
+  const noticed = stage({ known, route: { ...route, onFailure: 'slack', onFailureExtra: { chat_id: '#{n}' } } });
+  t.same(renderTexts(noticed.context, noticed.desk).onFailure, { target: 'slack', extra: { chat_id: '#7' } });
   t.end();
 });
 
@@ -569,6 +590,8 @@ t.test('RTE-3 · a rule asked before what it needs is known says nothing', (t) =
   const { context, desk, done } = stage({ known: { route: undefined } });
   for (const rule of [checkRate, verifySignature, matchEvent, renderTexts]) t.same(rule(context, desk), {}, rule.name);
   t.same(done, []);
+  const plainly = stage();
+  t.equal(rules.missingCertificate(plainly.context, plainly.desk, 0), undefined);
   t.end();
 });
 
@@ -628,7 +651,13 @@ t.test(
     });
 
     const body = '[{"n":1},{"n":2}]';
-    const whole = stage({ route: { body: 'each' }, body, headers: signed(body), holder });
+    const whole = stage({
+      route: { body: 'each' },
+      body,
+      headers: signed(body),
+      holder,
+      held: (one) => /\.[01]$/.test(one),
+    });
     t.match(verifySignature(whole.context, whole.desk), { outcome: { kind: 'duplicate' } });
     t.same(whole.done, [], 'a captured array takes no slot');
     const half = stage({

@@ -144,6 +144,8 @@ t.test(
     }
     const unknown = 'https://api-m.sandbox.paypal.com/v1/notifications/certs/CERT-2';
     t.match(verdictOf(paypal, changed({ 'paypal-cert-url': unknown })), { kind: 'refused', isTemporary: true });
+    const unread = { headers: byPaypal, body: Buffer.from(capture), nowMs, certificate: () => 'no certificate' };
+    t.match(paypal.verify(unread), { kind: 'refused', why: /has expired or cannot be read/, isTemporary: undefined });
     const keyIn = certificateReader();
     const key = keyIn(pem, Date.now());
     t.ok(key);

@@ -68,6 +68,9 @@ t.test('DUR-2 · LIM-1 · what a person changes goes in place of it, its size de
     replay: { of: 'k1', isEdited: true, isDry: true, event: 'ping' },
   });
   t.equal(live && textOf(live), '{"ö":2}');
+  const isEdited = (change: ReplayChanges) => replay(event, change).spawned[0]?.input.replay?.isEdited;
+  t.same([{ payload: '{}' }, { event: 'ping' }, { to: 'other' }].map(isEdited), [true, true, true]);
+  t.equal(isEdited({ isDry: true }), undefined);
   t.end();
 });
 
