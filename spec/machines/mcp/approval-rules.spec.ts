@@ -62,6 +62,8 @@ t.test('TRU-3 · TRU-1 · a literal dotted key never counts as the value at the 
   t.equal(covers({ 'head.ref': 'ok' }, ['head.ref']), true, 'the tool declares the key');
   t.equal(covers({ 'head.ref': 'ok' }), false, 'the tool reads its default at the path');
   t.equal(covers({ 'head.ref': 'ok' }, ['head', 'head.ref']), false, 'it may read either');
+  for (const definition of [{}, { inputSchema: {} }, { inputSchema: { properties: 'head.ref' } }])
+    t.equal(isCovered([rule], { ...call, args: { 'head.ref': 'ok' }, definition }), false, 'none is declared');
   const json = fc.jsonValue() as fc.Arbitrary<JsonObject[string]>;
   const value = fc.oneof(fc.constant('ok'), json);
   const head = fc.oneof(fc.record({ ref: value }), json);

@@ -172,6 +172,10 @@ t.test('SRV-1 · a form is asked, with or without its mode; URL mode and any oth
     'decline',
   );
   t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 7 }, { waiting: 0, unfilled: 0 }).kind, 'decline');
+  t.same(admitElicitation(defaults.elicitation, { ...form, mode: '' }, { waiting: 0, unfilled: 0 }), {
+    kind: 'decline',
+    why: 'this mode is not offered',
+  });
   t.end();
 });
 
