@@ -133,6 +133,7 @@ t.test('OAU-1 · OAU-2 · what cannot be renewed for this server asks for a logi
   const { options, record, store, renewals } = await stage(t);
   const login = { kind: 'login' } as const;
   const renew = (change: Partial<RenewalSettings> = {}) => renewTokens(options(change), record.accessToken);
+  t.match(await renew({ url: `${url}/v2` }), { kind: 'renewed' }, 'of an address below the resource');
   t.same(await renew({ server: 'none' }), login, 'without tokens');
   t.same(await renew({ url: 'https://other.example/mcp' }), login, 'of another address');
   const server = store.credentials.server('hub');
@@ -142,7 +143,7 @@ t.test('OAU-1 · OAU-2 · what cannot be renewed for this server asks for a logi
   const { refreshToken: _, ...bare } = record;
   await store.credentials.save('hub', { tokens: bare, server });
   t.same(await renew(), login, 'without a refresh token');
-  t.equal(renewals().length, 0);
+  t.equal(renewals().length, 1);
 });
 
 t.test(
@@ -163,6 +164,19 @@ t.test(
     }
   },
 );
+
+t.test('OAU-3 · a configured client renews with its secret, and another client’s tokens without it', async (t) => {
+  const { options, record, store, renewals } = await stage(t);
+  const oauth = { client_secret: 'secret-of-the-client', token_endpoint_auth_method: 'client_secret_post' };
+  for (const client_id of [record.clientId, 'another']) {
+    const settings = readOauthSettings({ oauth: { ...oauth, client_id } });
+    await renewTokens(options({ settings }), store.credentials.tokens('hub')?.accessToken);
+  }
+  t.same(
+    renewals().map(({ form }) => form.get('client_secret')),
+    ['secret-of-the-client', null],
+  );
+});
 
 t.test('OAU-8 · an outage that speaks JSON asks nobody to log in', async (t) => {
   const { options, record, authority, store } = await stage(t);

@@ -102,6 +102,8 @@ t.test('OAU-2 · what is written is read back whole, and anything else is no rec
     '{}',
     '{"access_token":"a"}',
     '{"access_token":1,"issuer":"i","client_id":"c"}',
+    '{"access_token":"a","client_id":"c"}',
+    '{"access_token":"a","issuer":"i"}',
     '\u0000',
   ])
     t.equal(readTokenRecord(damaged), undefined, damaged);
