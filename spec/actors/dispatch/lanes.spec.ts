@@ -171,6 +171,13 @@ t.test('CON-2 · DLV-4 · in a chat where somebody is waited for, those before i
   it.lane.release('h1');
   it.leave('h1');
   t.same(it.granted.slice(3), ['h1', 'h1', 'h2']);
+  it.ask('i1', 'i');
+  it.lane.hold('i', 'i1');
+  it.ask('i2', 'i');
+  it.lane.park();
+  it.leave('i1');
+  it.ask('i1', 'i');
+  t.same(it.granted.splice(6), ['i1', 'i1'], 'nor does it stay where the next one stays');
   it.lane.clear();
   it.ask('a5', 'a');
   it.ask('a6', 'a');

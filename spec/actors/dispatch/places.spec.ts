@@ -27,6 +27,13 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   await turn();
   t.same(places.load(), { running: 0, waiting: 0, ready: 0 }, 'one that was withdrawn is never granted');
   t.same(granted, ['a', 'c', 'd']);
+  ask('e', { group: 'g' });
+  ask('f');
+  ask('withdrawn');
+  leave.get('withdrawn')?.();
+  leave.get('f')?.();
+  leave.get('e')?.();
+  t.same(granted.splice(3), ['e', 'f'], 'nor does it keep a place');
   ask('r1', { routeConcurrency: 1 });
   ask('r2', { routeConcurrency: 1 });
   await turn();
