@@ -40,6 +40,7 @@ t.test('FIL-1 · FIL-2 · every operator, without coercion', (t) => {
     [{ field: 'number', equals: 7 }, true],
     [{ field: 'draft', equals: 'false' }, false],
     [{ field: 'user', equals: { roles: [{ name: 'admin' }], login: 'mona' } }, true],
+    [{ field: 'user', equals: { roles: [], login: 'mona' } }, false],
     [{ field: 'nope', equals: null }, false],
     [{ field: 'none', equals: null }, true],
     [{ field: 'nope', not_equals: 'x' }, true],
@@ -338,6 +339,7 @@ t.test('LIM-5 · FIL-3 · a list that could not be looked at decides nothing tha
     [{ any: [unread, holds] }, 'matched'],
     [{ any: [fails, unread] }, 'later'],
     [{ any: [never, unread] }, 'later'],
+    [{ all: [unread, never] }, 'later'],
     [{ not: { all: [never, unread] } }, 'later'],
     [{ field: 'nope', in_file: 'unread.txt' }, 'unmatched'],
   ];

@@ -579,6 +579,9 @@ t.test('DLV-7 · an entry whose condition cannot be judged now makes the event w
     return renderTexts(context, desk);
   };
   t.match(told('vip.txt', 'gone.txt'), { deliverTo: [{ target: 'slack' }], outcome: undefined });
+  const deliverTo = ['slack', 'telegram'].map((to) => ({ ...entry('vip.txt'), to }));
+  const both = stage({ known, route: { deliverTo } });
+  t.match(renderTexts(both.context, both.desk).deliverTo, [{ target: 'slack' }, { target: 'telegram' }]);
   t.same(told('vip.txt', 'unread.txt'), {
     outcome: { kind: 'unavailable' },
     reason: 'filter: who in_file "unread.txt" was not tried: the system has no descriptors left to read the list',

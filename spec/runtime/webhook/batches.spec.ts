@@ -145,6 +145,23 @@ t.test('COA-1 · a burst whose run another gateway has opened is let go of', asy
   t.same(opened, []);
 });
 
+t.test('COA-1 · SCA-1 · an event of another gateway keeps a batch gathering, unless it is due by now', async (t) => {
+  for (const [dueAtMs, opens] of [
+    [50, 1],
+    [51, 0],
+  ] as const) {
+    const { disk, bursts, opened, clock, join, start } = await stage(t);
+    const { close } = bursts;
+    Object.assign(bursts, {
+      close: (of, writesFor) => close(of, (burst) => writesFor({ ...burst, dueAtMs }, true)),
+    } satisfies Pick<Bursts, 'close'>);
+    start(await join('e1'));
+    clock.increment(50);
+    await disk.settle();
+    t.equal(opened.length, opens, `due at ${dueAtMs} ms`);
+  }
+});
+
 t.test('DUR-1 · a burst whose closing failed in a way that nobody foresaw is offered again', async (t) => {
   const { disk, opened, lines, clock, join, start } = await stage(t, 'closing');
   const group = start(await join('e1'));
