@@ -55,22 +55,25 @@ t.test(
   },
 );
 
-t.test('SEC-1 · what changes nothing and what has a record of its own have no row', async (t) => {
-  const { audit, rows } = stage(t, () => 0);
-  for (const [method, params] of [
-    ['runs.list', {}],
-    ['mcp.call', { name: 'x' }],
-    ['made.up', {}],
-    ['mcp.add', { name: 'x', dry: true }],
-    ['webhook.replay', { id: 'e1', dry: true }],
-  ] as const)
-    audit.add(atTerminal, { method, params });
+t.test(
+  'SEC-1 · what changes nothing and what has a record of its own have no row, and no row has a text',
+  async (t) => {
+    const { audit, rows } = stage(t, () => 0);
+    for (const [method, params] of [
+      ['runs.list', {}],
+      ['mcp.call', { name: 'x' }],
+      ['made.up', {}],
+      ['mcp.add', { name: 'x', dry: true }],
+      ['webhook.replay', { id: 'e1', dry: true, force: false, payload: 'a text', secret: 's3cret' }],
+    ] as const)
+      audit.add(atTerminal, { method, params });
 
-  const at = '1970-01-01T00:00:00.000Z';
-  t.same(await rows(), [
-    { at, ...atTerminal, what: 'replayed an event', method: 'webhook.replay', on: { id: 'e1', dry: true } },
-  ]);
-});
+    const at = '1970-01-01T00:00:00.000Z';
+    t.same(await rows(), [
+      { at, ...atTerminal, what: 'replayed an event', method: 'webhook.replay', on: { id: 'e1', dry: true } },
+    ]);
+  },
+);
 
 t.test('SEC-1 · what a read-only user is refused has a row an hour for each method', async (t) => {
   let nowMs = 1_700_000_000_000;

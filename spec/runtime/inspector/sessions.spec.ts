@@ -166,6 +166,16 @@ t.test('SEC-1 · sessions outlive the process, proofs and links do not, and the 
   t.equal(statSync(path).mode & 0o777, 0o600);
 });
 
+t.test('SEC-1 · the page learns whose session it has, what that may do, and whether a password opened it', (t) => {
+  const sessions = createPageSessions(Date.now, forgetful);
+  const reader = sessions.admit({ who: 'noor', role: 'reader', signedBy: 'digest' }, origin);
+  t.match(sessions.introduce({ id: reader.id, origin }, 'c'), { who: 'noor', role: 'reader', isByPassword: true });
+  const owner = sessions.introduce({ id: opened(sessions).id, origin }, 'c') ?? {};
+  t.match(owner, { who: 'owner' });
+  t.notOk('role' in owner || 'isByPassword' in owner);
+  t.end();
+});
+
 t.test('SEC-1 · a session is fresh for ten minutes after its link was opened', (t) => {
   let nowMs = 5_000;
   const sessions = createPageSessions(() => nowMs, forgetful);
