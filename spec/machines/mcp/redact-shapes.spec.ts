@@ -26,7 +26,10 @@ t.test('LIF-13 · known secret shapes become [redacted], and the words around th
     ['https://h/?access_token=a%20b&API-KEY=c', 'https://h/?access_token=[redacted]&API-KEY=[redacted]'],
     ['client_secret=abc; password=def', 'client_secret=[redacted]; password=[redacted]'],
   ];
-  for (const [text, expected] of rows) t.equal(redactShapes(text), expected, text);
+  for (const [text, expected] of rows) {
+    t.equal(redactShapes(text), expected, text);
+    t.equal(redactShapes(`${text}\n${text}`), `${expected}\n${expected}`, 'wherever it is');
+  }
   t.end();
 });
 

@@ -186,7 +186,7 @@ t.test('INS-2 · no name but the three is ours, whatever it looks like', (t) => 
 
 t.test('INS-2 · only a loopback address is listened on', (t) => {
   for (const loopback of ['127.0.0.1', '127.8.9.1', 'localhost', '::1']) t.ok(isLoopbackHost(loopback), loopback);
-  for (const open of ['0.0.0.0', '::', '192.168.1.2', '127.0.0.1.evil.example', '', 'example.org'])
+  for (const open of ['0.0.0.0', '::', '192.168.1.2', '127.0.0.1.evil.example', 'evil.127.0.0.1', '', 'example.org'])
     t.notOk(isLoopbackHost(open), open);
   t.end();
 });
