@@ -34,7 +34,7 @@ export interface Joining {
 }
 
 /** The most events whose prompts a batch's run gets: the newest. Their keys are written with each joining event. */
-export const maxBatchEvents = 100;
+const maxBatchEvents = 100;
 /** The most UTF-8 bytes of these prompts in total; the newest event's prompt is always included. */
 export const maxBatchBytes = 256 * 1024;
 

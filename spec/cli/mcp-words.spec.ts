@@ -23,7 +23,7 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   await gateway.reaches('gone', 'failed');
 
   const list = await gateway.cli('mcp', 'list');
-  t.match(list.stdout, /SERVER +STATE +SINCE +VIA +ERA +TOOLS +WHY/);
+  t.match(list.stdout, /SERVER +STATE +SINCE +VIA +PROTOCOL +TOOLS +WHY/);
   t.match(list.stdout, /notes +connected +\S+ +http +legacy +6/);
   t.match(list.stdout, /gone +failed +\S+ +stdio +0 +command cannot be started/);
   const tools = await gateway.cli('mcp', 'tools', 'notes');
