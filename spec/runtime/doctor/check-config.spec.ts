@@ -52,7 +52,7 @@ t.test('SUB-2 · CLI-2 · subscriptions in a database are left unread, and that 
   t.end();
 });
 
-t.test('CFG-2 · CLI-2 · a gateway that has refused the configuration on disk is told with why', (t) => {
+t.test('CFG-2 · CLI-2 · a gateway that has refused the configuration on disk is shown with the reason', (t) => {
   const one = examined(t);
   const fault = 'config.yaml:1:1: not YAML [yaml-syntax]';
   const gateway = answering({ status: { config: { in_force: false, fault } } });
