@@ -159,9 +159,14 @@ export function createTally(ports: TallyPorts): Tally {
   }
 
   /** Counts back to a time; at the time limit, to the edge of a span. Returns the time it got to. */
-  async function readBack(fromMs: number, toMs: number | undefined, endMs = Number.POSITIVE_INFINITY): Promise<number> {
+  async function readBack(
+    journal: JournalReader,
+    fromMs: number,
+    toMs: number | undefined,
+    endMs = Number.POSITIVE_INFINITY,
+  ): Promise<number> {
     let batch: StoredRecord<'events'>[] = [];
-    for await (const stored of recordsOf(ports.journal(), question(fromMs, toMs))) {
+    for await (const stored of recordsOf(journal, question(fromMs, toMs))) {
       const last = batch.at(-1);
       const edge = (cellOf(stored.key) + 1) * cellMs;
       const isEdge = last !== undefined && cellOf(last.key) !== cellOf(stored.key);
@@ -176,10 +181,10 @@ export function createTally(ports: TallyPorts): Tally {
     return fromMs;
   }
 
-  function readAgain(at: number, range: TimeRange): Promise<number> {
+  function readAgain(journal: JournalReader, at: number, range: TimeRange): Promise<number> {
     drop(at);
     const { fromMs = 0, toMs = Number.POSITIVE_INFINITY } = range.toMs === undefined ? {} : range;
-    return readBack(Math.max(at * cellMs, fromMs), Math.min((at + 1) * cellMs, toMs));
+    return readBack(journal, Math.max(at * cellMs, fromMs), Math.min((at + 1) * cellMs, toMs));
   }
 
   /** Counts again what has changed since the last reading. */
@@ -213,7 +218,7 @@ export function createTally(ports: TallyPorts): Tally {
       await turnOfLoop();
     }
     await count(batch);
-    for (const at of again) await readAgain(at, range);
+    for (const at of again) await readAgain(journal, at, range);
   }
 
   /** Adds the events that other gateways of a shared journal may have changed, whose commits are not seen here. */
@@ -254,7 +259,7 @@ export function createTally(ports: TallyPorts): Tally {
       const first = cell?.firstKey ?? oldestFinished(cell?.events?.values() ?? []);
       if (first === undefined) continue;
       if ((await journal.get('events', first)) !== undefined) return;
-      await readAgain(at, range);
+      await readAgain(journal, at, range);
     }
   }
 
@@ -270,7 +275,7 @@ export function createTally(ports: TallyPorts): Tally {
       await readRemoved(journal, range);
     }
     if (countedFromMs === undefined || range.fromMs < countedFromMs) {
-      countedFromMs = await readBack(range.fromMs, countedFromMs ?? range.toMs, endMs);
+      countedFromMs = await readBack(journal, range.fromMs, countedFromMs ?? range.toMs, endMs);
     }
     condense();
     return Math.max(range.fromMs, countedFromMs);

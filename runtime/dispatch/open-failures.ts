@@ -30,6 +30,7 @@ const readAgainMs = 60_000;
 export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, nowMs: () => number): OpenFailures {
   const failures = new Map<string, OpenFailure>();
   let readAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
   /** By profile; the groups of all profiles have the empty name. */
   const grouped = new Map<string, readonly FailureGroup[]>();
   /** Commits that arrive while the journal is read. */
@@ -50,30 +51,36 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
     else apply(writes);
   });
 
-  async function read(journal: JournalReader | undefined): Promise<void> {
-    readAtMs = nowMs();
+  async function read(journal: JournalReader): Promise<void> {
+    const startedMs = nowMs();
     landed = [];
-    const found = await newestFirst(
-      journal,
-      {
-        collection: 'deliveries',
-        limit: Number.POSITIVE_INFINITY,
-        marks: openFailureStatuses.map((status) => [statusMark(status)]),
-      },
-      ({ key, value }) => (isOpenFailure(value) ? { key, failure: failureOf(value) } : undefined),
-    );
-    failures.clear();
-    for (const { key, failure } of found) failures.set(key, failure);
-    grouped.clear();
-    const meanwhile = landed;
-    landed = undefined;
-    apply(meanwhile);
+    try {
+      const found = await newestFirst(
+        journal,
+        {
+          collection: 'deliveries',
+          limit: Number.POSITIVE_INFINITY,
+          marks: openFailureStatuses.map((status) => [statusMark(status)]),
+        },
+        ({ key, value }) => (isOpenFailure(value) ? { key, failure: failureOf(value) } : undefined),
+      );
+      failures.clear();
+      for (const { key, failure } of found) failures.set(key, failure);
+      grouped.clear();
+      readAtMs = startedMs;
+    } finally {
+      const meanwhile = landed;
+      landed = undefined;
+      apply(meanwhile);
+      reading = undefined;
+    }
   }
 
   return {
     async groups(profile) {
       const journal = keeper.journal();
-      if (landed === undefined && nowMs() - readAtMs >= readAgainMs) await read(journal);
+      if (journal !== undefined && nowMs() - readAtMs >= readAgainMs) reading ??= read(journal);
+      await reading;
       const name = profile ?? '';
       const known = grouped.get(name);
       if (known !== undefined) return known;

@@ -49,3 +49,33 @@ t.test(
     failures.close();
   },
 );
+
+t.test('INS-4 · a reading that failed, or found no journal, is repeated at the next question', async (t) => {
+  const { keeper } = await openKeeper(openMemoryJournal());
+  const failed = (key: string) => {
+    const value = { target: 'slack', route: 'r', profile: 'default', status: 'deadLettered', queuedAtMs: 1, text: '' };
+    return keeper.commit([{ kind: 'put', collection: 'deliveries', key, value: value as JsonObject }]);
+  };
+  await failed('0001');
+  let isThere = false;
+  let isAway = false;
+  const journal = () => {
+    const real = keeper.journal();
+    if (real === undefined || !isThere) return undefined;
+    return isAway ? { ...real, marked: () => Promise.reject(new Error('away')) } : real;
+  };
+  const failures = openFailures({ journal, watch: keeper.watch }, () => 0);
+  const counts = async (): Promise<readonly number[]> => (await failures.groups()).map(({ count }) => count);
+  t.same(await counts(), []);
+
+  isThere = true;
+  isAway = true;
+  await t.rejects(counts(), { message: 'away' });
+  await failed('0002');
+
+  isAway = false;
+  t.same(await Promise.all([counts(), counts()]), [[2], [2]], 'two at once share a reading');
+  await failed('0003');
+  t.same(await counts(), [3]);
+  failures.close();
+});
