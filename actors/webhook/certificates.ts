@@ -53,6 +53,8 @@ export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 
   async function keep(url: string): Promise<void> {
     try {
       const text = await read(url);
+      // Kept, the page of a proxy would refuse every event until a restart.
+      if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error('the answer holds no certificate');
       const [oldest] = kept.keys();
       if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
       kept.set(url, text);

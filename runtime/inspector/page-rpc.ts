@@ -35,6 +35,8 @@ const fromPage: Readonly<Record<string, JsonObject>> = {
 };
 
 const lines = 'application/x-ndjson';
+/** A page with more unread notifications is disconnected: it subscribes again and gets what stands then. */
+const mostUnreadBytes = 4 * 1_048_576;
 
 /** Answers with one JSON-RPC message, preceded by its notifications if the page accepts lines. */
 export async function answerPage(
@@ -75,11 +77,14 @@ export async function answerPage(
     for (const one of ends) one();
   });
   if (streams) response.writeHead(200, { 'content-type': lines });
+  let answerBytes = 0;
   const serialize = await answerRequest(asked, host(), {
     redact,
     asker,
     notify: (name, params) => {
-      if (streams && !response.writableEnded) response.write(formatNotification(name, params));
+      if (!streams || response.writableEnded || response.destroyed) return;
+      response.write(formatNotification(name, params));
+      if (response.writableLength > mostUnreadBytes + answerBytes) response.destroy();
     },
     onEnd(one) {
       ends.add(one);
@@ -88,6 +93,7 @@ export async function answerPage(
   });
   if (response.destroyed) return;
   const answer = serialize();
+  answerBytes = Buffer.byteLength(answer);
   // The response to a subscription stays open until the page leaves.
   if (streams && isSubscription(asked.method)) response.write(answer);
   else if (streams) response.end(answer);

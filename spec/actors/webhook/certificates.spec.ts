@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { createCertificates } from '../../../actors/webhook/certificates.ts';
 
+const pemOf = (path: string): string => `-----BEGIN CERTIFICATE-----\n${path}`;
+
 t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer than its time', async (t) => {
   const asked: string[] = [];
   const held: (() => void)[] = [];
@@ -12,13 +14,13 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
     asked.push(path);
     if (path.startsWith('/silent')) return;
     if (path.startsWith('/held')) {
-      held.push(() => response.end('pem'));
+      held.push(() => response.end(pemOf('held')));
       if (held.length === 4) allHeld();
       return;
     }
     if (path === '/elsewhere') response.writeHead(302, { location: '/a' }).end();
     else if (path.startsWith('/missing')) response.writeHead(404).end();
-    else response.end(path === '/big' ? 'x'.repeat(70_000) : `pem of ${path}`);
+    else response.end(path === '/big' ? 'x'.repeat(70_000) : path === '/login' ? '<html>' : pemOf(path));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
@@ -39,10 +41,10 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
 
   await Promise.all([certificates.fetch(`${base}/a`), certificates.fetch(`${base}/a`)]);
   await certificates.fetch(`${base}/a`);
-  t.equal(certificates.get(`${base}/a`), 'pem of /a');
+  t.equal(certificates.get(`${base}/a`), pemOf('/a'));
   t.same(asked, ['/a'], 'asked for once');
 
-  for (const path of ['/missing', '/elsewhere', '/big']) {
+  for (const path of ['/missing', '/elsewhere', '/big', '/login']) {
     await certificates.fetch(`${base}${path}`);
     t.equal(certificates.get(`${base}${path}`), undefined, path);
   }
@@ -50,7 +52,7 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
   await impatient.fetch(`${base}/silent`);
   t.equal(impatient.get(`${base}/silent`), undefined, 'it is not waited for');
   t.match(lines[0], /could not be fetched: .*404/);
-  t.equal(lines.length, 4);
+  t.equal(lines.length, 5);
   t.equal(keys.size, 1, 'the log tells it once for a host, whatever addresses senders name there');
 
   const areHeld = new Promise<void>((resolve) => {
@@ -63,7 +65,7 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
   for (const release of held) release();
   await Promise.all(waiting);
   await certificates.fetch(`${base}/b`);
-  t.equal(certificates.get(`${base}/b`), 'pem of /b');
+  t.equal(certificates.get(`${base}/b`), pemOf('/b'));
 
   t.equal(await certificates.visit(`${base}/confirm?Token=secret-token`), undefined);
   t.match(await certificates.visit(`${base}/missing?Token=secret-token`), /^127\.0\.0\.1:\d+: HTTP 404$/);

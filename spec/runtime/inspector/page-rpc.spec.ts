@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import t from 'tap';
+import type { Command, CommandHost, CommandPeer } from '../../../runtime/control/command.ts';
+import { answerPage } from '../../../runtime/inspector/page-rpc.ts';
+
+t.test(
+  'INS-2 · a page that stops reading its stream of changes is disconnected, whatever the answer’s size',
+  async (t) => {
+    const size = 8 * 1_048_576;
+    let peer: CommandPeer | undefined;
+    const watch: Command = {
+      access: 'home',
+      async run(_, __, mine) {
+        peer = mine;
+        return 'x'.repeat(size);
+      },
+    };
+    const host = { source: { home: '/nowhere' }, commandOf: () => watch } as unknown as CommandHost;
+    let most = 0;
+    let ended = 0;
+    const server = createServer((request, response) => {
+      response.on('close', () => {
+        ended += 1;
+      });
+      const ports = { host: () => host, redact: (text: string) => text, isFresh: () => true, guest: { who: 'owner' } };
+      void answerPage(request, response, ports).then(() => {
+        peer?.onEnd(() => {
+          peer = undefined;
+        });
+        while (ended === 0 && !response.destroyed) {
+          peer?.notify('overview.changed', { filler: 'y'.repeat(100_000) });
+          most = Math.max(most, response.writableLength);
+        }
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => server.close());
+
+    const body = '{"jsonrpc":"2.0","id":1,"method":"overview.watch"}';
+    const page = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    page.pause();
+    page.write(
+      `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\naccept: application/x-ndjson\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await once(page.on('error', () => {}).resume(), 'close');
+    t.equal(peer, undefined, 'the subscription has ended');
+    t.ok(most > size, 'the answer alone ends nothing');
+    t.ok(most < size + 5 * 1_048_576, `${most} bytes waited`);
+  },
+);
