@@ -190,31 +190,39 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       const first = await stats.read(meant.range, meant.test, mostMs);
       const followed = new Map<string, CountedEvent>();
       changesOf(first, meant, followed);
-      const refused = new Map(first.refused.map(({ key, alike }) => [key, alike?.count]));
+      let refused = countsOf(first.refused);
+      let last = JSON.stringify(searchedEvents(meant, first));
       const look = async (): Promise<void> => {
-        let last = JSON.stringify(searchedEvents(meant, first));
-        while (!signal.aborted) {
+        // The range "the last hour" moves.
+        const now = await meantBy(asked);
+        const reading = await stats.read(now.range, now.test, mostMs);
+        const turnedAway = reading.refused.filter(({ key, alike }) => refused.get(key) !== (alike?.count ?? 1));
+        refused = countsOf(reading.refused);
+        const keys = [...changesOf(reading, now, followed), ...turnedAway.map(({ key }) => key)].sort().reverse();
+        const counts = searchedEvents(now, reading);
+        const text = JSON.stringify(counts);
+        if (keys.length === 0 && text === last) return;
+        last = text;
+        const rows = await rowsOf(keys.slice(0, mostNews), turnedAway);
+        if (!signal.aborted) heard({ ...counts, rows });
+      };
+      const keepLooking = async (): Promise<void> => {
+        for (;;) {
           await pause(newsEveryMs, undefined, { signal });
-          // The range "the last hour" moves.
-          const now = await meantBy(asked);
-          const reading = await stats.read(now.range, now.test, mostMs);
-          const turnedAway = reading.refused.filter(
-            ({ key, alike }) => refused.get(key) !== alike?.count || !refused.has(key),
-          );
-          for (const { key, alike } of turnedAway) refused.set(key, alike?.count);
-          const keys = [...changesOf(reading, now, followed), ...turnedAway.map(({ key }) => key)].sort().reverse();
-          const counts = searchedEvents(now, reading);
-          const text = JSON.stringify(counts);
-          if (keys.length === 0 && text === last) continue;
-          last = text;
-          const rows = await rowsOf(keys.slice(0, mostNews), turnedAway);
-          if (!signal.aborted) heard({ ...counts, rows });
+          // A journal that cannot be read just now, such as a database that restarts, is asked again.
+          await look().catch(() => {});
         }
       };
-      look().catch(() => {});
+      // Only the signal ends it.
+      keepLooking().catch(() => {});
       return { ...searchedEvents(meant, first), rows: [] };
     },
   };
+}
+
+/** How often each refused request was made, by its key. */
+function countsOf(refused: readonly FoundEvent[]): ReadonlyMap<string, number> {
+  return new Map(refused.map(({ key, alike }) => [key, alike?.count ?? 1]));
 }
 
 /** The keys of events that are new or have changed since the last check; updates `followed`. */

@@ -276,3 +276,31 @@ t.test('INS-4 · a follower hears of new events and of those that change, and of
   t.match(heard[1], { counts: { failed: 2, open: 0 }, rows: [{ delivery_id: 'old', status: 'failed' }] });
   t.equal(heard.length, 2);
 });
+
+t.test('INS-4 · a follower hears on after a time in which the journal could not be read', async (t) => {
+  const journal = openMemoryJournal();
+  let failed: (() => void) | undefined;
+  const { keeper, events } = await stage({
+    ...journal,
+    async get(collection, key) {
+      if (failed === undefined) return journal.get(collection, key);
+      failed();
+      throw new Error('away');
+    },
+  });
+  const left = new AbortController();
+  t.teardown(() => left.abort());
+  let hear = (_: EventNews): void => {};
+  const heard = new Promise<EventNews>((resolve) => {
+    hear = resolve;
+  });
+  await events.follow({ range: '1h' }, hear, left.signal);
+
+  const lost = new Promise<void>((resolve) => {
+    failed = resolve;
+  });
+  await keeper.commit(came(4_000, { deliveryId: 'meanwhile', status: 'ignored' }));
+  await lost;
+  failed = undefined;
+  t.same(idsOf(await heard), ['meanwhile']);
+});
