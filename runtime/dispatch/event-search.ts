@@ -189,7 +189,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       const meant = await meantBy(asked);
       const first = await stats.read(meant.range, meant.test, mostMs);
       const followed = new Map<string, CountedEvent>();
-      changesOf(first, meant, followed);
+      changesOf(first, meant, followed, { isFirst: true });
       let refused = countsOf(first.refused);
       let last = JSON.stringify(searchedEvents(meant, first));
       const look = async (): Promise<void> => {
@@ -226,9 +226,13 @@ function countsOf(refused: readonly FoundEvent[]): ReadonlyMap<string, number> {
 }
 
 /** The keys of events that are new or have changed since the last check; updates `followed`. */
-function changesOf({ tally }: Reading, { statuses, range }: Meant, followed: Map<string, CountedEvent>): string[] {
+function changesOf(
+  { tally }: Reading,
+  { statuses, range }: Meant,
+  followed: Map<string, CountedEvent>,
+  { isFirst = false } = {},
+): string[] {
   const changed: string[] = [];
-  const isFirst = followed.size === 0;
   const look = (counted: CountedEvent): void => {
     const before = followed.get(counted.key);
     if (before === counted) return;

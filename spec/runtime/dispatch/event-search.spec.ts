@@ -302,5 +302,5 @@ t.test('INS-4 · a follower hears on after a time in which the journal could not
   await keeper.commit(came(4_000, { deliveryId: 'meanwhile', status: 'ignored' }));
   await lost;
   failed = undefined;
-  t.same(idsOf(await heard), ['meanwhile']);
+  t.same(idsOf(await heard), ['meanwhile'], 'also the first event of all');
 });
