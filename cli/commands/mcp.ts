@@ -110,10 +110,11 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
   }
   const client = await connectGateway(context.gateway);
   let cancelled = false;
-  process.once('SIGINT', () => {
+  const cancel = (): void => {
     cancelled = true;
     client.close();
-  });
+  };
+  process.once('SIGINT', cancel);
   let asked: Json | undefined;
   client.onNotification((method, progress) => {
     if (method === 'mcp.waiting' && progress.question !== asked) {
@@ -131,6 +132,7 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
     context.out.complain('Cancelled.\n');
     return 130;
   } finally {
+    process.off('SIGINT', cancel);
     client.close();
   }
 }
