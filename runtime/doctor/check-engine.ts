@@ -10,8 +10,19 @@ import { type Examined, type Finding, good } from './finding.ts';
 /** From `engines` in package.json. */
 const oldestNode = [20, 19] as const;
 
-export async function checkEngine({ home }: Examined, node = process.versions.node): Promise<readonly Finding[]> {
+/** What a gateway runs on. */
+export interface Engine {
+  readonly node: string;
+  /** Why LMDB cannot load; undefined if it can. */
+  readonly lmdb: () => Promise<string | undefined>;
+  readonly native: () => Promise<NativeFault | undefined>;
+}
+
+const here: Engine = { node: process.versions.node, lmdb: lmdbFault, native: nativeFault };
+
+export async function checkEngine({ home }: Examined, engine: Partial<Engine> = {}): Promise<readonly Finding[]> {
   const { front, journal } = home.main.settings.gateway;
+  const { node, lmdb: whyNotLmdb, native: whyNotNative } = { ...here, ...engine };
   const findings: Finding[] = [];
   const [major = 0, minor = 0] = node.split('.').map(Number);
   if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])) {
@@ -24,10 +35,7 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
       cure: 'install a newer Node',
     });
   }
-  const lmdb =
-    journal !== 'lmdb'
-      ? undefined
-      : await obstacle(async () => (await import('../../actors/store/load-lmdb.ts')).loadLmdb());
+  const lmdb = journal === 'lmdb' ? await whyNotLmdb() : undefined;
   if (lmdb !== undefined) {
     findings.push({
       level: 'wrong',
@@ -38,7 +46,7 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
       cure: 'install the package again on this machine (npm ci)',
     });
   }
-  const fault = front === 'node' ? undefined : await nativeFault();
+  const fault = front === 'node' ? undefined : await whyNotNative();
   const usesNode = front === 'node' || (fault !== undefined && (front === 'auto' || fault.kind !== 'unfit'));
   // The library is not installed by default, so with `auto` its absence is no finding.
   if (fault !== undefined && !(front === 'auto' && fault.kind === 'absent')) {
@@ -66,9 +74,10 @@ async function nativeFault(): Promise<NativeFault | undefined> {
   return faultOf(native);
 }
 
-async function obstacle(load: () => Promise<unknown>): Promise<string | undefined> {
+async function lmdbFault(): Promise<string | undefined> {
   try {
-    await load();
+    const { loadLmdb } = await import('../../actors/store/load-lmdb.ts');
+    loadLmdb();
     return undefined;
   } catch (thrown) {
     return causeOf(thrown).split('\n')[0];

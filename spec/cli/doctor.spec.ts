@@ -106,9 +106,12 @@ t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says wha
 });
 
 t.test('CLI-2 · a home that is not there is one finding', async (t) => {
-  const { code, stdout } = await askCli(['doctor', '--home', '/nowhere/at/all'], makeHome(t).path);
+  const { path } = makeHome(t);
+  const { code, stdout } = await askCli(['doctor', '--home', '/nowhere/at/all'], path);
   t.equal(code, 1);
   t.match(stdout, /^WRONG +home +\/nowhere\/at\/all: there is no such folder/);
+  const asJson = await askCli(['doctor', '--home', '/nowhere/at/all', '--json'], path);
+  t.match(JSON.parse(asJson.stdout), [{ code: 'home-missing', level: 'wrong' }]);
 });
 
 t.test('CLI-2 · every code of the doctor is in docs/doctor.md, and every one there exists', (t) => {

@@ -93,6 +93,22 @@ t.test('every code of a finding is in docs/errors.md', (t) => {
   t.end();
 });
 
+t.test('every code of a finding, of the configuration or the doctor, is named by a spec or a golden', (t) => {
+  const codesOf = (file: string): readonly string[] =>
+    [...readFileSync(file, 'utf8').matchAll(/^\| `([a-z]+(?:-[a-z]+)+)` \|/gm)].map(([, code]) => code ?? '');
+  const texts = readdirSync('spec', { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:ts|out)$/.test(name))
+    .map((name) => readFileSync(`spec/${name}`, 'utf8'))
+    .join('\n');
+  const codes = [...codesOf('docs/errors.md'), ...codesOf('docs/doctor.md')];
+  t.ok(codes.length > 150, 'the codes are found');
+  t.same(
+    codes.filter((code) => !new RegExp(`\\b${code}\\b`).test(texts)),
+    [],
+  );
+  t.end();
+});
+
 t.test('every code of a call is in docs/errors.md, and every one there exists', (t) => {
   const [, union = ''] =
     /interface CallFault \{([\s\S]*?);/.exec(readFileSync('machines/mcp/call-faults.ts', 'utf8')) ?? [];

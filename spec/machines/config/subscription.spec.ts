@@ -15,7 +15,8 @@ t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of 
       'Bad Name': { secret: 'long-enough-secret' },
       typo: { secret: 'long-enough-secret', promt: 'x' },
       bare: {},
-    }),
+      deep: '(deep)',
+    }).replace('"(deep)"', `${'['.repeat(201)}${']'.repeat(201)}`),
     context,
   );
   t.ok(result.ok);
@@ -30,6 +31,7 @@ t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of 
         ['Bad Name', 'subscription-name'],
         ['typo', 'unknown-key'],
         ['bare', 'route-secret-missing'],
+        ['deep', 'json-depth'],
       ],
     );
   }

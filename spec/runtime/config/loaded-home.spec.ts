@@ -1,10 +1,12 @@
+import { rmSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { loadHome } from '../../../actors/config/load-config.ts';
+import { type LoadedHome, loadHome } from '../../../actors/config/load-config.ts';
 import {
   adapterBlock,
   createProblemDesk,
   learnSecrets,
   reportDiagnostics,
+  withLostFiles,
 } from '../../../runtime/config/loaded-home.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
@@ -51,6 +53,28 @@ t.test(
     t.match(adapterBlock(load(t, '', { WEBHOOK_SECRET: '${OTHER}', WEBHOOK_ENABLED: '1' })), {
       fault: /references are not read in variables/,
     });
+    t.end();
+  },
+);
+
+t.test(
+  'CFG-3 · CFG-2 · a file that lost its text while the gateway runs is a finding; one that was empty before is none',
+  (t) => {
+    const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n' });
+    const load = () => loadHome({ home: home.path, env: {} });
+    const standing = load();
+    const lostSince = (before?: LoadedHome) => withLostFiles(load(), before).diagnostics.map(({ code }) => code);
+    t.same(lostSince(standing), []);
+    home.write('config.yaml', '\n');
+    const empty = load();
+    t.same(lostSince(standing), ['file-emptied']);
+    t.match(adapterBlock(withLostFiles(empty, standing)), { fault: /is empty, .*\[file-emptied\]/ });
+    t.same(lostSince(empty), []);
+    t.same(lostSince(), [], 'at a start');
+    home.write('config.yaml', '{}\n');
+    t.same(lostSince(standing), [], 'nothing is configured on purpose');
+    rmSync(`${home.path}/config.yaml`);
+    t.same(lostSince(standing), ['file-gone']);
     t.end();
   },
 );

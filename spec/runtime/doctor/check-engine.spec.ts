@@ -2,19 +2,33 @@ import t from 'tap';
 import { checkEngine } from '../../../runtime/doctor/check-engine.ts';
 import { codes, examined } from '../../support/examined.ts';
 
-t.test('CLI-2 · Node, the native modules and the front are told', async (t) => {
-  const one = examined(t);
-  t.same(
-    codes(await checkEngine({ ...one, home: examined(t, { 'config.yaml': 'gateway: {front: node}\n' }).home })),
-    [],
-  );
+t.test('CLI-2 · Node, the native modules and the HTTP server are examined', async (t) => {
+  const on = (front: string, journal = 'lmdb') =>
+    examined(t, { 'config.yaml': `gateway: {front: ${front}, journal: ${journal}}\n` });
+  const well = { lmdb: async () => undefined, native: async () => undefined };
   for (const [node, expected] of [
     ['20.19.0', []],
     ['24.1.0', []],
     ['20.18.9', ['wrong node-old']],
     ['18.20.1', ['wrong node-old']],
+  ] as const)
+    t.same(codes(await checkEngine(on('auto'), { ...well, node })), expected, node);
+  t.same(codes(await checkEngine(on('node'))), [], 'what specs run on');
+
+  const noLmdb = { ...well, lmdb: async () => 'no binary' };
+  t.same(codes(await checkEngine(on('auto'), noLmdb)), ['wrong native-missing']);
+  t.same(codes(await checkEngine(on('auto', 'memory'), noLmdb)), [], 'it is not needed');
+
+  for (const [kind, front, expected] of [
+    ['absent', 'auto', []],
+    ['absent', 'uws', ['wrong front-fallback']],
+    ['unloadable', 'auto', ['note front-fallback']],
+    ['unloadable', 'uws', ['wrong front-fallback']],
+    ['unfit', 'auto', ['note front-fallback']],
+    ['unfit', 'uws', ['warning front-fallback']],
+    ['unfit', 'node', []],
   ] as const) {
-    const found = codes(await checkEngine(one, node)).filter((code) => !code.includes('front'));
-    t.same(found, expected, node);
+    const found = await checkEngine(on(front), { ...well, native: async () => ({ kind, text: 'why' }) });
+    t.same(codes(found), expected, `${kind} ${front}`);
   }
 });
