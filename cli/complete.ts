@@ -71,8 +71,8 @@ function nextWords(bare: readonly string[]): readonly Candidate[] {
     const word = path[bare.length];
     if (word === undefined) continue;
     const members = groupOf([...bare, word]).map((one) => one.path.at(-1));
-    const told = path.length === bare.length + 1 ? help : members.join(', ');
-    if (!found.has(word)) found.set(word, told);
+    const description = path.length === bare.length + 1 ? help : members.join(', ');
+    if (!found.has(word)) found.set(word, description);
   }
   return [...found].map(([word, help]) => ({ word, help }));
 }

@@ -65,7 +65,7 @@ export async function runWords(
           out.complain(`agent: ${thrown.message}\n`);
           return 3;
         }
-        const { code, message } = told(thrown, gateway.home);
+        const { code, message } = described(thrown, gateway.home);
         // Further lines are indented, so that they cannot imitate our own.
         out.complain(
           `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
@@ -89,7 +89,7 @@ function placeOf(env: Environment): GatewayPlace | undefined {
   return home === undefined ? undefined : { socket: placedPaths(home, env).socket, home };
 }
 
-function told(thrown: unknown, home: string | undefined): { readonly code: unknown; readonly message: string } {
+function described(thrown: unknown, home: string | undefined): { readonly code: unknown; readonly message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
   const { code, message } = thrown as NodeJS.ErrnoException;
   return (home === undefined ? undefined : unwritableFault(thrown, home)) ?? { code, message };

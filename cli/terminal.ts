@@ -41,7 +41,7 @@ export function printJsonLine(context: CommandContext, value: unknown): void {
  */
 const uncut = /^(?:ID|DELIVERY|RUN|KEY|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
 /** Sentences and addresses. If they do not fit beside the row, they are placed below it. */
-const told = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION)$/;
+const sentenceHeads = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION)$/;
 /** Untrusted senders choose the length of names and ids: one must not widen every row. */
 const longestCell = 160;
 const longestSentence = 1_000;
@@ -65,7 +65,7 @@ export function tableLines(
   rows: readonly (readonly string[])[],
 ): readonly [head: string, ...rows: string[]] {
   const cells = [head, ...rows].map((row) =>
-    row.map((text, column) => bounded(text, told.test(head[column] ?? '') ? longestSentence : longestCell)),
+    row.map((text, column) => bounded(text, sentenceHeads.test(head[column] ?? '') ? longestSentence : longestCell)),
   );
   const natural = head.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
   let shown = head.map((_, column) => column);
@@ -77,7 +77,7 @@ export function tableLines(
   }
   const isWhole = (column: number): boolean => !out.isTerminal && uncut.test(head[column] ?? '');
   const last = shown.at(-1) ?? 0;
-  const below = out.isTerminal && told.test(head[last] ?? '') && lengthOf() > out.columns ? last : undefined;
+  const below = out.isTerminal && sentenceHeads.test(head[last] ?? '') && lengthOf() > out.columns ? last : undefined;
   if (below !== undefined) shown = shown.slice(0, -1);
   const widths = out.isTerminal ? fitted(head, natural, { shown, columns: out.columns }) : natural;
   const [first = '', ...others] = cells.map((row, index) => {

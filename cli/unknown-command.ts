@@ -23,14 +23,14 @@ export function unknownCommand(bare: readonly string[]): { readonly message: str
   if (held.length > 0 && held.length === bare.length) {
     return { message: `"${at}" needs a command: ${next.join(', ')}`, cure: seeHelp(held) };
   }
-  const told = `unknown command "${bare.join(' ')}"`;
+  const problem = `unknown command "${bare.join(' ')}"`;
   const meant = meantBy(bare);
   if (meant.length > 0) {
     const quoted = meant.map((words) => `"${words}"`).join(' or ');
-    return { message: `${told}; did you mean ${quoted}?`, cure: seeHelp(held) };
+    return { message: `${problem}; did you mean ${quoted}?`, cure: seeHelp(held) };
   }
   const known = held.length === 0 ? '' : `; "${at}" knows ${next.join(', ')}`;
-  return { message: `${told}${known}`, cure: seeHelp(held) };
+  return { message: `${problem}${known}`, cure: seeHelp(held) };
 }
 
 /** The leading words that match some command. */

@@ -235,8 +235,8 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     ['actors', counts(Object.fromEntries(Object.entries(status.actors).filter(([name]) => !name.endsWith('Pool'))))],
   ];
   for (const [label, ...lines] of rows) {
-    const told = lines.filter((one) => one !== undefined).map(oneLine);
-    context.out.print(`${label.padEnd(labelWidth)}${told.join(`\n${' '.repeat(labelWidth)}`)}\n`);
+    const texts = lines.filter((one) => one !== undefined).map(oneLine);
+    context.out.print(`${label.padEnd(labelWidth)}${texts.join(`\n${' '.repeat(labelWidth)}`)}\n`);
   }
   return 0;
 }

@@ -55,10 +55,10 @@ function chapterLines(context: CommandContext, { title, actor, began, ended, sta
       const [mark, style] = marks[stair.result];
       const margin = ' '.repeat(width + 6);
       // What a delivery waits for or was stopped by is the answer to the command: never cut it.
-      const told = toldLines(out, `${oneLine(stair.told)}  ${stair.rule}`, margin);
+      const texts = foldedLines(out, `${oneLine(stair.told)}  ${stair.rule}`, margin);
       const usual = stair.result === 'passed' || stair.result === 'skipped';
-      const lines = told.map((one, at) => {
-        const isLast = at === told.length - 1;
+      const lines = texts.map((one, at) => {
+        const isLast = at === texts.length - 1;
         const words = isLast ? one.slice(0, one.length - stair.rule.length) : one;
         const pieces: Piece[] = [
           ...(at === 0 ? ([[`  ${mark} `, style], [`${stateWords(stair.state).padEnd(width)}  `]] as const) : []),
@@ -73,7 +73,7 @@ function chapterLines(context: CommandContext, { title, actor, began, ended, sta
 }
 
 /** Wraps to the terminal, further lines below the first; a pipe gets one line. */
-function toldLines({ isTerminal, columns }: CommandContext['out'], text: string, margin: string): string[] {
+function foldedLines({ isTerminal, columns }: CommandContext['out'], text: string, margin: string): string[] {
   if (!isTerminal) return [text];
   const [first = '', ...rest] = wrapped(text, columns - margin.length, '');
   return [first, ...rest.map((one) => `${margin}${one}`)];

@@ -223,7 +223,8 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
     const [first = '', ...more] = wrapped(`${name}  ${shown(reached(item.entry))}`, width, '      ');
     const title = first.startsWith(name) ? `${bold(out, name)}${first.slice(name.length)}` : first;
     lines.push(...[title, ...more].map((line) => `  ${line}`));
-    for (const told of remarks(item)) lines.push(...wrapped(shown(told), width, '  ').map((line) => `      ${line}`));
+    for (const remark of remarks(item))
+      lines.push(...wrapped(shown(remark), width, '  ').map((line) => `      ${line}`));
   }
   return `${lines.join('\n')}\n\n`;
 }
@@ -245,27 +246,27 @@ function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): 
 }
 
 function remarks({ standing, variables, uses, missing, notes, name, entry, isProject }: ImportItem): readonly string[] {
-  const told: string[] = [];
-  if (standing.kind === 'unusable') told.push(`cannot be imported: ${standing.why}`);
-  if (standing.kind === 'same') told.push('the same one is here already, or above');
+  const texts: string[] = [];
+  if (standing.kind === 'unusable') texts.push(`cannot be imported: ${standing.why}`);
+  if (standing.kind === 'same') texts.push('the same one is here already, or above');
   if (standing.kind === 'taken') {
-    told.push(`its name is taken here: skipped, or added as ${name} where you choose it or pass --rename`);
+    texts.push(`its name is taken here: skipped, or added as ${name} where you choose it or pass --rename`);
   }
-  if (standing.kind === 'unusable' || standing.kind === 'same') return told;
-  if (variables.length > 0) told.push(`into .env: ${variables.map(({ variable }) => variable).join(', ')}`);
-  for (const { words } of uses) told.push(words);
+  if (standing.kind === 'unusable' || standing.kind === 'same') return texts;
+  if (variables.length > 0) texts.push(`into .env: ${variables.map(({ variable }) => variable).join(', ')}`);
+  for (const { words } of uses) texts.push(words);
   if (isJsonObject(entry.headers))
-    told.push(`headers: it sends ${Object.keys(entry.headers).map(wordInSentence).join(', ')}`);
-  for (const { variable, why } of missing) told.push(`put ${variable} into .env: ${why}`);
+    texts.push(`headers: it sends ${Object.keys(entry.headers).map(wordInSentence).join(', ')}`);
+  for (const { variable, why } of missing) texts.push(`put ${variable} into .env: ${why}`);
   if (isProject) {
-    told.push(
+    texts.push(
       'its file lies in a folder that others may have written: added only where you choose it or pass --project',
     );
   }
   if (isProject && uses.length > 0) {
-    told.push('its variables are allowed one server at a time, or by name with --variables');
+    texts.push('its variables are allowed one server at a time, or by name with --variables');
   }
-  return [...told, ...loweredGuards(entry), ...notes];
+  return [...texts, ...loweredGuards(entry), ...notes];
 }
 
 function reached(entry: JsonObject): string {

@@ -118,14 +118,14 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
     return undefined;
   }
   await ensurePrivateFolder(paths.home);
-  const told: string[] = [];
+  const lines: string[] = [];
   const keep = async (secret: string | undefined, { variable, refersAt, replaces }: SecretPlace): Promise<void> => {
     if (secret === undefined) return;
     // The variable first: a reference must not exist before its variable.
     await updateFileLocked(paths.env, (text) => editVariable(text ?? '', variable, secret));
-    told.push(`Wrote a secret into ${paths.env} as ${variable}.`);
+    lines.push(`Wrote a secret into ${paths.env} as ${variable}.`);
     if (replaces && refersAt !== undefined) {
-      told.push(`${refersAt.join('.')} held a secret that would have won; it refers to \${${variable}} now.`);
+      lines.push(`${refersAt.join('.')} held a secret that would have won; it refers to \${${variable}} now.`);
     }
   };
   await keep(answers.secret, placeOfSecret(standing));
@@ -135,7 +135,7 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
     const place = places.get(name);
     if (place === undefined) continue;
     await keep(secret, place);
-    told.push(`Its sender posts to /webhooks/${name} and signs by ${place.variable}.`);
+    lines.push(`Its sender posts to /webhooks/${name} and signs by ${place.variable}.`);
   }
   await keep(answers.model?.key, placeOfModelKey(standing));
   let changed = false;
@@ -144,8 +144,8 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
     changed = edited !== undefined && edited !== text;
     return changed ? edited : undefined;
   });
-  if (changed) told.unshift(`Wrote ${paths.config}.`);
-  return told.length > 0 ? told : ['Nothing needs to be changed.'];
+  if (changed) lines.unshift(`Wrote ${paths.config}.`);
+  return lines.length > 0 ? lines : ['Nothing needs to be changed.'];
 }
 
 /** Findings that depend on secrets, which are written with the file. */
@@ -189,8 +189,8 @@ async function startAndTest(context: CommandContext, tests: boolean): Promise<Ex
     const why = `the first event did not go through: ${outcome.why}; \`agent doctor\` looks for the cause`;
     return refuse(context, why, 1);
   }
-  const told = wrapped(outcome.told, Math.max(40, context.out.columns), '').join('\n');
-  context.out.print(`${told}\nMake a route of your own: agent webhook subscribe <name>\n`);
+  const result = wrapped(outcome.result, Math.max(40, context.out.columns), '').join('\n');
+  context.out.print(`${result}\nMake a route of your own: agent webhook subscribe <name>\n`);
   return 0;
 }
 

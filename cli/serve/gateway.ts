@@ -52,17 +52,17 @@ export async function withGateway<Value>(
 const leastStep = 1e-6;
 
 /** Converts the gateway's reports on a call into progress notifications. */
-function reporter(notify: (progress: Progress) => Promise<void>): (method: string, told: JsonObject) => void {
+function reporter(notify: (progress: Progress) => Promise<void>): (method: string, params: JsonObject) => void {
   let last = 0;
-  return (method, told) => {
+  return (method, params) => {
     const least = last + leastStep;
     if (method === 'mcp.waiting') last = least;
-    else if (method === 'mcp.progress' && typeof told.progress === 'number') last = Math.max(least, told.progress);
+    else if (method === 'mcp.progress' && typeof params.progress === 'number') last = Math.max(least, params.progress);
     else return;
     notify({
       progress: last,
-      ...(typeof told.total === 'number' ? { total: told.total } : {}),
-      ...(typeof told.message === 'string' ? { message: told.message } : {}),
+      ...(typeof params.total === 'number' ? { total: params.total } : {}),
+      ...(typeof params.message === 'string' ? { message: params.message } : {}),
     }).catch(() => {});
   };
 }

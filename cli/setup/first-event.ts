@@ -9,7 +9,7 @@ import type { CommandContext } from '../context.ts';
 import { oneLine } from '../terminal.ts';
 
 export type FirstEvent =
-  | { readonly kind: 'went'; readonly told: string }
+  | { readonly kind: 'went'; readonly result: string }
   | { readonly kind: 'failed'; readonly why: string };
 
 const route = 'setup-test';
@@ -55,11 +55,11 @@ async function outcomeOf(id: string, ask: CommandContext['ask']): Promise<FirstE
       if (status !== 'delivered')
         return { kind: 'failed', why: `it ended as ${status}: ${oneLine(reason ?? 'no reason is known')}` };
       const said = response !== undefined ? ` The agent said: ${oneLine(response).slice(0, longestShown)}` : '';
-      return { kind: 'went', told: `The event was signed, accepted, run and delivered to the log.${said}` };
+      return { kind: 'went', result: `The event was signed, accepted, run and delivered to the log.${said}` };
     }
     await wait(pollMs);
   }
-  return { kind: 'went', told: `The event was accepted and its run continues; see \`agent events show ${id}\`.` };
+  return { kind: 'went', result: `The event was accepted and its run continues; see \`agent events show ${id}\`.` };
 }
 
 function deliveryOf(body: string): string | undefined {

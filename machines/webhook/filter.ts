@@ -296,14 +296,14 @@ function all(tests: readonly Test[]): Test {
   return {
     judge(view, asks) {
       const held: Tried[] | undefined = asks ? [] : undefined;
-      let untold: Tried | undefined;
+      let undecided: Tried | undefined;
       for (const test of tests) {
         const judged = test.judge(view, asks);
         if (holds(judged)) held?.push(...(judged?.held ?? []));
         else if (judged.undecided === undefined) return judged;
-        else untold = sooner(untold, judged);
+        else undecided = sooner(undecided, judged);
       }
-      return untold ?? (held && { held });
+      return undecided ?? (held && { held });
     },
   };
 }
@@ -317,10 +317,10 @@ function any(tests: readonly Test[], path: Path): Test {
         if (holds(judged)) return judged;
         inner.push(judged);
       }
-      const untold = inner.filter(({ undecided }) => undecided !== undefined).reduce(sooner, undefined);
+      const undecided = inner.filter(({ undecided }) => undecided !== undefined).reduce(sooner, undefined);
       const [only] = inner;
       if (only !== undefined && inner.length === 1) return only;
-      return untold ?? { path, field: '', operator: 'any', operand: null, saw: undefined, inner };
+      return undecided ?? { path, field: '', operator: 'any', operand: null, saw: undefined, inner };
     },
   };
 }

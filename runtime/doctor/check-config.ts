@@ -31,11 +31,11 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
       findings.push({ level: 'note', area: 'config', code: 'not-asked', place: file, what, cure: listCure });
       continue;
     }
-    const told = [
+    const found = [
       ...problems,
       ...(fault === undefined ? [] : [{ name: '', message: fault.message, code: fault.code }]),
     ];
-    for (const { name, message, code } of told) {
+    for (const { name, message, code } of found) {
       findings.push({
         level: 'warning',
         area: 'config',

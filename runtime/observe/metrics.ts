@@ -97,14 +97,14 @@ export function createMetrics(nowMs: () => number = Date.now): Metrics {
         MetricName,
         (typeof metricCatalogue)[MetricName],
       ][]) {
-        const told =
+        const samples =
           entry.type === 'gauge' || measured.some((one) => one.name === name)
             ? measured
                 .filter((one) => one.name === name)
                 .map(({ value, labels = [] }) => sample(name, entry.labels, labels, value))
             : read(name).flatMap(({ labels, series: one }) => samplesOf(name, entry.labels, labels, one));
-        if (told.length === 0) continue;
-        lines.push(`# HELP ${name} ${entry.help}`, `# TYPE ${name} ${entry.type}`, ...told);
+        if (samples.length === 0) continue;
+        lines.push(`# HELP ${name} ${entry.help}`, `# TYPE ${name} ${entry.type}`, ...samples);
       }
       return `${lines.join('\n')}\n`;
     },
@@ -140,8 +140,8 @@ function samplesOf(name: string, names: Labels, labels: Labels, { count, sum, bu
 }
 
 function sample(name: string, names: Labels, labels: Labels, value: number): string {
-  const told = names.map((label, at) => `${label}="${escaped(labels[at] ?? '')}"`).join(',');
-  return `${name}${told === '' ? '' : `{${told}}`} ${Number(value.toPrecision(12))}`;
+  const pairs = names.map((label, at) => `${label}="${escaped(labels[at] ?? '')}"`).join(',');
+  return `${name}${pairs === '' ? '' : `{${pairs}}`} ${Number(value.toPrecision(12))}`;
 }
 
 function escaped(text: string): string {

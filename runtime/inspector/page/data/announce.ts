@@ -14,10 +14,10 @@ const shownMs = 6_000;
 export const note = createCell<Note | undefined>(undefined);
 
 export function announce(text: string, bad = false, action?: Note['action']): void {
-  const told: Note = { text, bad, ...(action === undefined ? {} : { action }) };
-  note.set(told);
+  const made: Note = { text, bad, ...(action === undefined ? {} : { action }) };
+  note.set(made);
   if (bad) return;
   setTimeout(() => {
-    if (note.get() === told) note.set(undefined);
+    if (note.get() === made) note.set(undefined);
   }, shownMs);
 }

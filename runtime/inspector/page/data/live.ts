@@ -133,9 +133,9 @@ function remember(taken: readonly StepRow[]): void {
 }
 
 function tell(): void {
-  const told = news;
+  const batch = news;
   news = [];
-  for (const listener of [...stepListeners]) guarded(() => listener(told), reportError);
+  for (const listener of [...stepListeners]) guarded(() => listener(batch), reportError);
 }
 
 function drawVitals(): void {

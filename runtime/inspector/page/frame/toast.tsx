@@ -8,24 +8,24 @@ import { StatusMark } from '../parts/chip.tsx';
 import { Icon } from '../parts/icons.tsx';
 
 export function Toast(): JSX.Element {
-  const told = useCell(note);
+  const shown = useCell(note);
   const close = (): void => note.set(undefined);
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {told === undefined ? null : (
+      {shown === undefined ? null : (
         <div class="toast">
-          {told.bad ? <StatusMark name="failed" /> : null}
-          <span class="wrap">{withCode(told.text)}</span>
-          {told.action === undefined ? null : (
+          {shown.bad ? <StatusMark name="failed" /> : null}
+          <span class="wrap">{withCode(shown.text)}</span>
+          {shown.action === undefined ? null : (
             <button
               type="button"
               class="btn"
               onClick={() => {
                 close();
-                told.action?.run();
+                shown.action?.run();
               }}
             >
-              {told.action.label}
+              {shown.action.label}
             </button>
           )}
           <button type="button" class="btn quiet icon-only" aria-label="Close" onClick={close}>

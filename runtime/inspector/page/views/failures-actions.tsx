@@ -73,12 +73,12 @@ export function FailureActions({
   const drop = (): void =>
     void act('Dropping…', async () => {
       const answer = await call('deliveries.drop', { ...choice, ...noted });
-      if ('done' in answer) told('dropped', answer.done.length, answer.skipped.length);
+      if ('done' in answer) announceCounts('dropped', answer.done.length, answer.skipped.length);
     });
   const confirm = (): void =>
     void act('Saving…', async () => {
       const { done, skipped } = await call('deliveries.confirm', { ...choice, ...noted });
-      told('marked as delivered', done.length, skipped.length);
+      announceCounts('marked as delivered', done.length, skipped.length);
     });
 
   const verbs: FailureVerbs = {
@@ -140,7 +140,7 @@ export function FailureActions({
   );
 }
 
-function told(what: string, done: number, skipped: number): void {
+function announceCounts(what: string, done: number, skipped: number): void {
   const rest = skipped === 0 ? '' : ` ${deliveriesWords(skipped)} could not be changed.`;
   announce(`${done === 1 ? 'Delivery' : deliveriesWords(done)} ${what}.${rest}`, skipped > 0);
 }

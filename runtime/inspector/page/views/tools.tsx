@@ -49,12 +49,12 @@ const hints = [
 
 function Tool({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
   const [open, setOpen] = useState(false);
-  const told = hints.filter(([hint]) => tool.annotations?.[hint] === true).map(([, word]) => word);
+  const words = hints.filter(([hint]) => tool.annotations?.[hint] === true).map(([, word]) => word);
   return (
     <details class="tool" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <code class="name">{tool.tool}</code>
-        {told.map((word) => (
+        {words.map((word) => (
           <span key={word} class="tag">
             {word}
           </span>
