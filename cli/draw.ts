@@ -82,8 +82,14 @@ export interface TreeSource {
   readonly nowMs: number;
 }
 
+export interface Tree {
+  readonly lines: readonly string[];
+  /** The failed actors from top to bottom. */
+  readonly failed: readonly { readonly id: string; readonly line: number }[];
+}
+
 /** The running actors as a tree, one line each. */
-export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string[] {
+export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): Tree {
   const children = new Map<string | null, ActorRow[]>();
   for (const row of rows) {
     const siblings = children.get(row.parent);
@@ -97,8 +103,10 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
     ...below.filter((row) => !troubles.includes(styleOfRow(row))),
   ];
   const lines: string[] = [];
+  const failed: { readonly id: string; readonly line: number }[] = [];
   const draw = (row: ActorRow, first: string, rest: string): void => {
     const room = out.isTerminal ? out.columns - widthOf(first) : Number.POSITIVE_INFINITY;
+    if (row.tags.includes('failed')) failed.push({ id: row.id, line: lines.length });
     lines.push(line(out, [[first, 'dim'], ...rowPieces(row, { question: questions.get(row.id), nowMs, room })]));
     const every = children.get(row.id) ?? [];
     const below = isPool(row) ? troubledFirst(every) : every;
@@ -110,7 +118,7 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
     if (beyond > 0) lines.push(line(out, [[`${rest}└─ … ${beyond} more`, 'dim']]));
   };
   for (const row of children.get(null) ?? []) draw(row, '', '');
-  return lines;
+  return { lines, failed };
 }
 
 function isPool({ machine }: ActorRow): boolean {

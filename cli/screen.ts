@@ -19,7 +19,11 @@ const leave = '\u001b[?25h\u001b[?1049l';
 /** An arrow or paging key as terminals send it, or any single character. */
 const keyPattern = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z~]|.`, 'gs');
 
-export function openScreen(draw: (width: number, height: number, offset: number) => Drawn): Screen {
+/** @param jump answers a key that is not one of scrolling or ending with the offset to draw from, if it knows the key */
+export function openScreen(
+  draw: (width: number, height: number, offset: number) => Drawn,
+  jump: (key: string) => number | undefined = () => undefined,
+): Screen {
   const { stdin, stdout } = process;
   let offset = 0;
   let before = '';
@@ -51,6 +55,7 @@ export function openScreen(draw: (width: number, height: number, offset: number)
       else if (key === '\u001b[5~') offset = Math.max(0, offset - page);
       else if (key === ' ' || key === '\u001b[6~') offset += page;
       else if (key === 'g' || key === '\u001b[H') offset = 0;
+      else offset = jump(key) ?? offset;
     }
     redraw();
   }

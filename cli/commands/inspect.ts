@@ -7,9 +7,9 @@ import type { ActorRow, DeltaMessage, Vitals } from '../../runtime/inspector/wir
 import { connectGateway, NotRunning } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { drawTree, line, type Piece } from '../draw.ts';
+import { drawTree, line, type Piece, type Tree } from '../draw.ts';
 import { openForward } from '../forward-file.ts';
-import { openScreen } from '../screen.ts';
+import { type Drawn, openScreen } from '../screen.ts';
 import { ago, oneLine, printJson } from '../terminal.ts';
 
 /** Prints the tree: live on a terminal, once elsewhere and of another gateway, which sends no changes. */
@@ -37,11 +37,11 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
     return 0;
   }
   const { actors, more } = await context.ask('inspect.watch');
-  context.out.print(`${drawTree(context.out, { rows: actors, more, nowMs: Date.now() }).join('\n')}\n`);
+  context.out.print(`${drawTree(context.out, { rows: actors, more, nowMs: Date.now() }).lines.join('\n')}\n`);
   return 0;
 }
 
-/** Redraws at each change, and every second for the ages; `q` or Ctrl-C ends it. */
+/** Redraws at each change, and every second for the ages; `n` goes to the next failed actor, `q` or Ctrl-C ends it. */
 async function watchTree(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   const rows = new Map<string, ActorRow>();
@@ -55,21 +55,37 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
   for (const [id, row] of rows) standing.set(id, row);
   rows.clear();
   for (const [id, row] of standing) rows.set(id, row);
-  const screen = openScreen((width, height, offset) => {
+  let chosen: string | undefined;
+  let failed: Tree['failed'] = [];
+  const draw = (width: number, height: number, offset: number): Drawn => {
     const out = { ...context.out, columns: width };
     const nowMs = Date.now();
-    const lines = drawTree(out, { rows: [...rows.values()], more: first.more, nowMs });
+    const tree = drawTree(out, { rows: [...rows.values()], more: first.more, nowMs });
+    failed = tree.failed;
     const room = Math.max(1, height - 2);
-    const from = Math.max(0, Math.min(offset, lines.length - room));
-    const hidden = lines.length - from - room;
+    const from = Math.max(0, Math.min(offset, tree.lines.length - room));
+    const hidden = tree.lines.length - from - room;
     return {
       from,
       lines: [
-        line(out, headline(first.vitals, nowMs, rows)),
-        ...lines.slice(from, from + room),
-        ...(hidden > 0 ? [line(out, [[`… ${hidden} more; arrows scroll, q ends`, 'dim']])] : []),
+        line(out, headline(first.vitals, nowMs, failed, chosen)),
+        ...tree.lines.slice(from, from + room),
+        ...(hidden > 0
+          ? [
+              line(out, [
+                [`… ${hidden} more; arrows scroll, ${failed.length > 0 ? 'n next failure, ' : ''}q ends`, 'dim'],
+              ]),
+            ]
+          : []),
       ],
     };
+  };
+  const screen = openScreen(draw, (key) => {
+    if (key !== 'n') return undefined;
+    // After the last, and if the chosen one has recovered, the first.
+    const next = failed[failed.findIndex(({ id }) => id === chosen) + 1] ?? failed[0];
+    chosen = next?.id;
+    return next?.line;
   });
   let isGone = false;
   void client.closed.then(() => {
@@ -88,12 +104,19 @@ function apply(rows: Map<string, ActorRow>, { changed, gone }: DeltaMessage): vo
   for (const row of changed) rows.set(row.id, row);
 }
 
-function headline({ started, url, home }: Vitals, nowMs: number, rows: ReadonlyMap<string, ActorRow>): Piece[] {
+function headline(
+  { started, url, home }: Vitals,
+  nowMs: number,
+  failed: Tree['failed'],
+  chosen: string | undefined,
+): Piece[] {
   const up = ago(new Date(started).toISOString(), nowMs);
-  const failed = [...rows.values()].filter(({ tags }) => tags.includes('failed')).length;
+  const at = failed.findIndex(({ id }) => id === chosen);
+  const which =
+    at === -1 ? `${failed.length} failed` : `${at + 1} of ${failed.length} failed: ${oneLine(chosen ?? '')}`;
   return [
     ['agent', 'bold'],
-    ...(failed === 0 ? [] : [[`  ${failed} failed`, 'red'] as Piece]),
+    ...(failed.length === 0 ? [] : [[`  ${which}`, 'red'] as Piece]),
     [`  up ${up}  ${oneLine(url ?? 'not listening')}  ${oneLine(home)}`, 'dim'],
   ];
 }

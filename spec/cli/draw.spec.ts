@@ -48,13 +48,13 @@ const rows: readonly ActorRow[] = [
 t.test('INS-2 · the tree fits the terminal, and is whole on a pipe', (t) => {
   const source = { rows, more: { 'servers/connections': 2 }, nowMs: 61_000 };
   for (const columns of [40, 80, 200])
-    for (const one of drawTree(output(columns), source)) t.ok(one.length <= columns, `${columns}: ${one}`);
+    for (const one of drawTree(output(columns), source).lines) t.ok(one.length <= columns, `${columns}: ${one}`);
   t.match(
-    drawTree(output(80), source).join('\n'),
+    drawTree(output(80), source).lines.join('\n'),
     /g{9}… {2}pending {2}1m…$/m,
     'a long name leaves room for its state',
   );
-  const whole = drawTree(output(80, false, false), source).join('\n');
+  const whole = drawTree(output(80, false, false), source).lines.join('\n');
   t.match(whole, /^├─ connections {2}3$/m);
   t.match(whole, /connections\/files {2}backing off {2}1m {2}attempt 3 {2}mcp server "files": cannot/);
   t.match(whole, /└─ … 2 more/);
@@ -67,11 +67,12 @@ t.test('INS-2 · the tree shows the children of a pool that are in trouble first
   const run = (name: string, ...tags: string[]) =>
     row({ id: `runs/${name}`, parent: pool.id, machine: 'agentRun', state: name, tags });
   const runs = [run('well'), run('again', 'retrying'), run('lost', 'failed'), run('asks', 'needsUser')];
-  const lines = drawTree(output(80, false, false), { rows: [row({}), pool, ...runs], more: {}, nowMs: 0 });
+  const { lines, failed } = drawTree(output(80, false, false), { rows: [row({}), pool, ...runs], more: {}, nowMs: 0 });
   t.same(
     lines.slice(2).map((one) => /runs\/(\w+)/.exec(one)?.[1]),
     ['lost', 'asks', 'again', 'well'],
   );
+  t.same(failed, [{ id: 'runs/lost', line: 2 }]);
   t.end();
 });
 
@@ -83,7 +84,7 @@ t.test('TRU-3 · INS-2 · a run that waits for a person says so, with the comman
       rows: [row({}), run, { ...question, meta: { key } }],
       more: {},
       nowMs: 0,
-    }).join('\n');
+    }).lines.join('\n');
   t.match(draw('r1'), /runs\/r1 {2}waiting for you .*agent approvals show a3/);
   t.match(draw('r2'), /runs\/r1 {2}running /);
   t.end();
@@ -94,8 +95,8 @@ const style = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g');
 
 t.test('INS-2 · CLI-2 · colours are only where they are wanted, and change no width', (t) => {
   const source = { rows, more: {}, nowMs: 0 };
-  const plain = drawTree(output(80), source);
-  const coloured = drawTree(output(80, true), source);
+  const plain = drawTree(output(80), source).lines;
+  const coloured = drawTree(output(80, true), source).lines;
   t.notMatch(plain.join(''), '\u001b');
   t.match(coloured.join(''), '\u001b[33mbacking off');
   t.same(
@@ -113,7 +114,7 @@ t.test('INS-2 · CLI-2 · an id of thousands of characters is cut among the fact
 
 t.test('INS-2 · nothing of an actor can move the cursor', (t) => {
   const hostile = row({ id: 'groups/a\u001b[2J\nb', why: '\u009b31m\u202e', meta: { delivery: 'x\u0007' } });
-  t.notMatch(drawTree(output(200), { rows: [hostile], more: {}, nowMs: 0 }).join('|'), /\p{Cc}|\u202e/u);
+  t.notMatch(drawTree(output(200), { rows: [hostile], more: {}, nowMs: 0 }).lines.join('|'), /\p{Cc}|\u202e/u);
   t.end();
 });
 
