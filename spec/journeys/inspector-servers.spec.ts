@@ -134,6 +134,10 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
       "(({ clientHeight, scrollHeight }) => [clientHeight, scrollHeight])(document.querySelector('.ll'))",
     )) as [number, number];
     t.equal(drawn, line, 'no line of the log lies over the next');
+    const [width, filled] = (await page.evaluate(
+      "(({ clientWidth, scrollWidth }) => [clientWidth, scrollWidth])(document.querySelector('.loglines'))",
+    )) as [number, number];
+    t.equal(filled, width, 'the lines wrap');
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 

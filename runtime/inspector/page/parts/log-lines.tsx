@@ -1,11 +1,12 @@
 /**
- * The lines of a log, newest last; only the visible ones are drawn. While it follows, the end stays visible; scrolling up
- * stops that.
+ * The lines of a log, newest last. Only the visible ones are drawn, except on a phone, where lines wrap and so differ in
+ * height. While it follows, the end stays visible; scrolling up stops that.
  * @see INS-4 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useMedia } from '../data/use-media.ts';
 
 const lineHeight = 18;
 const overscan = 20;
@@ -23,6 +24,7 @@ export function LogLines({
   readonly follows: boolean;
   readonly onFollow: (follows: boolean) => void;
 }): JSX.Element {
+  const wraps = useMedia('(max-width: 760px)');
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 288 });
   useLayoutEffect(() => {
@@ -30,9 +32,11 @@ export function LogLines({
     if (held === null) return;
     if (follows) held.scrollTop = held.scrollHeight;
     setView({ top: held.scrollTop, height: held.clientHeight });
-  }, [lines, follows]);
-  const first = Math.max(0, Math.floor(view.top / lineHeight) - overscan);
-  const end = Math.min(lines.length, Math.ceil((view.top + view.height) / lineHeight) + overscan);
+  }, [lines, follows, wraps]);
+  const first = wraps ? 0 : Math.max(0, Math.floor(view.top / lineHeight) - overscan);
+  const end = wraps
+    ? lines.length
+    : Math.min(lines.length, Math.ceil((view.top + view.height) / lineHeight) + overscan);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
     <div
@@ -49,7 +53,7 @@ export function LogLines({
         setView({ top: scrollTop, height: clientHeight });
       }}
     >
-      <div style={{ height: `${lines.length * lineHeight + padding}px` }}>
+      <div style={wraps ? {} : { height: `${lines.length * lineHeight + padding}px` }}>
         <div style={{ transform: `translateY(${first * lineHeight}px)` }}>
           {lines.slice(first, end).map((line, at) => (
             <div key={first + at} class={`ll${complaint.test(line) ? ' bad' : ''}`}>
