@@ -96,8 +96,8 @@ export function keyOfRow({ key, alike }: EventFound): string {
 
 const fitting = 10;
 
-/** Returns the part of an id that differs between events: the beginning of a UUID, the time of a firing, else both ends. */
+/** Returns the part of an id that differs between events: the beginning of a UUID, the day and time of a firing, else both ends. */
 export function shortIdOf(id: string): string {
-  const [, unique] = /^([0-9a-f]{8})-/i.exec(id) ?? /^cron-[0-9a-f]+-(\w{9})/.exec(id) ?? [];
+  const [, unique] = /^([0-9a-f]{8})-/i.exec(id) ?? /^cron-[0-9a-f]+-(?:\d{6}(?=\d\dT))?(\w{9})/.exec(id) ?? [];
   return unique ?? (id.length <= fitting ? id : `${id.slice(0, 4)}…${id.slice(-5)}`);
 }

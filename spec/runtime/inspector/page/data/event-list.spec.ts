@@ -99,10 +99,14 @@ t.test('INS-4 · outcomes, ids and times are short and plain', (t) => {
   t.equal(outcomeOfRow(row(1, { status: 'unknown' })).words, 'Unconfirmed');
   t.equal(outcomeOfRow(row(1, { status: 'running', question: 'a1' })).words, 'Waiting for you');
   t.same(
-    ['72d3162e-cc78-11e3', 'order-7544', 'evt_1PqRsT2eZvKYlo2C0000001', 'cron-6af4bebe27f8-0mwz9fahx0000fg1z0'].map(
-      shortIdOf,
-    ),
-    ['72d3162e', 'order-7544', 'evt_…00001', '0mwz9fahx'],
+    [
+      '72d3162e-cc78-11e3',
+      'order-7544',
+      'evt_1PqRsT2eZvKYlo2C0000001',
+      'cron-6af4bebe27f8-0mwz9fahx0000fg1z0',
+      'cron-6af4bebe27f8-20261128T040530Z',
+    ].map(shortIdOf),
+    ['72d3162e', 'order-7544', 'evt_…00001', '0mwz9fahx', '28T040530'],
   );
   const durations: readonly (readonly [number, string])[] = [
     [9, '9 ms'],
