@@ -27,8 +27,9 @@ function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): s
     ['Problem', row.problem],
     ['About', row.description],
     ['Profile', row.profile === 'default' ? undefined : row.profile],
-    ['Source', row.source === 'static' ? 'config.yaml' : `webhook_subscriptions.json${since}`],
-    ['Signed', route.signature === undefined ? route.sender : formatScheme(route.signature, route.sender)],
+    ['From', row.source === 'static' ? 'config.yaml' : `webhook_subscriptions.json${since}`],
+    ['Source', route.sender && row.source_words],
+    ['Signed', route.signature && formatScheme(route.signature)],
     ['Body', route.body],
     ['Delivery id', route.deliveryIdAt && formatSpot(route.deliveryIdAt)],
     ['Same bodies', route.allowIdenticalBodies ? 'each runs' : undefined],
@@ -53,8 +54,8 @@ function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): s
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
 }
 
-function formatScheme({ at, algorithm }: Required<RouteDetail['definition']>['signature'], sender = 'by'): string {
-  return `${sender} ${formatSpot(at)}, ${algorithm}`;
+function formatScheme({ at, algorithm }: Required<RouteDetail['definition']>['signature']): string {
+  return `by ${formatSpot(at)}, ${algorithm}`;
 }
 
 /** Such as `header X-Acme-Id`. */

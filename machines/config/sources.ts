@@ -583,6 +583,11 @@ export function sourceOf(name: string | undefined): Source | undefined {
   return name !== undefined && Object.hasOwn(sources, name) ? sources[name as SourceName] : undefined;
 }
 
+/** The source of a route as a person reads it. */
+export function sourceWords({ sender, signature }: { readonly sender?: string; readonly signature?: unknown }): string {
+  return sourceOf(sender)?.title ?? (signature === undefined ? 'Any sender that signs' : 'Own signature');
+}
+
 /** How a route's bodies are read: by its source's rule, in the shape that the route names. */
 export function bodyRuleOf({ body, sender }: { readonly body?: BodyShape; readonly sender?: string }): BodyRule {
   const rule = sourceOf(sender)?.body;

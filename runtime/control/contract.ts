@@ -1233,6 +1233,8 @@ export interface RouteDetail extends RouteRow {
   readonly place?: { readonly file: string; readonly line?: number };
   /** Whether requests are verified, and where the secret comes from. */
   readonly secret?: { readonly set: boolean; readonly from?: string };
+  /** Such as "GitHub". */
+  readonly source_words?: string;
   /** The conditions in words. */
   readonly filter_words?: readonly string[];
   readonly limits?: readonly string[];

@@ -13,7 +13,7 @@ import { valueAt } from '../../machines/config/edit.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { routesPath } from '../../machines/config/read-webhook.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
-import { sourceOf } from '../../machines/config/sources.ts';
+import { sourceOf, sourceWords } from '../../machines/config/sources.ts';
 import { filterWords } from '../../machines/webhook/filter-words.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
 import { type CommandHost, type Commands, ofHome, refuse, textOf } from './command.ts';
@@ -48,6 +48,7 @@ export const routeCommands = {
       ...row,
       ...standingOf?.(row),
       ...(await originOf(entry, host)),
+      source_words: sourceWords(entry.route),
       filter_words: entry.route.filters.map(filterWords),
       limits: limitsOf(entry.route, desk),
     };

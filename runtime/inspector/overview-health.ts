@@ -4,7 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-import { sourceOf } from '../../machines/config/sources.ts';
+import { sourceWords } from '../../machines/config/sources.ts';
 import type {
   CountedRoute,
   EventBucket,
@@ -51,7 +51,7 @@ export function routeHealth(route: Definition, counted: CountedRoute | undefined
     name: route.name,
     profile: route.profile,
     health: healthOfRoute(route.enabled, { events, failed, retrying }),
-    source: sourceOf(route.sender)?.title ?? (route.signature === undefined ? 'Any sender' : 'Own signature'),
+    source: sourceWords(route),
     events,
     failed,
     trend: trendOf(buckets),

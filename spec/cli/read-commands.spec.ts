@@ -189,7 +189,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
     `full  enabled
   URL         ${url}/full
   About       of GitHub
-  Source      config.yaml
+  From        config.yaml
   Events      push, issues
   Filters     {"field":"action","in":["opened"]}
               {"field":"n","equals":1}
@@ -210,7 +210,7 @@ Prompt
     await shown('plain'),
     `plain  disabled
   URL       ${url}/plain
-  Source    config.yaml
+  From      config.yaml
   Events    all
   Leads to  an agent run
   Delivers  log
@@ -227,9 +227,9 @@ The complete payload.
     await shown('made'),
     /Signed +by header X-Sig, token\n +Body +each\n +Delivery id +field a\.b\n +Same bodies +each runs\n/,
   );
-  t.match(await shown('named'), /Signed +linear\n/);
+  t.match(await shown('named'), /Source +Linear\n/);
   await askCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
-  t.match(await shown('sub'), /Source {4}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);
+  t.match(await shown('sub'), /From {6}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);
 });
 
 t.test('CLI-2 · every command that reads takes --json', (t) => {

@@ -102,6 +102,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     await gateway.control.ask('webhook.subscribe', { name: 'bot', record: { source: 'discord', secret } });
     await goTo(open, '#/routes/default/bot');
     const answer = page.getByText('Only Discord (interactions) can sign this event, so it was handed in');
+    await page.getByText('Discord (interactions)', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Send test event' }).click();
     await answer.waitFor();
     t.same(await gateway.control.ask('webhook.deliveries', { route: 'bot' }), []);

@@ -224,9 +224,9 @@ function Address({ url }: { readonly url: string }): JSX.Element {
 }
 
 function Receiving({ route }: { readonly route: RouteDetail }): JSX.Element {
-  const { definition, secret, events, filter_words: filters = [], limits = [] } = route;
+  const { secret, events, filter_words: filters = [], limits = [] } = route;
   const facts: (readonly [string, ComponentChildren])[] = [
-    ['Source', definition.sender ?? (definition.signature === undefined ? 'Any sender that signs' : 'Own signature')],
+    ['Source', route.source_words],
     [
       'Secret',
       secret?.set === true ? (
@@ -267,7 +267,9 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
       : [['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'] as const]),
     ...(skills.length === 0 ? [] : [['Skills', skills.join(', ')] as const]),
     ['Delivers to', formatTargets(deliver)],
-    ...(deliverOnly ? [] : [['If a run fails', notified || <span class="muted">No notice</span>] as const]),
+    ...(deliverOnly
+      ? []
+      : [['If a run fails', formatTargets(notified) || <span class="muted">No notice</span>] as const]),
   ];
   return (
     <Panel title="Acting">
