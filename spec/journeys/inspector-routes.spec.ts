@@ -13,6 +13,7 @@ import {
   openBrowser,
   openInspector,
 } from '../support/browser.ts';
+import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway, webhookSecret, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
@@ -217,3 +218,32 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     },
   );
 });
+
+t.test(
+  'PRF-1 · INS-4 · a route counts its own events, not those of its namesake in another profile',
+  options,
+  async (t) => {
+    const home = makeHome(t, {
+      'profiles/work/config.yaml': JSON.stringify({
+        agent: { runner: 'echo' },
+        platforms: { webhook: { extra: { routes: { ping: { prompt: 'Work', on_failure: 'http' } } } } },
+      }),
+    });
+    const config = { inspector: { port: 0 }, agent: { runner: 'echo' }, gateway: { multiplex_profiles: true } };
+    const gateway = await startGateway(t, {}, { config, home });
+    for (const at of ['webhooks/ping', 'p/work/webhooks/ping', 'p/work/webhooks/ping'])
+      t.equal((await postSigned(`${gateway.daemon.url}/${at}`, {}, { secret: webhookSecret })).status, 202);
+    const open = await openInspector(await openBrowser(t), gateway);
+    const { page } = open;
+    const events = (words: string) => page.getByRole('img', { name: new RegExp(`^${words} in 24 hours`) });
+    await goTo(open, '#/routes/work/ping');
+    await events('2 events').waitFor();
+    await page.getByText('HTTP', { exact: true }).waitFor();
+    await page.getByText('Any sender that signs', { exact: true }).waitFor();
+    await goTo(open, '#/routes/default/ping');
+    await events('1 event').waitFor();
+    await page.getByRole('link', { name: 'Show events' }).click();
+    await page.getByText('1 event, ').waitFor();
+    t.same(open.complaints, []);
+  },
+);

@@ -5,12 +5,14 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { searchIn, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
 import { formatTargets } from '../data/event-words.ts';
-import { formatWord, sentenceCase } from '../data/format.ts';
+import { counted, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { routesVersion } from '../data/live.ts';
+import { profiles, routesVersion } from '../data/live.ts';
 import { goWithin } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -85,6 +87,9 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
   const [shape, word] = routeMarks[mark];
   const { place, last_24h: day, last_event_at: last } = route;
   const isDynamic = route.source === 'dynamic';
+  const isOfSeveral = useCell(profiles) !== undefined;
+  const ofRoute = withFilter('', 'route', [route.name]);
+  const inProfile = searchIn(ofRoute, chosen.profile);
 
   async function act(done: string, work: () => Promise<unknown>): Promise<void> {
     setBusy(true);
@@ -130,7 +135,7 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
           </p>
         </div>
         <div class="btns push">
-          <a class="btn" href={hashOf('events', '', { q: `route:${route.name}` })}>
+          <a class="btn" href={hashOf('events', '', { q: isOfSeveral ? inProfile : ofRoute })}>
             <Icon name="events" />
             Show events
           </a>
@@ -287,7 +292,7 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
 
 function Day({ name, profile }: RouteChosen): JSX.Element {
   const { asked, again } = useAsked(`day ${profile}/${name}`, () =>
-    call('events.search', { q: `route:${name}`, range: '24h', limit: 1 }),
+    call('events.search', { q: searchIn(withFilter('', 'route', [name]), profile), range: '24h', limit: 1 }),
   );
   useFresh(changing, again);
   return (
@@ -298,7 +303,7 @@ function Day({ name, profile }: RouteChosen): JSX.Element {
             <Bars
               buckets={buckets.map(bucketOf)}
               height={72}
-              sentence={`${total} events in 24 hours, ${counts.failed} failed or refused`}
+              sentence={`${counted(total, 'event')} in 24 hours, ${counts.failed} failed or refused`}
             />
           )}
         </Answer>
