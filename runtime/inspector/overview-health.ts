@@ -40,17 +40,21 @@ type Definition = Pick<RouteDetail['definition'], 'enabled' | 'sender' | 'signat
   readonly profile: string;
 };
 
-/**
- * @param counted over the range; undefined where the route has no event in it
- * @param retrying deliveries of the route that wait for their next try
- */
-export function routeHealth(route: Definition, counted: CountedRoute | undefined, retrying: number): RouteHealth {
+export interface RouteSigns {
+  /** By the rule of `webhook list`, which does not depend on the range. */
+  readonly failing: boolean;
+  /** Deliveries of the route that wait for their next try. */
+  readonly retrying: number;
+}
+
+/** @param counted over the range; undefined where the route has no event in it */
+export function routeHealth(route: Definition, counted: CountedRoute | undefined, signs: RouteSigns): RouteHealth {
   const { total: events = 0, counts, median_ms, last_at, buckets = [] } = counted ?? {};
   const failed = counts?.failed ?? 0;
   return {
     name: route.name,
     profile: route.profile,
-    health: healthOfRoute(route.enabled, { events, failed, retrying }),
+    health: healthOfRoute(route.enabled, events, signs),
     source: sourceWords(route),
     events,
     failed,
@@ -70,13 +74,9 @@ function trendOf(buckets: readonly EventBucket[]): RouteHealth['trend'] {
   return bars;
 }
 
-/** Failing: at least half of its events failed. */
-function healthOfRoute(
-  enabled: boolean,
-  { events, failed, retrying }: { readonly events: number; readonly failed: number; readonly retrying: number },
-): Health {
+function healthOfRoute(enabled: boolean, events: number, { failing, retrying }: RouteSigns): Health {
   if (!enabled) return 'off';
-  if (events > 0 && failed * 2 >= events) return 'failing';
+  if (failing) return 'failing';
   if (retrying > 0) return 'retrying';
   return events === 0 ? 'quiet' : 'healthy';
 }

@@ -131,18 +131,23 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       routes: topOf(
         routes.map((route) => {
           const mine = counted.find(({ profile, route: name }) => name === route.name && profile === route.profile);
-          return routeHealth(route, mine, retrying.get(`${route.profile}/${route.name}`) ?? 0);
+          return routeHealth(route, mine, {
+            failing: failing.some((one) => one.route === route.name && one.profile === route.profile),
+            retrying: retrying.get(`${route.profile}/${route.name}`) ?? 0,
+          });
         }),
       ),
       servers: topOf(
         servers.map((row) => serverHealth(row, ports.recent.calls.read(`${row.profile}/${row.name}`, sinceMs))),
       ),
       targets: topOf(
-        targets.map((row) =>
-          targetHealth(
-            row,
-            openAt(row.target, groups),
-            ports.recent.deliveries.read(`${row.profile}/${row.target}`, sinceMs),
+        await Promise.all(
+          targets.map(async (row) =>
+            targetHealth(
+              row,
+              openAt(row.target, await failures.groups(row.profile)),
+              ports.recent.deliveries.read(`${row.profile}/${row.target}`, sinceMs),
+            ),
           ),
         ),
       ),

@@ -422,6 +422,18 @@ t.test(
         targets: { total: 1, rows: [{ open: 1 }] },
       },
     ]);
+    t.match(
+      await gateway.control.call('overview.read', {}),
+      {
+        targets: {
+          rows: [
+            { profile: 'default', open: 2 },
+            { profile: 'work', open: 1 },
+          ],
+        },
+      },
+      'the same target of two profiles shows the failures of each',
+    );
 
     const calling = gateway.call('mcp__peer__write_note', { text: 'hello' });
     const question = await gateway.asked();

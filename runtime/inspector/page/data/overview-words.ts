@@ -90,7 +90,7 @@ const routeStates: Readonly<Record<RouteRow['health'], string>> = {
   waiting: 'Waiting',
   retrying: 'Retrying',
   healthy: 'Healthy',
-  quiet: 'No events yet',
+  quiet: 'No events',
   off: 'Disabled',
 };
 
@@ -117,9 +117,10 @@ export function serverState({ state, tools }: ServerRow): string {
   return words === 'Connected' || words === 'Lazy' ? `${words}, ${counted(tools, 'tool')}` : words;
 }
 
-export function targetState({ state, account, open, failed, sent }: TargetRow): string {
+export function targetState({ state, account, open }: TargetRow): string {
   if (state === 'failed') return 'Does not accept the connection';
-  if (open > 0) return `${open.toLocaleString('en')} failed${sent > failed ? ', rest delivered' : ''}`;
+  // Not “failed”: a delivery without a confirmation may have arrived.
+  if (open > 0) return counted(open, 'open failure');
   if (state === 'disabled') return 'Disabled';
   if (state === 'verifying' || state === 'reverifying' || state === 'choosing') return 'Connecting';
   return account === undefined ? 'Ready' : `Ready as ${account}`;
