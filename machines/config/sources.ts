@@ -585,7 +585,7 @@ export function sourceOf(name: string | undefined): Source | undefined {
 
 /** The source of a route as a person reads it. */
 export function sourceWords({ sender, signature }: { readonly sender?: string; readonly signature?: unknown }): string {
-  return sourceOf(sender)?.title ?? (signature === undefined ? 'Any sender that signs' : 'Own signature');
+  return sourceOf(sender)?.title ?? (signature === undefined ? 'Any sender' : 'Own signature');
 }
 
 /** How a route's bodies are read: by its source's rule, in the shape that the route names. */

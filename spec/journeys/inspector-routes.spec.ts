@@ -239,7 +239,7 @@ t.test(
     await goTo(open, '#/routes/work/ping');
     await events('2 events').waitFor();
     await page.getByText('HTTP', { exact: true }).waitFor();
-    await page.getByText('Any sender that signs', { exact: true }).waitFor();
+    await page.getByText('Any sender', { exact: true }).waitFor();
     await goTo(open, '#/routes/default/ping');
     await events('1 event').waitFor();
     await page.getByRole('link', { name: 'Show events' }).click();
