@@ -5,7 +5,7 @@
  * @see LIF-10, OBS-1 and HOME-3 in docs/specification.md
  */
 
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensurePrivateFolder, privateFile } from './files.ts';
 import { createRedactedLines } from './mcp/redacted-lines.ts';
@@ -55,10 +55,16 @@ export function createLineLog(settings: LineLogSettings): LineLog {
   let waiting: NodeJS.Timeout | undefined;
   let file: FileHandle | undefined;
   let fileBytes = 0;
+  let inode = 0;
   let closed = false;
   let flushing: Promise<void> | undefined;
 
   const opened = async (more: number): Promise<FileHandle> => {
+    // A file that was removed or moved away takes lines that cannot be read any more.
+    if (file !== undefined && (await stat(path).catch(() => undefined))?.ino !== inode) {
+      await file.close();
+      file = undefined;
+    }
     if (file !== undefined && fileBytes > 0 && fileBytes + more > maxBytes) {
       await file.close();
       file = undefined;
@@ -67,7 +73,7 @@ export function createLineLog(settings: LineLogSettings): LineLog {
     if (file === undefined) {
       await ensurePrivateFolder(folder);
       file = await open(path, 'a', privateFile);
-      fileBytes = (await file.stat()).size;
+      ({ size: fileBytes, ino: inode } = await file.stat());
       // A file from an earlier run may already be full.
       if (fileBytes > 0 && fileBytes + more > maxBytes) return opened(more);
     }

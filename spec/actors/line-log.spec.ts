@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { createLineLog, logFileName, readLog } from '../../actors/line-log.ts';
@@ -129,6 +129,24 @@ t.test('LIF-10 · a disk that takes nothing is no failure, and writing goes on w
   log.write(Buffer.from('too late\n'));
 
   t.same(await readLog(folder, 'files', 100), ['kept', '', '… 5 bytes dropped']);
+});
+
+t.test('OBS-1 · LIF-10 · lines after the folder was removed or the file was moved are in a new file', async (t) => {
+  const folder = join(makeHome(t).path, 'logs');
+  const log = createLineLog({ folder, name: 'files', redact });
+  const write = async (line: string): Promise<void> => {
+    log.write(Buffer.from(`${line}\n`));
+    await log.settled();
+  };
+  await write('removed');
+  rmSync(folder, { recursive: true });
+  await write('two');
+  t.same(await readLog(folder, 'files', 100), ['two']);
+  renameSync(join(folder, 'files.log'), join(folder, 'files.log.1'));
+  await write('three');
+  t.same(readFileSync(join(folder, 'files.log'), 'utf8'), 'three\n');
+  await log.close();
+  t.same(await readLog(folder, 'files', 100), ['two', 'three']);
 });
 
 t.test('OAU-2 · no server name leaves the folder, and no two share a file', async (t) => {
