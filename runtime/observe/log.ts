@@ -4,7 +4,18 @@
  * @see OBS-1 and CON-2 in docs/specification.md
  */
 
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import type { LogFields, Logger, LogLevel } from '../../actors/ports.ts';
 import { shownText } from '../../machines/base/shown-json.ts';
 import type { Redactor } from './redact.ts';
@@ -21,7 +32,7 @@ export interface LogSettings {
   readonly counted?: (level: LogLevel) => void;
   /** Where lines go: a file descriptor and whether a person reads it. */
   readonly sink?: { readonly fd: number; readonly isTerminal: boolean };
-  /** A file that is kept within bounds where the lines go there. */
+  /** A file that is kept within bounds where the lines go there, and made again where it is removed or moved away. */
   readonly file?: string;
 }
 
@@ -34,15 +45,19 @@ const mostWaiting = 1_048_576;
 /** Unknown senders cause lines too; one earlier file is kept. */
 const longestFile = 16 * 1_048_576;
 const betweenLooks = 1_048_576;
+const lineFeed = 0x0a;
 
 export function createLog({ env, redactor, counted, sink, file }: LogSettings): Log {
-  const { fd, isTerminal } = sink ?? { fd: 1, isTerminal: process.stdout.isTTY === true };
+  const { fd: given, isTerminal } = sink ?? { fd: 1, isTerminal: process.stdout.isTTY === true };
+  let fd = given;
+  let inode = file === undefined ? undefined : sharedInode(given, file);
   const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
   const coloured = isTerminal && (env.NO_COLOR ?? '') === '';
   const warned = new Set<string>();
   let waiting = '';
   let scheduled = false;
   let unseen = betweenLooks;
+  let isTorn = false;
 
   /** Lines are redacted together: one pass over a hundred lines costs less than a hundred passes. */
   function flush(): void {
@@ -51,11 +66,29 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
     waiting = '';
     if (lines === '') return;
     const clean = redactor.text(lines);
-    writeAll(fd, isTerminal ? clean : shownText(clean));
+    if (file !== undefined) keepInPlace(file);
+    const bytes = Buffer.from(`${isTorn ? '\n' : ''}${isTerminal ? clean : shownText(clean)}`, 'utf8');
+    const written = writeAll(fd, bytes);
+    // A full disk may take half a line, which the next one must not continue.
+    if (written > 0) isTorn = bytes[written - 1] !== lineFeed;
     unseen += clean.length;
-    if (file === undefined || unseen < betweenLooks) return;
+    if (file === undefined || inode === undefined || unseen < betweenLooks) return;
     unseen = 0;
     bound(fd, file);
+  }
+
+  /** The descriptor of a file that was removed or moved away takes lines that cannot be read any more. */
+  function keepInPlace(path: string): void {
+    if (inode === undefined || statSync(path, { throwIfNoEntry: false })?.ino === inode) return;
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      const opened = openSync(path, 'a', 0o600);
+      if (fd !== given) closeSync(fd);
+      fd = opened;
+      inode = fstatSync(opened).ino;
+    } catch {
+      // The folder cannot be written: it is tried again with the next lines.
+    }
   }
 
   /** If JSON cannot represent a field, the line has a bounded copy of the fields. */
@@ -165,11 +198,21 @@ function levelOf(name: string | undefined): LogLevel {
   return name !== undefined && Object.hasOwn(ranks, name) ? (name as LogLevel) : 'info';
 }
 
+/** The inode of the path, if the descriptor is open on it. */
+function sharedInode(fd: number, path: string): number | undefined {
+  try {
+    const { ino } = fstatSync(fd);
+    return statSync(path).ino === ino ? ino : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The descriptor comes from the process that started this one and stays, so the file is copied and emptied. */
 function bound(fd: number, path: string): void {
   try {
-    const { ino, size } = fstatSync(fd);
-    if (size <= longestFile || ino !== statSync(path).ino) return;
+    const { size } = fstatSync(fd);
+    if (size <= longestFile) return;
     const kept = Buffer.alloc(longestFile);
     const from = openSync(path, 'r');
     readSync(from, kept, 0, longestFile, size - longestFile);
@@ -177,20 +220,21 @@ function bound(fd: number, path: string): void {
     writeFileSync(`${path}.1`, kept.subarray(kept.indexOf('\n') + 1), { mode: 0o600 });
     ftruncateSync(fd);
   } catch {
-    // No file of this home, or no room for the copy: it is looked at again later.
+    // No room for the copy: it is looked at again later.
   }
 }
 
-/** Retries while a pipe is full; drops the text if the pipe is closed. */
-function writeAll(fd: number, text: string): void {
-  let rest = Buffer.from(text, 'utf8');
-  while (rest.length > 0) {
+/** Retries while a pipe is full; drops the rest if the pipe is closed or the disk full. Returns how many bytes it wrote. */
+function writeAll(fd: number, bytes: Buffer): number {
+  let at = 0;
+  while (at < bytes.length) {
     try {
-      rest = rest.subarray(writeSync(fd, rest));
+      at += writeSync(fd, bytes, at);
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;
-      if (code !== 'EAGAIN') return;
+      if (code !== 'EAGAIN') break;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
   }
+  return at;
 }

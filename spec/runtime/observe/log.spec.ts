@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createLog, type Log } from '../../../runtime/observe/log.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
@@ -48,6 +49,72 @@ t.test('OBS-1 · a log that is a file of the home is bounded while the gateway r
   t.ok(statSync(`${path}.1`).size <= 16 * 1_048_576);
   t.end();
 });
+
+t.test('OBS-1 · a log that is a file of the home is made again where its folder was removed or it was moved', (t) => {
+  const home = makeHome(t, { 'logs/gateway.log': '' });
+  const path = `${home.path}/logs/gateway.log`;
+  const fd = openSync(path, 'a');
+  const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false }, file: path });
+  const say = (message: string): void => {
+    log.log('info', message);
+    log.flush();
+  };
+  say('first');
+  rmSync(`${home.path}/logs`, { recursive: true });
+  say('second');
+  t.match(readFileSync(path, 'utf8'), /^\{[^\n]*"second"\}\n$/);
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  renameSync(path, `${path}.1`);
+  say('third');
+  t.match(readFileSync(path, 'utf8'), /^\{[^\n]*"third"\}\n$/);
+  const elsewhere = openSync(`${home.path}/own.log`, 'a');
+  const other = createLog({
+    env: {},
+    redactor: createRedactor(),
+    sink: { fd: elsewhere, isTerminal: false },
+    file: path,
+  });
+  other.log('info', 'fourth');
+  other.flush();
+  t.match(readFileSync(`${home.path}/own.log`, 'utf8'), /"fourth"/, 'a log that goes elsewhere stays there');
+  for (const one of [fd, elsewhere]) closeSync(one);
+  t.end();
+});
+
+const canMount = spawnSync('unshare', ['-m', 'true']).status === 0;
+
+t.test(
+  'OBS-1 · a line that a full disk cut off is not continued by the next one',
+  canMount ? {} : { skip: 'needs `unshare -m`: run as root on Linux' },
+  (t) => {
+    const script = `
+      import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+      const { createLog } = await import('${new URL('../../../runtime/observe/log.js', import.meta.url)}');
+      writeFileSync('ballast', Buffer.alloc(4096));
+      const redactor = { text: (text) => text, value: (value) => value };
+      const log = createLog({ env: {}, redactor, sink: { fd: openSync('log', 'a'), isTerminal: false } });
+      log.log('info', 'x'.repeat(5000));
+      log.flush();
+      rmSync('ballast');
+      for (const message of ['whole', 'again']) {
+        log.log('info', message);
+        log.flush();
+      }
+      console.log(readFileSync('log', 'utf8').split('\\n').map((line) => line.slice(-20)).join('\\n'));`;
+    const { stdout } = spawnSync(
+      'unshare',
+      ['-m', 'bash', '-ec', 'mount -t tmpfs -o size=8k none "$0"; cd "$0"; exec "$@"', makeHome(t).path].concat([
+        process.execPath,
+        '--input-type=module',
+        '-e',
+        script,
+      ]),
+      { encoding: 'utf8' },
+    );
+    t.match(stdout, /^x{20}\n[^\n]*"message":"whole"\}\n[^\n]*"message":"again"\}\n\n$/);
+    t.end();
+  },
+);
 
 t.test('OBS-1 · no message and no field forges a line, an own field or a terminal’s state', (t) => {
   const circle: Record<string, unknown> = {};
