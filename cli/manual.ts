@@ -158,7 +158,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'gateway logs': {
     about: [
-      'Reads logs/gateway.log of the home, of which it searches the last 16 MB. A longer one becomes gateway.log.1. A gateway in the foreground or of a service logs to its own output instead.',
+      'Searches the last 16 MB of logs/gateway.log of the home and of gateway.log.1, which a longer one becomes. Times are in UTC. A gateway in the foreground or of a service logs to its own output instead.',
     ],
     examples: [
       ['gateway logs --level warn --since 2h', 'warnings and errors of the last two hours'],

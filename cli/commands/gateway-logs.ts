@@ -1,6 +1,6 @@
 /** `agent gateway logs`: the log of the background gateway; reads the file, so it works without a gateway. @see CLI-6 */
 
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isJsonObject } from '../../machines/base/json.ts';
@@ -15,7 +15,7 @@ const logLevels: readonly unknown[] = ['debug', 'info', 'warn', 'error'];
 
 const defaultLines = 100;
 const pollMs = 250;
-/** Only the last part of the file is searched. */
+/** Only the last part of the log is searched. */
 const mostBytes = 16 * 1_048_576;
 
 export function gatewayLog(home: string): string {
@@ -34,7 +34,7 @@ export async function showGatewayLog(context: CommandContext): Promise<ExitCode>
   }
   const fits = filterOf(context);
   const wordsOf = hasFlag(context, 'json') ? shownText : readableLine;
-  const tail = createTail(path, Math.max(0, size - mostBytes));
+  const tail = createTail(path, size);
   const found = tail.read().filter(fits);
   const limit = Number(textFlag(context, 'limit') ?? defaultLines);
   const shown = found.slice(-limit);
@@ -60,7 +60,8 @@ export function readableLine(line: string): string {
   const more = Object.entries(fields).map(
     ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
-  return `  ${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${oneLine([message, ...more].join(''))}`;
+  const [date, clock] = [String(time).slice(0, 10), String(time).slice(11, 19)];
+  return `  ${date} ${clock} ${String(level).padEnd(5)} ${oneLine([message, ...more].join(''))}`;
 }
 
 /** A line that is not JSON, such as one of a stack trace, belongs to the line before it. */
@@ -78,13 +79,18 @@ function filterOf(context: CommandContext): (line: string) => boolean {
   };
 }
 
-/** Reads the complete lines added since the last read; starts over when the file was replaced. */
-function createTail(path: string, start: number): { read(): readonly string[] } {
-  let at = start;
+/**
+ * Reads the complete lines added since the last read, first those of the last part of the log. Where the file was
+ * replaced or emptied, the earlier one has the lines that were not read yet.
+ */
+function createTail(path: string, size: number): { read(): readonly string[] } {
+  const earlier = `${path}.1`;
+  let at = Math.max(0, size - mostBytes);
   let inode: number | undefined;
-  let rest = '';
+  let rest = endOf(earlier, mostBytes - size);
   let decoder = new StringDecoder();
-  let skipsFirst = start > 0;
+  let skipsFirst = at > 0;
+  let last = '';
   const chunk = Buffer.alloc(1_048_576);
   return {
     read() {
@@ -94,7 +100,9 @@ function createTail(path: string, start: number): { read(): readonly string[] } 
         const { ino, size } = fstatSync(file);
         if ((inode !== undefined && ino !== inode) || size < at) {
           at = 0;
-          rest = '';
+          const text = endOf(earlier, mostBytes);
+          const seen = text.lastIndexOf(`${last}\n`);
+          rest = last === '' || seen < 0 ? '' : text.slice(seen + last.length + 1);
           decoder = new StringDecoder();
         }
         inode = ino;
@@ -112,7 +120,16 @@ function createTail(path: string, start: number): { read(): readonly string[] } 
         skipsFirst = false;
         lines.shift();
       }
+      last = lines.at(-1) ?? last;
       return lines;
     },
   };
+}
+
+/** The complete lines at the end of a file, within so many bytes; empty if there is no file. */
+function endOf(path: string, most: number): string {
+  if (most <= 0 || statSync(path, { throwIfNoEntry: false }) === undefined) return '';
+  const bytes = readFileSync(path);
+  const from = Math.max(0, bytes.length - most);
+  return bytes.subarray(from === 0 ? 0 : bytes.indexOf('\n', from) + 1).toString('utf8');
 }

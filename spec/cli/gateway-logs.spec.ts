@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, renameSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { sinceMs } from '../../machines/base/since.ts';
 import { askCli, main } from '../support/daemon.ts';
@@ -45,13 +45,15 @@ t.test('CLI-6 · the log is shown by level, since and limit, for people and as i
   const logs = async (...words: readonly string[]) => askCli(['gateway', 'logs', ...words], home.path);
   t.equal(
     (await logs()).stdout,
-    '  10:00:00 info  old route=gh\n  10:00:00 error broken route=gh\n  Error: broken\n  at place\n  10:00:00 debug detail \uFFFD[2J route=gh\n',
+    '  2026-01-01 10:00:00 info  old route=gh\n  2026-01-02 10:00:00 error broken route=gh\n  Error: broken\n  at place\n  2026-01-03 10:00:00 debug detail \uFFFD[2J route=gh\n',
   );
-  const failed = '  10:00:00 error broken route=gh\n  Error: broken\n  at place\n';
+  const failed = '  2026-01-02 10:00:00 error broken route=gh\n  Error: broken\n  at place\n';
   t.equal((await logs('--level', 'warn')).stdout, failed, 'a stack trace belongs to its line');
   t.equal((await logs('--since', '2026-01-02T00:00:00Z', '--level', 'info')).stdout, failed);
   t.equal((await logs('--since', '2026-01-03T00:00:00Z', '--json')).stdout, log.split('\n').slice(-2).join('\n'));
-  t.equal((await logs('--limit', '1')).stdout, '  10:00:00 debug detail \uFFFD[2J route=gh\n');
+  t.equal((await logs('--limit', '1')).stdout, '  2026-01-03 10:00:00 debug detail \uFFFD[2J route=gh\n');
+  home.write('logs/gateway.log.1', lineOf('2025-12-31T10:00:00.000Z', 'error', 'earlier'));
+  t.equal((await logs('--level', 'warn')).stdout, `  2025-12-31 10:00:00 error earlier route=gh\n${failed}`);
   const misused = await logs('--since', 'yesterday');
   t.equal(misused.code, 2);
   t.match(misused.stderr, '--since "yesterday" must be such as 2h, 3d or 2026-01-31T12:00:00Z');
@@ -80,7 +82,16 @@ t.test('CLI-6 · --follow prints what is added, also to a file that replaced the
   renameSync(path, `${path}.1`);
   home.write('logs/gateway.log', lineOf('2026-01-05T10:00:00.000Z', 'info', 'anew'));
   await reaches('info  anew');
-  t.equal(printed.split('\n').length, 8, 'each line once');
+  const filler = lineOf('2026-01-05T10:00:00.000Z', 'info', 'x'.repeat(1_000));
+  appendFileSync(path, filler);
+  await reaches('xxx route=gh\n');
+  // As the gateway does it, between two looks of the follower.
+  const unread = lineOf('2026-01-05T10:00:01.000Z', 'info', 'unread');
+  writeFileSync(`${path}.1`, readFileSync(path, 'utf8') + unread);
+  writeFileSync(path, lineOf('2026-01-05T10:00:02.000Z', 'info', 'newest'));
+  await reaches('info  newest');
+  t.match(printed, /info {2}unread route=gh\n[^\n]*info {2}newest/);
+  t.equal(printed.split('\n').length, 11, 'each line once');
   const ended = once(child, 'exit');
   child.kill('SIGINT');
   t.same(await ended, [130, null]);
