@@ -1112,7 +1112,10 @@ export interface OpenCounts {
   readonly waiting: number;
   /** Deliveries that wait for their next attempt. */
   readonly retrying: number;
+  /** Runs that wait for a slot. */
   readonly queued: number;
+  /** Deliveries under way, or waiting for their turn at their target. */
+  readonly delivering: number;
 }
 
 export type Health = 'failing' | 'waiting' | 'retrying' | 'healthy' | 'quiet' | 'off';

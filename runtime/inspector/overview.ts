@@ -94,7 +94,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const { all, routes: counted } = await ports.events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile);
     const servers = ofProfile(daemon.mcp.list());
     const targets = ofProfile(daemon.sendings.targets());
-    const retrying = retryingByRoute(ports.root(), profile);
+    const sending = deliveriesLoad(ports.root(), profile);
     const groups = await failures.groups(profile);
     const everyRoute = routesOf(desk);
     const routes = ofProfile(everyRoute);
@@ -127,13 +127,13 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       routeless: everyRoute.length === 0,
       needs: { total: needs.length, rows: needs.slice(0, mostNeeds) },
       events: all,
-      open: openCounts(ports, retrying, profile),
+      open: openCounts(ports, sending, profile),
       routes: topOf(
         routes.map((route) => {
           const mine = counted.find(({ profile, route: name }) => name === route.name && profile === route.profile);
           return routeHealth(route, mine, {
             failing: failing.some((one) => one.route === route.name && one.profile === route.profile),
-            retrying: retrying.get(`${route.profile}/${route.name}`) ?? 0,
+            retrying: sending.retrying.get(`${route.profile}/${route.name}`) ?? 0,
           });
         }),
       ),
@@ -279,16 +279,24 @@ function eachOf<Context>(
   });
 }
 
-/** How many deliveries wait for their next try, by `profile/route`. */
-function retryingByRoute(root: AnyActorRef, only: string | undefined): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
+interface DeliveriesLoad {
+  /** How many wait for their next try, by `profile/route`. */
+  readonly retrying: ReadonlyMap<string, number>;
+  /** How many others are under way or wait for their turn. */
+  readonly delivering: number;
+}
+
+function deliveriesLoad(root: AnyActorRef, only: string | undefined): DeliveriesLoad {
+  const retrying = new Map<string, number>();
+  let delivering = 0;
   eachOf<{ readonly record: DeliveryRecord }>(root, 'deliveries', (_, { value, context }) => {
     const { profile, route } = context.record;
-    if (value !== 'waitingToRetry' || (only !== undefined && profile !== only)) return;
+    if (only !== undefined && profile !== only) return;
     const key = `${profile}/${route}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
+    if (value === 'waitingToRetry') retrying.set(key, (retrying.get(key) ?? 0) + 1);
+    else delivering += 1;
   });
-  return counts;
+  return { retrying, delivering };
 }
 
 /** The runs of a profile, as `load` counts them for all. */
@@ -309,7 +317,7 @@ function loadOf(
 
 function openCounts(
   ports: OverviewPorts,
-  retrying: ReadonlyMap<string, number>,
+  { retrying, delivering }: DeliveriesLoad,
   profile: string | undefined,
 ): OpenCounts {
   let batching = 0;
@@ -325,5 +333,6 @@ function openCounts(
     waiting: own?.asking ?? ports.runsThatWait().size,
     retrying: [...retrying.values()].reduce((sum, count) => sum + count, 0),
     queued: own?.queued ?? waiting,
+    delivering,
   };
 }

@@ -19,6 +19,7 @@ import {
   openInspector,
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import { entryOf, eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
@@ -614,6 +615,33 @@ t.test('INS-4 · a home without a route begins with five steps, which write what
   await page.getByRole('heading', { name: 'In progress' }).waitFor();
   t.equal(await page.getByText(/first step.* left/).count(), 0);
   await open.context.close();
+});
+
+t.test('INS-4 · deliveries that wait for their target are in progress', options, async (t) => {
+  const silent = await listenHttp(t, () => {});
+  const config = {
+    inspector: { port: 0 },
+    agent: { runner: 'echo' },
+    platforms: {
+      http: { enabled: true, url: silent.url, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', concurrency: 1 },
+      webhook: {
+        enabled: true,
+        extra: { host: '127.0.0.1', port: 0, secret, routes: { reports: { prompt: 'Report {n}', deliver: 'http' } } },
+      },
+    },
+  };
+  const gateway = await startGateway(t, {}, { config, timePasses: true });
+  for (const n of [1, 2, 3]) await send(gateway, 'reports', { n }, `d-report-${n}`);
+  await eventually(async () => {
+    const { open } = (await gateway.control.call('overview.read', {})) as unknown as Overview;
+    return open.delivering === 3 || undefined;
+  });
+  const open = await openInspector(await openBrowser(t), gateway);
+  await open.page.getByRole('row', { name: 'Delivering 3' }).getByRole('link').click();
+  await open.page
+    .locator('.ends')
+    .getByText(/^3 events, /)
+    .waitFor();
 });
 
 async function send({ daemon }: Gateway, route: string, payload: JsonObject, id: string) {

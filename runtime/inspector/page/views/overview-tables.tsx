@@ -23,6 +23,7 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
     ['waiting', 'Waiting for you', 'status:waiting', open.waiting],
     ['retrying', 'Retrying', 'status:retrying', open.retrying],
     ['queued', 'Queued', 'status:queued', open.queued],
+    ['working', 'Delivering', 'status:delivering', open.delivering],
   ];
   return (
     <Panel
@@ -47,7 +48,7 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
               </th>
               <td class="right num">
                 {count.toLocaleString('en')}
-                {mark === 'working' ? ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}` : ''}
+                {words === 'Running' ? ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}` : ''}
               </td>
             </tr>
           ))}
