@@ -47,7 +47,7 @@ export async function checkEngine({ home }: Examined, engine: Partial<Engine> = 
     });
   }
   const fault = front === 'node' ? undefined : await whyNotNative();
-  const usesNode = front === 'node' || (fault !== undefined && (front === 'auto' || fault.kind !== 'unfit'));
+  const usesNode = front === 'node' || (fault !== undefined && front === 'auto');
   // The library is not installed by default, so with `auto` its absence is no finding.
   if (fault !== undefined && !(front === 'auto' && fault.kind === 'absent')) {
     const isStuck = front === 'uws' && fault.kind !== 'unfit';
@@ -56,7 +56,7 @@ export async function checkEngine({ home }: Examined, engine: Partial<Engine> = 
       area: 'engine',
       code: 'front-fallback',
       place: 'uWebSockets.js',
-      what: `${fault.text}${usesNode ? '; node:http serves' : ''}`,
+      what: `${fault.text}${isStuck ? '; webhooks do not listen' : usesNode ? '; node:http serves' : ''}`,
       cure:
         front === 'uws'
           ? 'set gateway.front to auto or node'

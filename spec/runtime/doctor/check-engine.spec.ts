@@ -2,7 +2,7 @@ import t from 'tap';
 import { checkEngine } from '../../../runtime/doctor/check-engine.ts';
 import { codes, examined } from '../../support/examined.ts';
 
-t.test('CLI-2 · Node, the native modules and the HTTP server are examined', async (t) => {
+t.test('CLI-2 · RTE-4 · Node, the native modules and the HTTP server are examined as the gateway uses them', async (t) => {
   const on = (front: string, journal = 'lmdb') =>
     examined(t, { 'config.yaml': `gateway: {front: ${front}, journal: ${journal}}\n` });
   const well = { lmdb: async () => undefined, native: async () => undefined };
@@ -21,14 +21,15 @@ t.test('CLI-2 · Node, the native modules and the HTTP server are examined', asy
 
   for (const [kind, front, expected] of [
     ['absent', 'auto', []],
-    ['absent', 'uws', ['wrong front-fallback']],
-    ['unloadable', 'auto', ['note front-fallback']],
-    ['unloadable', 'uws', ['wrong front-fallback']],
-    ['unfit', 'auto', ['note front-fallback']],
-    ['unfit', 'uws', ['warning front-fallback']],
+    ['absent', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
+    ['unloadable', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
+    ['unloadable', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
+    ['unfit', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
+    ['unfit', 'uws', [['warning', 'front-fallback', 'why']]],
     ['unfit', 'node', []],
   ] as const) {
     const found = await checkEngine(on(front), { ...well, native: async () => ({ kind, text: 'why' }) });
-    t.same(codes(found), expected, `${kind} ${front}`);
+    const shown = found.flatMap((one) => (one.level === 'good' ? [] : [[one.level, one.code, one.what]]));
+    t.same(shown, expected, `${kind} ${front}`);
   }
 });
