@@ -23,8 +23,9 @@ export function toneOfDelivery({ status }: Pick<DeliveryRecord, 'status'>): Tone
       return 'ended';
     case 'failed':
     case 'deadLettered':
-    case 'unknown':
       return 'failed';
+    case 'unknown':
+      return 'unconfirmed';
     default:
       return 'working';
   }
@@ -42,7 +43,7 @@ export function attemptsOf(record: DeliveryRecord): readonly DeliveryAttempt[] {
       number: lastNumber - own - failed.length + index + 1,
       at: one.startedAtMs,
       ms: Math.max(0, one.endedAtMs - one.startedAtMs),
-      tone: 'failed',
+      tone: own === 0 && index === failed.length - 1 && status === 'unknown' ? 'unconfirmed' : 'failed',
       answer: one.reason,
     }),
   );
@@ -54,7 +55,7 @@ export function attemptsOf(record: DeliveryRecord): readonly DeliveryAttempt[] {
       number: lastNumber,
       at: startedAtMs,
       ...(isDone && endedAtMs !== undefined ? { ms: Math.max(0, endedAtMs - startedAtMs) } : {}),
-      tone: status === 'sending' ? 'working' : isDone ? 'resting' : 'failed',
+      tone: status === 'sending' || isDone || status === 'unknown' ? toneOfDelivery(record) : 'failed',
       answer: isDone
         ? (reason ?? (messageId === undefined ? 'accepted' : `accepted as message ${messageId}`))
         : status === 'sending'

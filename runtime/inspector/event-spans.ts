@@ -8,7 +8,7 @@ import { placeWords } from '../../machines/config/target-titles.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { attemptsOf, deliveriesOf, type KnownDelivery, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
-import type { Span, SpanPart } from './event-wire.ts';
+import type { Span, SpanPart, Tone } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
 import { counted } from './story-words.ts';
@@ -118,12 +118,12 @@ function deliverySpan({ key, record, pause }: KnownDelivery): Span {
     if (before !== undefined && !wasOver) parts.push({ start: before, end: at, how: 'pause' });
     const isLast = index === attempts.length - 1;
     const end = ms !== undefined ? at + ms : isLast && !over ? undefined : at;
-    parts.push({ start: at, ...(end === undefined ? {} : { end }), how: tone === 'failed' ? 'failed' : 'work' });
+    parts.push({ start: at, ...(end === undefined ? {} : { end }), how: isFault(tone) ? 'failed' : 'work' });
   }
   const last = parts.at(-1)?.end;
   const next = Math.max(record.dueAtMs ?? 0, pause?.untilMs ?? 0);
   if (!over && record.status !== 'sending' && next > 0) parts.push({ start: last ?? start, end: next, how: 'pause' });
-  const end = over ? (attempts.at(-1)?.tone === 'failed' ? last : (record.endedAtMs ?? last)) : undefined;
+  const end = over ? (isFault(attempts.at(-1)?.tone) ? last : (record.endedAtMs ?? last)) : undefined;
   return {
     id: `deliveries/${key}`,
     kind: 'delivery',
@@ -135,4 +135,8 @@ function deliverySpan({ key, record, pause }: KnownDelivery): Span {
     parts,
     texts: [{ title: 'Text', text: record.text }],
   };
+}
+
+function isFault(tone: Tone | undefined): boolean {
+  return tone === 'failed' || tone === 'unconfirmed';
 }

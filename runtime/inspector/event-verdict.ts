@@ -127,7 +127,7 @@ function openSentence({ record, pause }: KnownDelivery): Sentence {
     case 'waitingToRetry':
       return say('working', withReason(`Retrying ${place}.`, reason));
     case 'unknown':
-      return say('failed', withReason(`Unconfirmed: ${place} may have received the message.`, reason));
+      return say('unconfirmed', withReason(`Unconfirmed: ${place} may have received the message.`, reason));
     case 'dropped':
       return say('ended', withReason(`Dropped: not sent to ${place}.`, record.note ?? reason));
     default:

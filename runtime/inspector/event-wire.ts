@@ -43,7 +43,7 @@ export interface OpenedEvent {
 }
 
 /** The tones of the page's marks. */
-export type Tone = 'working' | 'needsUser' | 'resting' | 'failed' | 'ended';
+export type Tone = 'working' | 'needsUser' | 'resting' | 'unconfirmed' | 'failed' | 'ended';
 
 export interface Verdict {
   readonly tone: Tone;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { placeWords } from '../../../machines/config/target-titles.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
-import { attemptsOf } from '../../../runtime/inspector/event-attempts.ts';
+import { attemptsOf, openedDelivery } from '../../../runtime/inspector/event-attempts.ts';
 
 const record = {
   target: 'slack',
@@ -27,6 +27,19 @@ t.test('DLV-4 · INS-4 · each attempt has its number, time and answer', (t) => 
   t.same(rows({ status: 'deadLettered', failed: [...failed, second] }), [first, [2, 11, 9, 'no such channel']]);
   t.same(rows({ status: 'unknown', failed, reason: 'cut off' }), [first, [2, 10, undefined, 'cut off']]);
   t.same(attemptsOf({ status: 'queued', queuedAtMs: 0 } as DeliveryRecord), []);
+  t.end();
+});
+
+t.test('INS-4 · what may have arrived is unconfirmed, not failed, wherever an event is opened', (t) => {
+  const tones = (one: Partial<DeliveryRecord>) => {
+    const { tone, attempts } = openedDelivery({ key: 'd', record: { ...record, ...one } as DeliveryRecord });
+    return [tone, ...attempts.map((attempt) => attempt.tone)];
+  };
+  t.same(tones({ status: 'unknown', failed, reason: 'cut off' }), ['unconfirmed', 'unconfirmed', 'failed']);
+  const second = { startedAtMs: 11, endedAtMs: 20, kind: 'unknown', reason: 'HTTP 500' } as const;
+  t.same(tones({ status: 'unknown', failed: [...failed, second] }), ['unconfirmed', 'unconfirmed', 'failed']);
+  t.same(tones({ status: 'deadLettered', failed: [...failed, second] }), ['failed', 'failed', 'failed']);
+  t.same(tones({ status: 'waitingToRetry', failed }), ['working', 'failed', 'failed']);
   t.end();
 });
 

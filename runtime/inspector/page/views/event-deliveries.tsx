@@ -111,7 +111,10 @@ const columns: readonly Column<Row>[] = [
   {
     title: 'Answer',
     cell: ({ delivery, attempt }) => (
-      <span class={attempt?.tone === 'failed' ? '' : 'muted'} title={attempt?.answer ?? ''}>
+      <span
+        class={attempt?.tone === 'failed' || attempt?.tone === 'unconfirmed' ? '' : 'muted'}
+        title={attempt?.answer ?? ''}
+      >
         {attempt === undefined ? waitingWords(delivery) : formatReason(attempt.answer, delivery.place)}
         {attempt === delivery.attempts[0] && delivery.note !== undefined ? `; ${delivery.note}` : ''}
       </span>

@@ -7,6 +7,7 @@ export const marksOfTone: Readonly<Record<EventTone, readonly [MarkName, Tone]>>
   working: ['working', 'working'],
   needsUser: ['waiting', 'wait'],
   resting: ['delivered', 'resting'],
+  unconfirmed: ['unconfirmed', 'wait'],
   failed: ['failed', 'bad'],
   ended: ['ignored', 'ended'],
 };
