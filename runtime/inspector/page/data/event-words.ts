@@ -6,7 +6,7 @@
 import type { ChipName } from '../../../../machines/base/event-query.ts';
 import { targetTitle } from '../../../../machines/config/target-titles.ts';
 import type { EventFound } from '../../../control/contract.ts';
-import { formatWord, sentenceCase } from './format.ts';
+import { formatWord, sentenceCase, withLocalTimes } from './format.ts';
 
 /** A subset of the marks of `parts/chip.tsx`. */
 type EventMark =
@@ -61,7 +61,7 @@ export const chips: readonly (readonly [ChipName, string, EventMark])[] = [
 
 export function outcomeOfRow({ status, question }: Pick<EventFound, 'status' | 'question'>): Outcome {
   if (question !== undefined) return waiting;
-  return outcomes[status] ?? { mark: 'ignored', words: status, calm: true };
+  return outcomes[status] ?? { mark: 'ignored', words: sentenceCase(formatWord(status)), calm: true };
 }
 
 /** The line that explains a row: what to do, the reason, or where it was delivered. */
@@ -73,10 +73,14 @@ export function lineOfRow({ question, reason, place, result, alike }: EventFound
 
 /**
  * Returns a reason as a sentence. If it begins with the configured name of the place's target, that becomes the title:
- * "Slack: …". If it begins with another target's name, as a script's message can, it is returned unchanged.
+ * "Slack: …", and its times are local. If it begins with another target's name, as a script's message can, it is returned unchanged.
  * @param place of the reason's delivery, such as "Slack #deploys"; absent if the reason may be that of a run
  */
-export function formatReason(reason: string, place?: string): string {
+export function formatReason(said: string, place?: string): string {
+  return withLocalTimes(reasonWords(said, place), Date.now());
+}
+
+function reasonWords(reason: string, place?: string): string {
   const [, name = '', said = ''] = /^(\w+): (.+)$/s.exec(reason) ?? [];
   const title = targetTitle(name);
   // A request that was refused without a reason has the name of its outcome as one: `rateLimited`.

@@ -14,27 +14,6 @@ const failedStates = /^(failed|crashed|parked|deadLettered|unavailable|error|bro
 /** Disabled or ended. */
 const idleStates = /^(disabled|paused|stopped|idle|closed|removed)$/;
 const retryingStates = /^(backingOff|waitingToRetry|recovering|restarting|retrying|replaying)$/;
-/** Statuses of the history's rows. */
-const statusStandings: Readonly<Record<string, Standing>> = {
-  accepted: 'working',
-  coalesced: 'working',
-  queued: 'working',
-  running: 'working',
-  delivering: 'working',
-  cron: 'working',
-  sending: 'working',
-  waitingToRetry: 'retrying',
-  delivered: 'resting',
-  failed: 'failed',
-  refused: 'failed',
-  interrupted: 'failed',
-  unknown: 'needsUser',
-  deadLettered: 'failed',
-  ignored: 'ended',
-  duplicate: 'ended',
-  dropped: 'ended',
-};
-
 /** A state with its tags, and the question that its run waits for while a person must answer. */
 export interface Stander {
   readonly state: string;
@@ -51,11 +30,6 @@ export function standingOf({ state, tags, question }: Stander): Standing {
   if (tags.includes('working')) return 'working';
   if (tags.includes('ended')) return 'ended';
   return 'resting';
-}
-
-/** Returns the status of a row of the history. */
-export function standingOfStatus(status: string): Standing {
-  return statusStandings[status] ?? 'ended';
 }
 
 /** Returns the status and the text of a running actor. */

@@ -5,15 +5,15 @@ import { useState } from 'preact/hooks';
 import type { JobRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
-import { formatTargets } from '../data/event-words.ts';
+import { formatReason, formatTargets, outcomeOfRow } from '../data/event-words.ts';
 import { formatClock, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { standingOfState, standingOfStatus } from '../data/standing.ts';
+import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
-import { Chip, markOf, Status } from '../parts/chip.tsx';
+import { Chip, Status } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { Answer, Facts, Panel, Verdict } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
@@ -159,17 +159,24 @@ function Details({ row }: { readonly row: JobRow }): JSX.Element {
                   { title: 'By', width: '15%', wide: true, cell: (fired) => fired.cause },
                   {
                     title: 'Outcome',
-                    cell: ({ status }) => (
-                      <Status mark={markOf(standingOfStatus(status))}>{sentenceCase(formatWord(status))}</Status>
-                    ),
+                    cell: (fired) => {
+                      const { mark, words, calm } = outcomeOfRow(fired);
+                      return (
+                        <Status mark={mark} calm={calm}>
+                          {words}
+                        </Status>
+                      );
+                    },
                   },
                   {
                     title: 'Reason',
                     cell: (fired) =>
                       fired.run === undefined ? (
-                        fired.reason
+                        formatReason(fired.reason ?? '')
                       ) : (
-                        <a href={hashOf('events', fired.run)}>{fired.reason ?? 'Open event'}</a>
+                        <a href={hashOf('events', fired.run)}>
+                          {fired.reason === undefined ? 'Open event' : formatReason(fired.reason)}
+                        </a>
                       ),
                   },
                 ]}

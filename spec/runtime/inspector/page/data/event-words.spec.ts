@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatReason, formatTargets } from '../../../../../runtime/inspector/page/data/event-words.ts';
+import { formatReason, formatTargets, outcomeOfRow } from '../../../../../runtime/inspector/page/data/event-words.ts';
 
 t.test('DLV-5 · a reason begins with the title of its own target, and never with that of another', (t) => {
   for (const [reason, place, words] of [
@@ -13,6 +13,13 @@ t.test('DLV-5 · a reason begins with the title of its own target, and never wit
     ['', undefined, ''],
   ] as const)
     t.equal(formatReason(reason, place), words);
+  t.match(
+    formatReason('19 s late; replaces every firing missed since 2026-01-02T04:30:00.000Z'),
+    /^19 s late; replaces every firing missed since \d+ Jan (2026 )?\d\d:\d\d:00$/,
+    'a time is local, as beside it',
+  );
+  t.match(outcomeOfRow({ status: 'unknown' }), { mark: 'unconfirmed', words: 'Unconfirmed' });
+  t.match(outcomeOfRow({ status: 'aWordOfTomorrow' }), { mark: 'ignored', words: 'A word of tomorrow' });
   t.equal(formatTargets('slack, log, mine'), 'Slack, Log, mine');
   t.end();
 });

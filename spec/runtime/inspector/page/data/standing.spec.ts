@@ -1,10 +1,5 @@
 import t from 'tap';
-import {
-  standingOf,
-  standingOfState,
-  standingOfStatus,
-  wordsOfActor,
-} from '../../../../../runtime/inspector/page/data/standing.ts';
+import { standingOf, standingOfState, wordsOfActor } from '../../../../../runtime/inspector/page/data/standing.ts';
 
 const rows = [
   ['connected', ['resting'], 'resting'],
@@ -23,14 +18,6 @@ const rows = [
 
 t.test('INS-2 · every state has one of six standings, by its tags and its name', async (t) => {
   for (const [state, tags, standing] of rows) t.equal(standingOf({ state, tags }), standing, `${state} [${tags}]`);
-});
-
-t.test('INS-2 · the outcome of a delivery has the same standings', async (t) => {
-  t.equal(standingOfStatus('running'), 'working');
-  t.equal(standingOfStatus('delivered'), 'resting');
-  t.equal(standingOfStatus('refused'), 'failed');
-  t.equal(standingOfStatus('ignored'), 'ended');
-  t.equal(standingOfStatus('a word of tomorrow'), 'ended');
 });
 
 t.test('TRU-3 · INS-2 · a run that waits for a person is not shown as running', async (t) => {
