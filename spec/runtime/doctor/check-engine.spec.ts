@@ -2,34 +2,37 @@ import t from 'tap';
 import { checkEngine } from '../../../runtime/doctor/check-engine.ts';
 import { codes, examined } from '../../support/examined.ts';
 
-t.test('CLI-2 · RTE-4 · Node, the native modules and the HTTP server are examined as the gateway uses them', async (t) => {
-  const on = (front: string, journal = 'lmdb') =>
-    examined(t, { 'config.yaml': `gateway: {front: ${front}, journal: ${journal}}\n` });
-  const well = { lmdb: async () => undefined, native: async () => undefined };
-  for (const [node, expected] of [
-    ['20.19.0', []],
-    ['24.1.0', []],
-    ['20.18.9', ['wrong node-old']],
-    ['18.20.1', ['wrong node-old']],
-  ] as const)
-    t.same(codes(await checkEngine(on('auto'), { ...well, node })), expected, node);
-  t.same(codes(await checkEngine(on('node'))), [], 'what specs run on');
+t.test(
+  'CLI-2 · RTE-4 · Node, the native modules and the HTTP server are examined as the gateway uses them',
+  async (t) => {
+    const on = (front: string, journal = 'lmdb') =>
+      examined(t, { 'config.yaml': `gateway: {front: ${front}, journal: ${journal}}\n` });
+    const well = { lmdb: async () => undefined, native: async () => undefined };
+    for (const [node, expected] of [
+      ['20.19.0', []],
+      ['24.1.0', []],
+      ['20.18.9', ['wrong node-old']],
+      ['18.20.1', ['wrong node-old']],
+    ] as const)
+      t.same(codes(await checkEngine(on('auto'), { ...well, node })), expected, node);
+    t.same(codes(await checkEngine(on('node'))), [], 'what specs run on');
 
-  const noLmdb = { ...well, lmdb: async () => 'no binary' };
-  t.same(codes(await checkEngine(on('auto'), noLmdb)), ['wrong native-missing']);
-  t.same(codes(await checkEngine(on('auto', 'memory'), noLmdb)), [], 'it is not needed');
+    const noLmdb = { ...well, lmdb: async () => 'no binary' };
+    t.same(codes(await checkEngine(on('auto'), noLmdb)), ['wrong native-missing']);
+    t.same(codes(await checkEngine(on('auto', 'memory'), noLmdb)), [], 'it is not needed');
 
-  for (const [kind, front, expected] of [
-    ['absent', 'auto', []],
-    ['absent', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
-    ['unloadable', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
-    ['unloadable', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
-    ['unfit', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
-    ['unfit', 'uws', [['warning', 'front-fallback', 'why']]],
-    ['unfit', 'node', []],
-  ] as const) {
-    const found = await checkEngine(on(front), { ...well, native: async () => ({ kind, text: 'why' }) });
-    const shown = found.flatMap((one) => (one.level === 'good' ? [] : [[one.level, one.code, one.what]]));
-    t.same(shown, expected, `${kind} ${front}`);
-  }
-});
+    for (const [kind, front, expected] of [
+      ['absent', 'auto', []],
+      ['absent', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
+      ['unloadable', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
+      ['unloadable', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
+      ['unfit', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
+      ['unfit', 'uws', [['warning', 'front-fallback', 'why']]],
+      ['unfit', 'node', []],
+    ] as const) {
+      const found = await checkEngine(on(front), { ...well, native: async () => ({ kind, text: 'why' }) });
+      const shown = found.flatMap((one) => (one.level === 'good' ? [] : [[one.level, one.code, one.what]]));
+      t.same(shown, expected, `${kind} ${front}`);
+    }
+  },
+);
