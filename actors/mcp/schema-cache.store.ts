@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { type CacheReading, cacheText, fingerprintInput, readCache } from '../../machines/mcp/schema-cache.ts';
@@ -19,12 +20,22 @@ export interface SchemaCache {
   read(settings: ServerSettings, nowMs: number): CacheReading | { readonly kind: 'absent' };
   /** Resolves once it is written, after earlier writes; never rejects. */
   write(settings: ServerSettings, listing: Listing, nowMs: number): Promise<void>;
+  /** Resolves once nothing is cached for a server of this name, after earlier writes; never rejects. */
+  remove(name: string): Promise<void>;
 }
 
 export function createSchemaCache(folder: string, log: Logger): SchemaCache {
-  const pathOf = ({ name }: ServerSettings): string => join(folder, `${safeName(name)}.json`);
+  const pathOf = ({ name }: Pick<ServerSettings, 'name'>): string => join(folder, `${safeName(name)}.json`);
   /** The last write of each file, so that an older write cannot finish after a newer one. */
   const writing = new Map<string, Promise<void>>();
+
+  function inTurn(path: string, work: () => Promise<void>): Promise<void> {
+    const done = (writing.get(path) ?? Promise.resolve()).then(work);
+    writing.set(path, done);
+    return done.finally(() => {
+      if (writing.get(path) === done) writing.delete(path);
+    });
+  }
 
   async function put(path: string, text: string, server: string): Promise<void> {
     try {
@@ -55,11 +66,12 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
         ...(ttlMs === undefined ? {} : { ttlMs }),
       });
       const path = pathOf(settings);
-      const written = (writing.get(path) ?? Promise.resolve()).then(() => put(path, text, settings.name));
-      writing.set(path, written);
-      return written.finally(() => {
-        if (writing.get(path) === written) writing.delete(path);
-      });
+      return inTurn(path, () => put(path, text, settings.name));
+    },
+    remove(name) {
+      const path = pathOf({ name });
+      // What cannot be removed is stale for any other entry.
+      return inTurn(path, () => rm(path, { force: true }).catch(() => {}));
     },
   };
 }

@@ -41,6 +41,8 @@ export interface CallMemory {
   ofRun(run: string): readonly CallMemo[];
   /** Newest first. */
   ofServer(profile: string, server: string): readonly CallMemo[];
+  /** Drops the calls of a server, except those of runs. */
+  forget(profile: string, server: string): void;
 }
 
 const mostOfRuns = 2_000;
@@ -67,6 +69,7 @@ export function createCallMemory(): CallMemory {
       [...(byServer.get(connectionKey(profile, server))?.all ?? [])].sort(
         (one, other) => other.endedAtMs - one.endedAtMs,
       ),
+    forget: (profile, server) => void byServer.delete(connectionKey(profile, server)),
   };
 }
 

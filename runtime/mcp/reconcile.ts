@@ -23,6 +23,8 @@ export interface ReconcilePorts {
   readonly cache: (profile: string) => SchemaCache;
   /** Called when the entry of a connection was changed or removed, so that no call waits for it in vain. */
   readonly retired: (key: string, how: 'changed' | 'removed') => void;
+  /** Called when the connection of a removed entry has ended, and with it its last calls. */
+  readonly removed: (profile: string, server: string) => void;
   /** Called when the configuration has been applied. */
   readonly applied: () => void;
   /** Closes all sessions. */
@@ -62,6 +64,8 @@ interface Kept {
 export function createReconcile(ports: ReconcilePorts): Reconcile {
   const { respawns } = ports;
   let kept = new Map<string, Kept>();
+  /** Removed entries whose connection has not ended yet. */
+  const leaving = new Map<string, Kept>();
   let stopping = false;
   let emptied: (() => void) | undefined;
 
@@ -69,6 +73,13 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
     const entry = kept.get(key);
     if (entry === undefined || stopping || respawns.rests(key) || ports.ward().get(key) !== undefined) return;
     ports.ward().spawn(key, inputOf(entry));
+  }
+
+  /** Called when there is no connection of a key any more. */
+  function left(key: string): void {
+    const entry = leaving.get(key);
+    leaving.delete(key);
+    if (entry !== undefined && !kept.has(key)) ports.removed(entry.profile, entry.settings.name);
   }
 
   function inputOf({ profile, settings, problem }: Kept): ConnectionInput {
@@ -116,7 +127,8 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       for (const profile of gone) ports.registry(profile).configure([]);
       const earlier = kept;
       kept = next;
-      for (const [key, { profile, settings, print }] of earlier) {
+      for (const [key, entry] of earlier) {
+        const { profile, settings, print } = entry;
         const isSpent = respawns.isSpent(key);
         if (next.get(key)?.print === print && !isSpent) continue;
         // A changed entry, or a reload by a person, gets a new restart budget.
@@ -125,10 +137,10 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
         if (next.has(key)) ports.registry(profile).forget(settings.name);
         const how = next.has(key) ? 'changed' : 'removed';
         ports.retired(key, how);
-        ports
-          .ward()
-          .get(key)
-          ?.send({ type: 'server.stop', why: `its entry was ${how}` });
+        if (!next.has(key)) leaving.set(key, entry);
+        const connection = ports.ward().get(key);
+        if (connection === undefined) left(key);
+        else connection.send({ type: 'server.stop', why: `its entry was ${how}` });
       }
       for (const key of next.keys()) spawn(key);
       ports.applied();
@@ -139,10 +151,12 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
     profiles: () => [...new Set([...kept.values()].map(({ profile }) => profile))],
     ended(key) {
       if (ports.ward().size === 0) emptied?.();
+      left(key);
       spawn(key);
     },
     crashed(key, error) {
       if (ports.ward().size === 0) emptied?.();
+      left(key);
       const entry = kept.get(key);
       const wasSpent = respawns.isSpent(key);
       if (entry === undefined || stopping || respawns.crashed(key, () => spawn(key)) || wasSpent) return;

@@ -124,6 +124,12 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     registry,
     cache,
     retired: (key, how) => calls.retire(key, how),
+    removed(profile, server) {
+      memory.forget(profile, server);
+      sessions.forget(profile, server);
+      // The cache of a profile that is no longer served is not this gateway's.
+      if (profileOf(profile) !== undefined) void cache(profile).remove(server);
+    },
     applied: () => approvals.grantCovered(reconcile.rules),
     closeSessions: () => sessions.closeAll(),
     respawns: createRespawns({ steadyMs, random: Math.random, wake }),

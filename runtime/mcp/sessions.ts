@@ -75,6 +75,8 @@ export interface Sessions {
   keepOffered(profile: string, server: string, list: OfferList, rows: readonly JsonObject[]): void;
   /** Reports a session that a call found broken or expired; ignored if another call has reported it before. */
   lose(key: string, how: Loss, session?: Session): void;
+  /** Drops what is kept of a server whose entry was removed; to be called once its connection has ended. */
+  forget(profile: string, server: string): void;
   /** Resolves when all logs, cached listings and renewed tokens are written. */
   closeFiles(): Promise<void>;
 }
@@ -111,6 +113,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
   /** Keyed by the settings, because another address may be another server. */
   const handshakes = new WeakMap<ServerSettings, Handshake>();
   const logs = new Map<string, LineLog>();
+  /** Writes in the background, for which `closeFiles` waits. */
   const writes = new Set<Promise<void>>();
   const inUse = new Set<Credentials>();
   const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
@@ -119,14 +122,16 @@ export function createSessions(ports: SessionsPorts): Sessions {
   /** When the tools of a connection were listed; their cache time counts from then. */
   const listedAtMs = new Map<string, number>();
 
-  /** Writes the listing in the background; `closeFiles` waits for it. */
+  function inBackground(written: Promise<void>): void {
+    writes.add(written);
+    void written.finally(() => writes.delete(written));
+  }
+
   function remember(profile: string, settings: ServerSettings, atMs: number): void {
     const listing = ports.registry(profile).listing(settings.name);
     if (listing === undefined) return;
     listedAtMs.set(connectionKey(profile, settings.name), atMs);
-    const written = ports.cache(profile).write(settings, listing, atMs);
-    writes.add(written);
-    void written.finally(() => writes.delete(written));
+    inBackground(ports.cache(profile).write(settings, listing, atMs));
   }
 
   function logOf(profile: string, server: string): LineLog {
@@ -316,16 +321,6 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return settled;
   }
 
-  /** Closes the log of a server that is not configured any more: each would keep a descriptor. */
-  async function forgetRemoved({ profile, server }: CloseInput): Promise<void> {
-    if (ports.settings(profile, server) !== undefined) return;
-    const key = connectionKey(profile, server);
-    const log = logs.get(key);
-    logs.delete(key);
-    listedAtMs.delete(key);
-    await log?.close();
-  }
-
   return {
     connect(input, signal) {
       const key = connectionKey(input.profile, input.server);
@@ -339,10 +334,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       opening.set(key, settled);
       return settled;
     },
-    async close(input) {
-      await close(connectionKey(input.profile, input.server), input.why ?? undefined);
-      await forgetRemoved(input);
-    },
+    close: ({ profile, server, why }) => close(connectionKey(profile, server), why ?? undefined),
     drop: (key) => void close(key, 'its connection crashed in the gateway'),
     async closeAll() {
       const keys = new Set([...live.keys(), ...opening.keys(), ...leaving.keys(), ...closing.keys()]);
@@ -362,6 +354,13 @@ export function createSessions(ports: SessionsPorts): Sessions {
       if (isNew && settings !== undefined && atMs !== undefined) remember(profile, settings, atMs);
     },
     lose,
+    forget(profile, server) {
+      const key = connectionKey(profile, server);
+      listedAtMs.delete(key);
+      // Each log keeps a descriptor.
+      inBackground(logs.get(key)?.close() ?? Promise.resolve());
+      logs.delete(key);
+    },
     async closeFiles() {
       await Promise.all([...writes, ...[...inUse].map(renewalsSettled)]);
       await Promise.all([...logs.values()].map((each) => each.close()));

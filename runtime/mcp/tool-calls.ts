@@ -84,12 +84,12 @@ const longestDescription = 2_000;
 interface Wired extends ToolCallPorts {
   /** The lost sessions that were counted for the breaker. */
   readonly counted: WeakSet<Session>;
-  /** The time budget and the compiled schemas of each server by its key, kept across sessions and listings. */
-  readonly schemas: Map<string, { readonly time: SchemaTime; readonly known: KnownChecks }>;
+  /** The time budget and the compiled schemas of each server by its settings, kept across sessions and listings. */
+  readonly schemas: WeakMap<ServerSettings, { readonly time: SchemaTime; readonly known: KnownChecks }>;
 }
 
 export function wireToolCall(given: ToolCallPorts) {
-  const ports: Wired = { ...given, counted: new WeakSet(), schemas: new Map() };
+  const ports: Wired = { ...given, counted: new WeakSet(), schemas: new WeakMap() };
   return toolCallMachine.provide({
     actions: {
       resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => resolve(context, ports)),
@@ -157,7 +157,7 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wir
   // The approval was for the tool as a person saw it.
   const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
   if (isOutdated && context.questions >= mostQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
-  const fault = argumentFault(context, tool, { args: row?.request.args ?? {}, ports });
+  const fault = argumentFault(context, tool, { args: row?.request.args ?? {}, settings, ports });
   if (fault !== undefined) return { kind: 'refused', fault };
   const { annotations } = tool.definition;
   const hints = isJsonObject(annotations) ? annotations : undefined;
@@ -224,10 +224,10 @@ function isReached({ server }: RegisteredTool, context: CallContext, ports: Tool
 function argumentFault(
   call: CallContext,
   { definition, server }: RegisteredTool,
-  { args, ports }: { readonly args: JsonObject; readonly ports: Wired },
+  { args, settings, ports }: { readonly args: JsonObject; readonly settings: ServerSettings; readonly ports: Wired },
 ): CallFault | undefined {
   const { inputSchema } = definition;
-  const { time, known } = schemasOf(connectionKey(call.profile, server), ports);
+  const { time, known } = schemasOf(settings, ports);
   const verdict: ArgumentVerdict = isJsonObject(inputSchema)
     ? checkArguments(inputSchema, args, time.forOne(), known)
     : { kind: 'unchecked', why: 'it is missing', isFinal: true };
@@ -241,11 +241,11 @@ function argumentFault(
   }
 }
 
-function schemasOf(key: string, { schemas, steadyMs, cpuTimeMs }: Wired) {
-  const before = schemas.get(key);
+function schemasOf(settings: ServerSettings, { schemas, steadyMs, cpuTimeMs }: Wired) {
+  const before = schemas.get(settings);
   if (before !== undefined) return before;
   const made = { time: createSchemaTime(defined({ steadyMs, cpuTimeMs })), known: createKnownChecks() };
-  schemas.set(key, made);
+  schemas.set(settings, made);
   return made;
 }
 

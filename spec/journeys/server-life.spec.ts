@@ -1,6 +1,6 @@
 /** The life of the servers in a real daemon: how they begin, rest, change and end, seen through its real doors. */
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isJsonObject } from '../../machines/base/json.ts';
@@ -167,6 +167,9 @@ t.test(
     });
     for (const name of ['kept', 'kept-http', 'changed', 'removed']) await gateway.reaches(name, 'connected');
     await streamsOpen(keptHttp);
+    const callsOf = async (server: string) => (await gateway.control.call('mcp.calls', { server })) as unknown[];
+    for (const name of ['kept', 'removed']) await gateway.call(`mcp__${name}__echo`, { text: 'x' });
+    t.same([(await callsOf('kept')).length, (await callsOf('removed')).length], [1, 1]);
     const before = await gateway.server('kept');
     const [removedPid = 0] = removed.pids();
     const [changedPid = 0] = changed.pids();
@@ -183,6 +186,9 @@ t.test(
     await eventually(async () => ((await gateway.tools('changed')).length === 1 ? true : undefined));
     await gateway.reaches('changed', 'connected');
     await eventually(async () => ((await gateway.server('removed')) === undefined ? true : undefined));
+    const cache = join(gateway.home.path, 'cache', 'mcp');
+    await eventually(() => (existsSync(join(cache, 'removed.json')) ? undefined : true));
+    t.ok(existsSync(join(cache, 'kept.json')));
     t.ok(hasEnded(removedPid), 'the child of the removed server has ended');
     t.ok(hasEnded(changedPid), 'the child of the changed server has ended');
     t.equal(changed.pids().length, 2);
@@ -195,13 +201,14 @@ t.test(
     t.equal(keptHttp.requests.length, requests, 'nothing was said to the untouched one');
 
     t.test('LIF-12 · `agent mcp reload` reads the configuration again at once', async (t) => {
-      gateway.configure({ kept: kept.entry(), back: removed.entry() });
+      gateway.configure({ kept: kept.entry(), removed: removed.entry() });
 
       t.equal((await gateway.cli('mcp', 'reload')).code, 0);
 
-      await gateway.reaches('back', 'connected');
+      await gateway.reaches('removed', 'connected');
       await eventually(async () => ((await gateway.list()).length === 2 ? true : undefined));
       t.same(await gateway.server('kept'), before);
+      t.same([(await callsOf('kept')).length, await callsOf('removed')], [1, []], 'it begins anew');
     });
 
     t.test('LIF-12 · a configuration that cannot be read leaves everything as it is', async (t) => {
@@ -212,7 +219,7 @@ t.test(
       t.equal(code, 1);
       t.match(stderr, /has findings: .*not YAML.*; the last good one stays in force/);
       t.same(await gateway.server('kept'), before);
-      t.equal(wordsOf(await gateway.call('mcp__back__echo', { text: 'still' })), 'still');
+      t.equal(wordsOf(await gateway.call('mcp__removed__echo', { text: 'still' })), 'still');
     });
   },
 );

@@ -49,6 +49,19 @@ t.test(
   },
 );
 
+t.test(
+  'LIF-6 · LIF-12 · a removed server leaves nothing behind, not even a write that is still under way',
+  async (t) => {
+    const folder = join(makeHome(t).path, 'cache');
+    const cache = createSchemaCache(folder, log);
+    await cache.write(settingsOf(entry, 'other'), listing, 0);
+    await Promise.all([cache.write(settingsOf(entry), listing, 0), cache.remove('peer')]);
+    await cache.remove('peer');
+    t.same(cache.read(settingsOf(entry), 0), { kind: 'absent' });
+    t.equal(readdirSync(folder).length, 1);
+  },
+);
+
 t.test('LIF-6 · names that are no file names stay in the folder and apart', async (t) => {
   const folder = join(makeHome(t).path, 'cache');
   const cache = createSchemaCache(folder, log);

@@ -27,6 +27,17 @@ t.test('INS-2 · the calls of a run are told in the order in which they began, a
   t.end();
 });
 
+t.test('INS-4 · LIF-12 · the calls of a removed server are dropped; those of runs stay in their timelines', (t) => {
+  const memory = createCallMemory();
+  for (const server of ['s', 'other']) memory.keep({ ...memo('a', 1), server });
+  memory.forget('work', 's');
+  t.equal(memory.ofServer('default', 's').length, 1, 'of another profile');
+  memory.forget('default', 's');
+  t.same([memory.ofServer('default', 's'), memory.ofServer('default', 'other').length], [[], 1]);
+  t.equal(memory.ofRun('a').length, 2);
+  t.end();
+});
+
 t.test('INS-2 · the memory is bounded: the oldest goes first', (t) => {
   const memory = createCallMemory();
   for (let at = 0; at < 2_100; at += 1) memory.keep(memo('a', at));

@@ -34,8 +34,10 @@ function stage(first: Given, remembered: readonly string[] = []) {
         ? { kind: 'fresh', discovery: { fingerprint: '', savedAtMs: 0, tools, capabilities: {} } }
         : { kind: 'absent' },
     write: () => Promise.resolve(),
+    remove: () => Promise.resolve(),
   };
   const retired: string[] = [];
+  const removed: string[] = [];
   const closed = { count: 0 };
   const wards = { live: true };
   const reconcile = createReconcile({
@@ -51,6 +53,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
     registry,
     cache: () => cache,
     retired: (key: string, how: string) => void retired.push(`${key} ${how}`),
+    removed: (profile, server) => void removed.push(`${profile}/${server}`),
     applied: () => {},
     closeSessions: () => {
       closed.count += 1;
@@ -71,6 +74,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
   return {
     reconcile,
     retired,
+    removed,
     closed,
     wards,
     ward,
@@ -100,6 +104,32 @@ function stage(first: Given, remembered: readonly string[] = []) {
     heard: () => ward.spawned.map(({ key, heard }) => [key, ...heard.map(({ type }) => type)].join(' ')),
   };
 }
+
+t.test('LIF-12 · what is kept of a removed server is dropped once its connection has ended, however it ends', (t) => {
+  const { reconcile, removed, change, end, crash } = stage({
+    a: { command: 'x' },
+    b: { command: 'x' },
+    c: { command: 'x' },
+  });
+  reconcile.run();
+  crash('c');
+  change({ b: { command: 'other' } });
+  t.same(removed, ['default/c'], 'it has no connection; the others are still being closed');
+  end('a');
+  end('b');
+  t.same(removed, ['default/c', 'default/a'], 'a changed one stays');
+
+  change({});
+  change({ b: { command: 'x' } });
+  end('b');
+  t.same(removed.length, 2, 'one that is back stays');
+  change({});
+  crash('b');
+  t.same(removed.slice(2), ['default/b']);
+  change({});
+  t.equal(removed.length, 3, 'once');
+  t.end();
+});
 
 t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t) => {
   const { reconcile, ward } = stage(

@@ -295,7 +295,7 @@ t.test('LIF-10 · SRV-3 · standard error and log messages go to the server’s 
 
 t.test('LIF-10 · LIF-12 · the log of a removed server is closed', { skip: process.platform !== 'linux' }, async (t) => {
   const peer = stdioPeer(['chatty=10']);
-  const { sessions, home, become } = stage(t, { command: peer.command, args: peer.args });
+  const { sessions, home } = stage(t, { command: peer.command, args: peer.args });
   const log = join(home.path, 'logs', 's.log');
   const isOpen = (): boolean =>
     readdirSync('/proc/self/fd').some((fd) => {
@@ -308,8 +308,10 @@ t.test('LIF-10 · LIF-12 · the log of a removed server is closed', { skip: proc
     });
   await sessions.connect(first, never());
   await until(isOpen);
-  become(undefined);
   await sessions.close({ ...first, why: null });
+  t.ok(isOpen(), 'it may connect again');
+  sessions.forget('default', 's');
+  await sessions.closeFiles();
   t.notOk(isOpen());
   t.match(readFileSync(log, 'utf8'), /eeeeeeeeee/);
 });
