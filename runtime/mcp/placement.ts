@@ -60,8 +60,8 @@ const timerSlackMs = 50;
 const lookMs = 10_000;
 const mostTries = 3;
 /** At the start of a gateway its servers connect while the journal is being opened. */
-const openingPauseMs = 100;
-const mostOpeningPauses = 100;
+const openingPauseMs = 1_000;
+const mostOpeningPauses = 10;
 
 export function createPlacement({ keeper, neighbours, every }: PlacementPorts): Placement {
   const held = new Map<string, Held>();
