@@ -5,6 +5,7 @@
  * @see CRN-1, CRN-2 and PRF-2 in docs/specification.md
  */
 
+import type { AnyActorRef } from 'xstate';
 import type { FireCronJob, FiringVerdict } from '../../actors/cron/fire-cron-job.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { type Document, unread } from '../../actors/documents.ts';
@@ -137,9 +138,11 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       if (living.get(key) === undefined) respawn(living, key, job, profile);
       return;
     }
+    const chart = living.get(key);
+    // The plan that is being made does not know of the change; the next look repeats it.
+    if (isPlanning(chart)) return;
     told.set(key, text);
     crashed.delete(key);
-    const chart = living.get(key);
     if (chart === undefined) living.spawn(key, { profile, job: job.id });
     else chart.send({ type: 'job.changed', atMs: nowMs() });
   }
@@ -165,7 +168,9 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     log.log('warn', `cron: ${reason}`);
     const key = ports.nextId(atMs);
     void fire.note({ key, nowMs: atMs, profile: 'default', job: clockJob }, reason, key);
-    living.each((_, chart) => {
+    living.each((key, chart) => {
+      // A plan that is being made goes by the clock as it was, so it is made again at the next look.
+      if (isPlanning(chart)) told.set(key, '');
       chart.send({ type: 'clock.moved', atMs });
       return true;
     });
@@ -228,6 +233,10 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       if (hasCrashed) crashed.set(key, steadyMs());
     },
   };
+}
+
+function isPlanning(chart: AnyActorRef | undefined): boolean {
+  return chart?.getSnapshot().value === 'planning';
 }
 
 /** The key of a job's chart in the pool; a profile's name contains no slash. */

@@ -352,6 +352,54 @@ t.test('CRN-1 · the file is followed: added, changed and removed jobs, of every
   t.equal(runs.length, 1, 'only the job of the other profile');
 });
 
+/** A journal in a database that answers when the spec lets it. */
+function slowJournal(): { readonly journal: Journal; answer(): void } {
+  const inner = openMemoryJournal();
+  let answers = (): void => {};
+  const journal: Journal = {
+    ...inner,
+    async claimed(name) {
+      await new Promise<void>((resolve) => {
+        answers = resolve;
+      });
+      return inner.claimed(name);
+    },
+  };
+  return { journal, answer: () => answers() };
+}
+
+t.test('CRN-1 · SCA-3 · a change that comes while the next due time is being read is heard', async (t) => {
+  const { journal, answer } = slowJournal();
+  const { cron, jobs, pass, settle, standing } = await rig(t, { journal });
+  cron.schedule.start();
+  await jobs([{ ...daily, schedule: '0 12 1 1 *' }]);
+  await jobs([daily]);
+  t.equal(standing(), 'planning', 'the database has not answered yet');
+  answer();
+  await settle();
+  await pass(1_000);
+  answer();
+  await settle();
+  t.match(cron.view.standing('default', 'j'), { state: 'scheduled', dueAtMs: nine });
+});
+
+t.test('CRN-1 · SCA-3 · so is a clock that is set then', async (t) => {
+  const { journal, answer } = slowJournal();
+  const { cron, jobs, pass, settle, standing } = await rig(t, { journal });
+  cron.schedule.start();
+  await jobs([daily]);
+  await pass(0, 20 * minute);
+  t.equal(standing(), 'planning');
+  answer();
+  await settle();
+  await pass(0);
+  answer();
+  await settle();
+  t.equal(standing(), 'scheduled');
+  await pass(10 * minute);
+  t.equal(standing(), 'planning', 'it is nine');
+});
+
 t.test('CRN-1 · a job that was just made or resumed is due from then on', async (t) => {
   const { cron, jobs, runs, standing } = await rig(t, { beginsAtMs: nine + 10 * minute });
   cron.schedule.start();
