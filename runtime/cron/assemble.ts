@@ -77,6 +77,7 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     begin: (profile, job, print, found) => void fire.begin({ nowMs: nowMs(), profile, job }, print, found),
     open,
     began: schedule.began,
+    finished: schedule.runFinished,
     nextId,
     nowMs,
     log,

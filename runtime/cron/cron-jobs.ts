@@ -20,6 +20,8 @@ export interface CronJobPorts extends PlanPorts {
   readonly open: (opened: Opened) => void;
   /** Reports that a run of a job is in flight. */
   readonly began: (context: CronJobContext, run: string) => void;
+  /** Reports that a run has ended at another gateway; its chart is informed. */
+  readonly finished: (run: string) => void;
   readonly nextId: NextId;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -57,14 +59,14 @@ export function wireCronJob(ports: CronJobPorts) {
           .note(entryOf(context, job, ports), `never due: ${why}`, `${job.schedule}|${job.timezone ?? ''}`)
           .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${context.job}`, thrown));
       },
-      lookAtRun: ({ context, self }) => {
+      lookAtRun: ({ context }) => {
         const { profile, job, run } = context;
         if (run === null || !ports.isReady()) return;
         ports.fire
           .mark(profile, job)
           .then(ports.fire.inFlight)
           .then((inFlight) => {
-            if (inFlight !== run) self.send({ type: 'run.finished', run });
+            if (inFlight !== run) ports.finished(run);
           })
           .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${job}`, thrown));
       },

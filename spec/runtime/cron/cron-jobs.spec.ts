@@ -3,7 +3,7 @@ import { createActor, SimulatedClock } from 'xstate';
 import { createFireCronJob, type FireCronJob } from '../../../actors/cron/fire-cron-job.ts';
 import { createNextDue, knowsZone } from '../../../actors/cron/next-due.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { retryMs } from '../../../machines/cron/cron-job.machine.ts';
+import { lookMs, retryMs } from '../../../machines/cron/cron-job.machine.ts';
 import { readJob } from '../../../machines/cron/job.ts';
 import { wireCronJob } from '../../../runtime/cron/cron-jobs.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
@@ -17,7 +17,7 @@ const record: JsonObject = {
 };
 
 /** A job whose wiring fails once, in a way that nobody foresaw. */
-async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open', changes: JsonObject = {}) {
+async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open' | 'nothing', changes: JsonObject = {}) {
   const { keeper, journal } = await openKeeper();
   const job = readJob({ ...record, ...changes });
   const standing = createFireCronJob({ keeper, hasRoom: () => true });
@@ -39,6 +39,8 @@ async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open', changes: JsonOb
     },
   };
   const opened: unknown[] = [];
+  /** The runs that are expected to end. */
+  const underWay = new Set<string>();
   const errors: string[] = [];
   const clock = new SimulatedClock();
   let keys = 0;
@@ -53,7 +55,11 @@ async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open', changes: JsonOb
       trip('open');
       opened.push(one);
     },
-    began: () => {},
+    began: (_, run) => void underWay.add(run),
+    finished(run) {
+      underWay.delete(run);
+      actor.send({ type: 'run.finished', run });
+    },
     nextId: () => {
       keys += 1;
       return `k${keys}`;
@@ -65,7 +71,7 @@ async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open', changes: JsonOb
   t.teardown(() => actor.stop());
   await turn();
   await turn();
-  return { actor, clock, errors, journal, opened };
+  return { actor, clock, errors, journal, opened, underWay };
 }
 
 t.test('CRN-1 · DUR-1 · a firing that failed in a way that nobody foresaw is tried again', async (t) => {
@@ -100,4 +106,16 @@ t.test('CRN-1 · a firing that has landed is not fired anew, whatever failed aft
   await turn();
   await turn();
   t.equal(journal.local?.list('runs', { limit: 5, order: 'newest' }).length, 1);
+});
+
+t.test('SCA-1 · CRN-1 · a run that has ended at another gateway is expected no longer', async (t) => {
+  const { actor, clock, journal, underWay } = await stage(t, 'nothing');
+  const { run } = actor.getSnapshot().context;
+  t.same([...underWay], [run]);
+  const value = { ...journal.local?.get('runs', run ?? '')?.value, status: 'delivered' };
+  await journal.commit([{ kind: 'put', collection: 'runs', key: run ?? '', value, dueAtMs: null }]);
+  clock.increment(lookMs);
+  await turn();
+  await turn();
+  t.match([actor.getSnapshot().value, underWay.size], ['scheduled', 0]);
 });
