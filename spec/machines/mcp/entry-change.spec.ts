@@ -106,3 +106,61 @@ t.test('INS-4 · a removal names the variables that nothing refers to any more',
   t.same((plan('files', { kind: 'remove' }) as { unused?: unknown }).unused, [], 'another entry reads it');
   t.end();
 });
+
+t.test('CFG-1 · HOME-4 · the entry that results is merged, and only what differs is written', (t) => {
+  const path = (...rest: readonly string[]) => ['mcp_servers', 'hub', ...rest];
+  const edited = (changes: JsonObject, more: Partial<ChangeStart> = {}) => {
+    const planned = plan('hub', { kind: 'edit', changes }, { takes: 'secrets', ...more });
+    if (planned.kind !== 'planned') throw new Error(planned.message);
+    return planned;
+  };
+  const { url, headers } = (config.mcp_servers as Record<string, JsonObject>).hub as Record<string, JsonObject>;
+
+  const some = edited({ headers: { 'X-Team': null, 'X-New': 'b' }, timeout: 60 });
+  t.same(some.entry, { url, headers: { Authorization: 'Bearer ${HUB_TOKEN}', 'X-New': 'b' }, timeout: 60 });
+  t.same(some.unused, [], 'it still reads its token');
+  const tools = edited({ tools: { include: ['a'], exclude: null } });
+  t.same(tools.edits, [{ path: path('tools'), value: { include: ['a'] } }]);
+  t.same(tools.entry, { url, headers, tools: { include: ['a'] } });
+  t.same(edited({ headers: { 'X-Team': 'a', 'X-New': 'b' } }).edits, [{ path: path('headers', 'X-New'), value: 'b' }]);
+  t.same(edited({ oauth: {} }).edits, [{ path: path('oauth'), value: {} }], 'an empty object that is asked for');
+  t.same(edited({ timeout: null, headers: { 'X-None': null } }).edits, []);
+  t.same(edited({ headers: null }).entry, { url });
+
+  const env = { HUB_TOKEN: 'of the process' };
+  const renewed = edited({ headers: { Authorization: 'Bearer new' } }, { env });
+  t.same(renewed.variables, [{ variable: 'HUB_TOKEN', value: 'new' }], 'no other entry reads it');
+
+  const entry = { command: 'x' };
+  t.same(plan('hub', { kind: 'add', entry, replaces: true }), {
+    kind: 'planned',
+    edits: [{ path: path(), value: entry }],
+    variables: [],
+    entry,
+    unused: ['HUB_TOKEN'],
+  });
+  t.same(plan('hub', { kind: 'remove' }), {
+    kind: 'planned',
+    edits: [{ path: path(), value: undefined }],
+    variables: [],
+    entry: undefined,
+    unused: ['HUB_TOKEN'],
+  });
+  const odd = { mcp_servers: { hub: 'text' } };
+  t.match(plan('hub', { kind: 'edit', changes: entry }, { config: odd }), { kind: 'planned', entry });
+  t.end();
+});
+
+t.test('CFG-1 · a refusal says what is wrong, and what to do', (t) => {
+  const messageOf = (name: string, request: EntryRequest): string => {
+    const refused = plan(name, request);
+    return refused.kind === 'refused' ? refused.message : '';
+  };
+  t.match(messageOf('a b', { kind: 'add', entry: { command: 'x' }, replaces: false }), /has 1 to 64 letters/);
+  t.match(
+    messageOf('hub', { kind: 'edit', changes: { headers: { 'X-Team': 'b', Authorization: 'Bearer ***' } } }),
+    /^headers\.Authorization: \*\*\* is shown in place of a secret; type the value/,
+  );
+  t.match(messageOf('none', { kind: 'remove' }), /no mcp server is named "none"; `agent mcp list` lists them/);
+  t.end();
+});

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { takeSecrets } from '../../../machines/mcp/secret-places.ts';
+import { isSecret, takeSecrets, variableName } from '../../../machines/mcp/secret-places.ts';
 import { fc } from '../../support/property.ts';
 
 const named = (wanted: string): string => wanted;
@@ -60,6 +60,26 @@ t.test('CLI-5 · secrets are found where they stand, and replaced by references'
       { auth: 'oauth', oauth: { client_id: 'c', client_secret: '${MY_SRV_CLIENT_SECRET}' } },
       { MY_SRV_CLIENT_SECRET: 's' },
     ],
+    [
+      { headers: { Authorization: 'basic abc', 'X-Token': 'Token t', 'X-Auth': 'Bot b', Cookie: 'no Bearer c' } },
+      {
+        headers: {
+          Authorization: 'basic ${MY_SRV_TOKEN}',
+          'X-Token': 'Token ${MY_SRV_TOKEN}',
+          'X-Auth': 'Bot ${MY_SRV_TOKEN}',
+          Cookie: '${MY_SRV_COOKIE}',
+        },
+      },
+      { MY_SRV_TOKEN: 'b', MY_SRV_COOKIE: 'no Bearer c' },
+    ],
+    // A flag has a value only in the next argument, and only if that is a text and no flag.
+    [
+      { args: ['--token', 5, '--token', '--verbose', 'my token: abc', 'HTTPS://u:pw@h/'] },
+      { args: ['--token', 5, '--token', '--verbose', 'my token: abc', 'HTTPS://u:${MY_SRV_PASSWORD}@h/'] },
+      { MY_SRV_PASSWORD: 'pw' },
+    ],
+    [{ url: 'https://u:${PW}@h/?token=abc' }, { url: 'https://u:${PW}@h/?token=abc' }, {}],
+    [{ env: { TOKEN: ' ' } }, { env: { TOKEN: ' ' } }, {}],
     [{ command: 'x', args: [1, true], timeout: 3 }, { command: 'x', args: [1, true], timeout: 3 }, {}],
   ];
   for (const [entry, expected, secrets] of rows) {
@@ -67,6 +87,21 @@ t.test('CLI-5 · secrets are found where they stand, and replaced by references'
     t.same(taken.entry, expected);
     t.same(Object.fromEntries(taken.secrets.map(({ variable, value }) => [variable, value])), secrets);
   }
+  t.end();
+});
+
+t.test('CLI-5 · a name shows a secret by a word of its own, or by its end', (t) => {
+  const words =
+    'token tokens secret secrets pass password passwd passphrase pwd pat key keys credential credentials auth authorization bearer cookie dsn jwt';
+  for (const word of words.split(' ')) {
+    for (const name of [word, `${word}_1`, `X-${word.toUpperCase()}-OLD`]) t.ok(isSecret(name, 'x'), name);
+  }
+  for (const end of 'token secret password passwd apikey accesskey privatekey authorization'.split(' '))
+    t.ok(isSecret(`my${end}`, 'x'), end);
+  for (const name of ['dbPwd', 'HTTPAuth']) t.ok(isSecret(name, 'x'), name);
+  for (const name of ['tokenizer', 'secretary', 'passenger', 'keyword', 'compat', 'LOG'])
+    t.notOk(isSecret(name, 'x'), name);
+  t.equal(variableName('9-lives'), 'MCP_9_LIVES', 'a variable begins with a letter');
   t.end();
 });
 
