@@ -92,7 +92,6 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
       sources = next;
       fresh = false;
       configured = bookOf(sources.configured);
-      refresh();
     },
     version() {
       refresh();

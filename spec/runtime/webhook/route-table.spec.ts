@@ -61,6 +61,19 @@ t.test('SUB-2 · a new subscription answers at once and one that is gone no more
   t.equal(desk.find('/webhooks/hook'), undefined);
 });
 
+t.test('SUB-2 · whoever asks by name, or whether the routes have changed, sees the file as it is', async (t) => {
+  const file = subscriptions();
+  const desk = createRouteDesk(sourcesOf({ subscriptions: new Map([[defaultProfile, file.store]]) }));
+  const version = desk.version();
+  file.change(entry('hook', { source: 'dynamic' }));
+  await turn();
+  t.equal(desk.named('default', 'hook')?.route.name, 'hook');
+  t.equal(desk.version(), version + 1);
+  file.change(entry('other', { source: 'dynamic' }));
+  await turn();
+  t.equal(desk.version(), version + 2);
+});
+
 t.test('SUB-2 · a static route wins over a dynamic one of its name', (t) => {
   const file = subscriptions(entry('a', { source: 'dynamic' }), entry('b', { source: 'dynamic' }));
   const desk = createRouteDesk(
@@ -83,6 +96,10 @@ t.test('PRF-1 · PRF-2 · each profile has its own subscriptions, under its own 
   );
   t.equal(desk.find('/webhooks/a')?.route.description, 'mine');
   t.equal(desk.find('/p/work/webhooks/a')?.route.description, 'theirs');
+  t.same(
+    ['default', 'work', 'other'].map((profile) => desk.named(profile, 'a')?.route.description),
+    ['mine', 'theirs', undefined],
+  );
   t.equal(desk.find('/p/other/webhooks/a'), undefined);
   for (const path of ['/health', '/', '/webhooks/', '/webhooks/none']) t.equal(desk.find(path), undefined, path);
   t.end();
