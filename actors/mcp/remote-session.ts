@@ -86,8 +86,8 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
   let { stamp } = first;
   let isOver = false;
   let isLooking = false;
-  /** Functions that end the calls in flight. */
-  const inFlight = new Set<(outcome: CallOutcome) => void>();
+  /** Functions that end the calls in flight, with the ids of the calls. */
+  const inFlight = new Map<(outcome: CallOutcome) => void, string>();
   let quiet: (() => void) | undefined;
   const stopLooking = ports.onLook(() => void look());
 
@@ -138,8 +138,8 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
       if (inFlight.size === 0) quiet?.();
       settle(outcome);
     };
-    inFlight.add(finish);
     const call = randomUUID();
+    inFlight.set(finish, call);
     const { trust } = ports.settings;
     const asked = { ...question, call, trust, ...(traceparent === undefined ? {} : { traceparent }) };
     void ports.ask(asked, longestCallMs).then(
@@ -154,9 +154,13 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
       (thrown) => finish({ kind: 'lost', dispatched: true, why: causeOf(thrown) }),
     );
     return () => {
-      if (inFlight.has(finish)) void ports.ask({ of: 'cancel', call }, answerMs).catch(() => {});
+      if (inFlight.has(finish)) cancel(call);
       finish({ kind: 'cancelled' });
     };
+  }
+
+  function cancel(call: string): void {
+    void ports.ask({ of: 'cancel', call }, answerMs).catch(() => {});
   }
 
   return {
@@ -172,7 +176,11 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
     ping,
     async close(why = `gateway "${node}" is not asked any more`) {
       over();
-      for (const finish of inFlight) finish({ kind: 'lost', dispatched: true, why, closedHere: true });
+      for (const [finish, call] of inFlight) {
+        // Nothing waits for its answer, and at a server that takes one call at a time it would hold up the next.
+        cancel(call);
+        finish({ kind: 'lost', dispatched: true, why, closedHere: true });
+      }
     },
     async retire() {
       over();

@@ -356,13 +356,18 @@ t.test(
     );
     if (again.kind !== 'opened') throw new Error(JSON.stringify(again));
     outcomes.length = 0;
+    told.length = 0;
     again.session.call('echo', {}, {}, settle);
+    await turn();
+    t.match(told, [{ type: 'call.began' }]);
     await again.session.close('it was disabled');
     t.same(
       outcomes,
       [{ kind: 'lost', dispatched: true, why: 'it was disabled', closedHere: true }],
       'a call hears of it',
     );
+    await turn();
+    t.match(told.slice(1), [{ type: 'call.ended' }], 'LIF-3: and has ended there too');
   },
 );
 
