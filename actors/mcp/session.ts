@@ -129,7 +129,8 @@ export function createSession(
   client.onerror = (error) => {
     // The SDK's SSE transport reconnects silently and never reports that the session is gone.
     const isLost = settings.transport.kind === 'sse' && (error instanceof SseError || brokenStream.test(error.message));
-    if (isLost) end(error.message);
+    // Of a stream that ends in order, the SDK knows no reason.
+    if (isLost) end(error.message.replace(/^SSE error: undefined$/, 'its event stream has ended'));
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
   deliverInTurn(opened.transport);

@@ -330,4 +330,9 @@ t.test('LIF-1 · an SSE stream that breaks ends the session, and says so once', 
   peer.dropStreams();
   await until(() => facts.closed.length > 0);
   t.equal(facts.closed.length, 1);
+
+  const { facts: other } = await opened(t, { url: peer.url, transport: 'sse' });
+  peer.dropStreams('inOrder');
+  await until(() => other.closed.length > 0);
+  t.same(other.closed, ['its event stream has ended']);
 });

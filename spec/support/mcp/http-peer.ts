@@ -41,8 +41,8 @@ export interface HttpPeer {
   releaseSlow(): void;
   /** Forgets every session; who names one is answered 404, or 400. */
   expireSessions(status?: 400 | 404): Promise<void>;
-  /** Resets every open stream from server to client, and nothing else. */
-  dropStreams(): void;
+  /** Resets every open stream from server to client, or ends it in order, and nothing else. */
+  dropStreams(how?: 'inOrder'): void;
   /** Refuses connections until it is restarted. */
   stop(): Promise<void>;
   /** Listens on the same port again, with no session known. */
@@ -60,8 +60,8 @@ export async function startHttpPeer(options: HttpPeerOptions = {}): Promise<Http
   const streams = new Set<ServerResponse>();
   let connections = 0;
 
-  const dropStreams = (): void => {
-    for (const res of streams) res.socket?.resetAndDestroy();
+  const dropStreams = (how?: 'inOrder'): void => {
+    for (const res of streams) how === 'inOrder' ? res.end() : res.socket?.resetAndDestroy();
   };
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const text = await bodyOf(req);
