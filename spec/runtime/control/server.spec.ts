@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import type { Fault } from '../../../machines/base/fault.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
 import type { CommandHost } from '../../../runtime/control/command.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
@@ -88,6 +90,77 @@ t.test('CLI-3 · a socket that is removed is made again, and its connections sta
   t.match(lines, [/gateway\.sock was removed; it is made again/]);
   await server.close();
   t.equal(existsSync(path), false);
+});
+
+/** A server whose home is held as the spec says; the time stands still. */
+async function serveHeld(t: Test, hold: () => Promise<Fault | undefined>) {
+  const time = lentTime(t);
+  const home = makeHome(t);
+  const path = join(home.path, 'gateway.sock');
+  writeFileSync(path, "another gateway's");
+  const lines: string[] = [];
+  const server = await createControlServer({
+    path,
+    host: { source: { home: home.path, env: {} }, daemon: { status: () => ({ pid: 1 }) } as never },
+    hold,
+    log: { log: (level, message) => void lines.push(`${level} ${message}`), warnOnce: () => {} },
+    redact: (text) => text,
+  });
+  t.teardown(() => server.close());
+  return { time, path, lines, server };
+}
+
+t.test('DUR-3 · CLI-3 · on a full disk the socket is tried every five seconds, and the log says so once', async (t) => {
+  let tries = 0;
+  const { time, path, lines, server } = await serveHeld(t, async () => {
+    tries += 1;
+    if (tries === 1) return { code: 'home-unwritable', message: 'no space is left' };
+    if (tries === 2) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+    if (tries === 3) throw new Error('what was not foreseen');
+    return undefined;
+  });
+  const refused = `error control: ${path}: the socket cannot be made: no space is left`;
+  for (let known = 1; known < 4; known += 1) {
+    t.same([tries, lines, readFileSync(path, 'utf8')], [known, [refused], "another gateway's"]);
+    time.pass(4_999);
+    await turn();
+    t.equal(tries, known, 'not yet');
+    time.pass(1);
+    await turn();
+  }
+  await until(() => lines.length > 1);
+  t.same(lines.slice(1), [`info control: listens at ${path}`]);
+  const client = await connectControl(path);
+  t.same(await client?.call('gateway.status'), { pid: 1 });
+  client?.close();
+  time.pass(60_000);
+  await turn();
+  t.equal(tries, 4, 'it is there');
+  time.giveBack();
+  await server.close();
+  t.notOk(existsSync(path));
+});
+
+t.test('DUR-3 · CON-2 · a gateway that stops makes no socket any more, not even one that is under way', async (t) => {
+  let tries = 0;
+  let free = (): void => {};
+  const { time, path, server } = await serveHeld(t, async () => {
+    tries += 1;
+    if (tries === 1) return { code: 'home-unwritable', message: 'no space is left' };
+    await new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    return undefined;
+  });
+  time.pass(5_000);
+  t.equal(tries, 2);
+  server.stopListening();
+  free();
+  await server.close();
+  time.pass(60_000);
+  await turn();
+  t.equal(tries, 2);
+  t.equal(readFileSync(path, 'utf8'), "another gateway's", 'what it does not own it does not touch');
 });
 
 t.test('CLI-3 · answers go to those who asked, each by its number, in whatever order they come', async (t) => {
