@@ -4,6 +4,7 @@
  * @see LIF-1, LIF-6, LIF-10 and FLT-4 in docs/specification.md
  */
 
+import { isExhausted } from '../../actors/exhaustion.ts';
 import { createLineLog, type LineLog } from '../../actors/line-log.ts';
 import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
@@ -290,6 +291,13 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return { kind: 'connected', era: verdict.session.era, tools };
   }
 
+  /** A part of the gateway that could not be read for lack of descriptors is not read again by Node. */
+  function crashed({ server }: ConnectInput, thrown: unknown): ConnectVerdict {
+    const cure = isExhausted(thrown) ? '; restart the gateway if it goes on' : '';
+    const why = `mcp server "${server}": the gateway cannot connect it: ${causeOf(thrown)}${cure}`;
+    return { kind: 'refused', after: 'retry', why: ports.redact(why), chance: ports.random() };
+  }
+
   const lose: Sessions['lose'] = (key, how, lost = live.get(key)?.session) => {
     const standing = live.get(key);
     if (lost === undefined || standing?.session !== lost) return;
@@ -305,7 +313,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
 
   /** Runs after the attempt and the close in progress, so that nothing of either is left. */
   function close(key: string, why?: string): Promise<void> {
-    const before = Promise.all([opening.get(key)?.catch(() => {}), closing.get(key)]);
+    const before = Promise.all([opening.get(key), closing.get(key)]);
     const settled = before
       .then(() => {
         const standing = live.get(key);
@@ -327,7 +335,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       const earlier = live.get(key);
       live.delete(key);
       const closed = Promise.all([closing.get(key), earlier?.session.close()]);
-      const attempt = closed.then(() => connect(input, signal));
+      const attempt = closed.then(() => connect(input, signal)).catch((thrown: unknown) => crashed(input, thrown));
       const settled = attempt.finally(() => {
         if (opening.get(key) === settled) opening.delete(key);
       });

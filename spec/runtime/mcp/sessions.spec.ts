@@ -21,7 +21,7 @@ const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 const never = (): AbortSignal => new AbortController().signal;
 const first = { server: 's', profile: 'default', session: 1 };
 
-function stage(t: Test, entry: JsonObject | undefined) {
+function stage(t: Test, entry: JsonObject | undefined, more: object = {}) {
   const home = makeHome(t);
   const registry = createRegistry(log);
   const told: ConnectionEvent[] = [];
@@ -53,6 +53,7 @@ function stage(t: Test, entry: JsonObject | undefined) {
     redact: (text: string) => text,
     busyMs: () => busy.ms,
     log,
+    ...more,
   } as never);
   t.teardown(async () => {
     await sessions.close({ ...first, why: null });
@@ -63,6 +64,27 @@ function stage(t: Test, entry: JsonObject | undefined) {
   };
   return { sessions, registry, told, remembered, home, become, busy };
 }
+
+t.test('LIF-7 · LIM-5 · an attempt that fails in the gateway itself says why, and is tried again', async (t) => {
+  for (const [thrown, why] of [
+    [new Error('a flaw'), 'a flaw'],
+    [
+      Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' }),
+      'EMFILE: too many open files; restart the gateway if it goes on',
+    ],
+  ] as const) {
+    const credentials = () => {
+      throw thrown;
+    };
+    const { sessions } = stage(t, { command: 'x' }, { credentials });
+    t.same(await sessions.connect(first, never()), {
+      kind: 'refused',
+      after: 'retry',
+      why: `mcp server "s": the gateway cannot connect it: ${why}`,
+      chance: 0.25,
+    });
+  }
+});
 
 t.test('LIF-1 · LIF-6 · a connect registers the tools, remembers them and has a session', async (t) => {
   const peer = await started(t, { tools: ['one', 'two'] });
