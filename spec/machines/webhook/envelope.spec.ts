@@ -1,5 +1,14 @@
 import t from 'tap';
-import { deliveryIdOf, eventMatcher, eventTypeOf, isPing } from '../../../machines/webhook/envelope.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { type SourceName, sourceOf } from '../../../machines/config/sources.ts';
+import {
+  deliveryIdOf,
+  eventMatcher,
+  eventTypeOf,
+  idReader,
+  isPing,
+  typeReader,
+} from '../../../machines/webhook/envelope.ts';
 import { fc } from '../../support/property.ts';
 
 const body = Buffer.from('{}');
@@ -95,3 +104,111 @@ t.test('EVT-1 · a ping of GitHub is distinguished from every other event', (t) 
   t.same(['ping', 'Ping', 'pinged', 'push'].map(isPing), [true, false, false, false]);
   t.end();
 });
+
+t.test(
+  'SRC-1 · where a provider has its type or its id in several places, each of them is read, in their order',
+  (t) => {
+    /** Headers, payload, type and id. Each is read alone, and beside the next one, which it goes before. */
+    const rows: Readonly<
+      Partial<Record<SourceName, readonly (readonly [JsonObject, JsonObject, (string | undefined)?, string?])[]>>
+    > = {
+      gitlab: [
+        [{ 'webhook-id': 'w' }, {}, undefined, 'w'],
+        [{ 'x-gitlab-event': 'Push Hook', 'idempotency-key': 'k' }, {}, 'Push Hook', 'k'],
+      ],
+      gitea: [
+        [{ 'x-gitea-event': 'push', 'x-gitea-delivery': 'g' }, {}, 'push', 'g'],
+        [{ 'x-forgejo-event': 'issues', 'x-forgejo-delivery': 'f' }, {}, 'issues', 'f'],
+      ],
+      linear: [
+        [{ 'linear-event': 'Issue', 'linear-delivery': 'l' }, {}, 'Issue', 'l'],
+        [{}, { type: 'Comment' }, 'Comment'],
+      ],
+      sentry: [[{ 'sentry-hook-resource': 'issue' }, { action: 'created' }, 'issue.created']],
+      pagerduty: [
+        [{}, { event: { id: 'e', event_type: 'incident.triggered' } }, 'incident.triggered', 'e'],
+        [{ 'x-webhook-id': 'h' }, {}, undefined, 'h'],
+      ],
+      svix: [
+        [{ 'svix-id': 's' }, {}, undefined, 's'],
+        [{ 'webhook-id': 'w' }, { type: 'user.created' }, 'user.created', 'w'],
+      ],
+      slack: [
+        [{}, { event: { type: 'message' } }, 'message'],
+        [{}, { type: 'block_actions' }, 'block_actions'],
+        [{}, { command: '/deploy', event_id: 'e' }, '/deploy', 'e'],
+      ],
+      discord: [
+        [{}, { data: { name: 'ask' } }, 'ask'],
+        [{}, { id: 'd', data: { custom_id: 'button' } }, 'button', 'd'],
+      ],
+      meta: [
+        [{}, { object: 'page', entry: [{ changes: [{ value: { messages: [{ id: 'm' }] } }] }] }, 'page', 'm'],
+        [{}, { entry: [{ messaging: [{ message: { mid: 'i' } }] }] }, undefined, 'i'],
+      ],
+      mailgun: [
+        [{}, { 'event-data': { event: 'opened', id: 'm' } }, 'opened', 'm'],
+        [{}, { signature: { token: 't' } }, undefined, 't'],
+      ],
+      twilio: [
+        [{ 'i-twilio-idempotency-token': 'i' }, { EventType: 'onMessageAdded' }, 'onMessageAdded', 'i'],
+        [{}, { MessageSid: 'S', MessageStatus: 'sent' }, 'sent', 'S sent'],
+        [{}, { CallStatus: 'busy' }, 'busy'],
+        [{}, { MessageSid: 'S', SmsStatus: 'received' }, 'received', 'S received'],
+      ],
+      'microsoft-graph': [
+        [{}, { lifecycleEvent: 'missed' }, 'missed'],
+        [{}, { id: 'n', changeType: 'created' }, 'created', 'n'],
+      ],
+      'azure-event-grid': [
+        [{}, { eventType: 'Blob' }, 'Blob'],
+        [{}, { id: 'a', type: 'Queue' }, 'Queue', 'a'],
+      ],
+      cloudevents: [
+        [{ 'ce-type': 'a', 'ce-source': 's', 'ce-id': '1' }, {}, 'a', 's 1'],
+        [{}, { type: 'b', source: 't', id: '2' }, 'b', 't 2'],
+      ],
+      // One place of the id is missing, so there is none: the others alone are not unique.
+      hubspot: [
+        [{}, { subscriptionId: 1, eventId: 2, objectId: 3, occurredAt: 4 }, undefined, '1 2 3 4'],
+        [
+          {},
+          {
+            subscriptionType: 'deal.creation',
+            subscriptionId: 1,
+            eventId: 2,
+            fromObjectId: 5,
+            toObjectId: 6,
+            occurredAt: 4,
+          },
+          'deal.creation',
+          '1 2 5 6 4',
+        ],
+        [{}, { subscriptionId: 1, eventId: 2, fromObjectId: 5, occurredAt: 4 }],
+      ],
+    };
+    for (const [name, requests] of Object.entries(rows)) {
+      const source = sourceOf(name);
+      for (const [at, [headers, payload, type, id]] of requests.entries()) {
+        const [laterHeaders, laterPayload] = requests[at + 1] ?? [{}, {}];
+        for (const [sent, held] of [
+          [headers, payload],
+          [
+            { ...laterHeaders, ...headers },
+            { ...laterPayload, ...payload },
+          ],
+        ] as const) {
+          const title = `${name} ${JSON.stringify([sent, held])}`;
+          if (type !== undefined) t.equal(typeReader(source)(sent as never, held), type, title);
+          if (id !== undefined) t.equal(idReader({}, source)(sent as never, held, body, false), id, title);
+        }
+      }
+    }
+    t.equal(
+      idReader({}, sourceOf('hubspot'))({}, { subscriptionId: 1, eventId: 2, objectId: 3 }, body, false),
+      undefined,
+    );
+    for (const name of [undefined, 'constructor', '__proto__']) t.equal(sourceOf(name), undefined);
+    t.end();
+  },
+);
