@@ -2,7 +2,8 @@ import { getEventListeners } from 'node:events';
 import t from 'tap';
 import { absentWard } from '../../../machines/base/ward.ts';
 import type { CallInput, CallOutput } from '../../../machines/mcp/tool-call.machine.ts';
-import { createCalls } from '../../../runtime/mcp/calls.ts';
+import { askerOf, createCalls } from '../../../runtime/mcp/calls.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const request = { profile: 'default', name: 'mcp__s__t', args: { a: 1 }, caller: 'cli' };
@@ -35,9 +36,15 @@ t.test('CON-4 · a fault is the answer, even where a result was there; a crash i
   t.same(await first, { kind: 'fault', fault });
   const second = calls.start(request);
   const row = calls.get(ward.spawned[1]?.key ?? '');
-  if (row !== undefined) row.approval = 'a1';
+  let abandoned = 0;
+  if (row !== undefined) {
+    row.approval = 'a1';
+    row.abandon = () => {
+      abandoned += 1;
+    };
+  }
   calls.crashed(ward.spawned[1]?.key ?? '');
-  t.same(withdrawn, ['a1'], 'and nobody is asked for it any more');
+  t.same([withdrawn, abandoned], [['a1'], 1], 'and no person is asked for it any more, nor its server');
   t.match(await second, { kind: 'fault', fault: { code: 'outcome_uncertain' } });
   calls.crashed('no such call');
 });
@@ -131,6 +138,45 @@ t.test(
     t.same(getEventListeners(signal, 'abort'), [], 'nobody listens any more');
   },
 );
+
+t.test('TRU-3 · TRU-5 · who waits for a person hears of it at once and every ten seconds, while it waits', (t) => {
+  const time = lentTime(t);
+  const { ward, calls } = stage();
+  const heard: string[] = [];
+  void calls.start({ ...request, onWaiting: (question) => void heard.push(question) });
+  const key = ward.spawned[0]?.key ?? '';
+  let isOpen = false;
+  calls.waits(key, 'a1', () => isOpen);
+  t.same(heard, [], 'it was answered at once');
+  isOpen = true;
+  calls.waits(key, 'a2', () => isOpen);
+  t.same(heard, ['a2']);
+  for (const passed of [9_999, 1, 10_000]) time.pass(passed);
+  t.same(heard, ['a2', 'a2', 'a2']);
+  isOpen = false;
+  time.pass(10_000);
+  isOpen = true;
+  time.pass(60_000);
+  t.equal(heard.length, 3, 'it is over');
+
+  calls.waits(key, 'a3', () => true);
+  calls.settled(key, output());
+  time.pass(60_000);
+  t.equal(heard.length, 4, 'so is the call');
+  void calls.start(request);
+  calls.waits(ward.spawned[1]?.key ?? '', 'a4', () => true);
+  calls.waits('no such call', 'a5', () => true);
+  t.equal(heard.length, 4);
+  t.end();
+});
+
+t.test('TRU-3 · the questions of a run are counted together, and those of each program outside of one', (t) => {
+  const program = 'serve-1';
+  t.same(askerOf({ ...request, program, run: 'r' }), { run: 'r' });
+  t.same(askerOf({ ...request, program }), { caller: 'cli/serve-1' });
+  t.same(askerOf(request), { caller: 'cli' });
+  t.end();
+});
 
 t.test('LIF-11 · two calls have two ids and two answers', async (t) => {
   const { ward, calls } = stage();

@@ -49,6 +49,19 @@ t.test('LIF-6 · a call on a connected server goes on at once, and wakes nobody'
   t.end();
 });
 
+t.test('LIF-7 · LIF-8 · a call may be sent at once to a connected server whose breaker lets it through', (t) => {
+  const { reach, at } = stage({
+    s: { value: 'connected' },
+    open: { value: 'connected', breaker: { kind: 'open', untilMs: 5 } },
+    lazy: { value: 'lazy' },
+  });
+  const reached = () => ['s', 'open', 'lazy', 'none'].map((key) => reach.isReached(key));
+  t.same(reached(), [true, false, false, false]);
+  at(5);
+  t.same(reached(), [true, true, false, false]);
+  t.end();
+});
+
 t.test('LIF-6 · LIF-7 · every other state is woken, and the calls wait for the same connection', (t) => {
   for (const value of ['lazy', 'connecting', 'backingOff', 'parked', 'recycling', 'failed', 'needsLogin']) {
     const { wait, woken, heard, reach } = stage({ s: { value }, other: { value: 'connecting' } });

@@ -39,6 +39,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
   const retired: string[] = [];
   const removed: string[] = [];
   const closed = { count: 0 };
+  const applied = { count: 0 };
   const wards = { live: true };
   const reconcile = createReconcile({
     entries: () =>
@@ -54,7 +55,9 @@ function stage(first: Given, remembered: readonly string[] = []) {
     cache: () => cache,
     retired: (key: string, how: string) => void retired.push(`${key} ${how}`),
     removed: (profile, server) => void removed.push(`${profile}/${server}`),
-    applied: () => {},
+    applied: () => {
+      applied.count += 1;
+    },
     closeSessions: () => {
       closed.count += 1;
       return Promise.resolve();
@@ -75,6 +78,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
     reconcile,
     retired,
     removed,
+    applied,
     closed,
     wards,
     ward,
@@ -262,6 +266,49 @@ t.test('LIF-9 · the end waits for every connection, and none is spawned any mor
   gone.wards.live = false;
   await gone.reconcile.retireAll();
   t.equal(gone.closed.count, 1, 'a ward that is gone is not waited for');
+});
+
+t.test('LIF-9 · INS-1 · a connection whose chart crashes while the daemon stops is not waited for', async (t) => {
+  const { crash, reconcile, ward, closed } = stage({ a: { command: 'x' } });
+  reconcile.run();
+  const ending = reconcile.retireAll();
+  t.same(ward.living('a')?.heard, [{ type: 'server.stop', why: 'the gateway stops' }]);
+  crash('a');
+  await ending;
+  t.same([ward.spawned.length, closed.count], [1, 1], 'and does not come again');
+});
+
+t.test('LIF-5 · LIF-8 · CFG-3 · what an entry says of its connection reaches the chart, from memory too', (t) => {
+  const life = {
+    idle_timeout_seconds: 60,
+    max_lifetime_seconds: 120,
+    circuit_breaker: { failures: 3, reset_seconds: 9 },
+  };
+  const { reconcile, ward, change, end, applied } = stage(
+    { plain: { command: 'x', ...life }, lazy: { command: 'x', ...life, lazy: true, approvals: [{ tool: 'one' }] } },
+    ['lazy'],
+  );
+  reconcile.run();
+  for (const { input } of ward.spawned) {
+    t.match(input, {
+      profile: 'default',
+      transport: 'stdio',
+      idleTimeoutMs: 60_000,
+      maxLifetimeMs: 120_000,
+      breakerLimits: { failures: 3, resetMs: 9_000 },
+    });
+  }
+  t.same(reconcile.keys(), ['plain', 'lazy'], 'in the order of the configuration');
+  t.same([reconcile.rules('default', 'plain'), reconcile.rules('default', 'none')], [[], []]);
+  t.match(reconcile.rules('default', 'lazy'), [{ tool: 'one' }]);
+  t.equal(applied.count, 1);
+
+  change({ plain: { command: 'x', ...life, problem: 'config.yaml:3:1: one' } });
+  end('plain');
+  change({ plain: { command: 'x', ...life, problem: 'config.yaml:4:1: the same, on another line' } });
+  end('plain');
+  t.match(ward.living('plain')?.input, { begin: 'failed', why: /^config\.yaml:4:1/ });
+  t.end();
 });
 
 t.test('INS-1 · a connection whose chart crashes comes again after waits that grow, and then stands as failed', (t) => {
