@@ -215,3 +215,62 @@ t.test('TRU-5 · the end of one attempt takes no question of the next', (t) => {
   forgetSecond();
   t.end();
 });
+
+t.test('TRU-1 · TRU-3 · a yes for the run covers the tool as it was shown, for that run, until it ends', (t) => {
+  const approvals = start(t);
+  const answers: string[] = [];
+  const definition = { name: 'write', description: 'Writes a file' };
+  const ask = (name: string, more: Partial<Question> = {}, shown: object = definition): string =>
+    approvals.ask(
+      { ...tool, run: 'r1', call: { tool: { tool: 'write' }, args: {}, definition: shown } as never, ...more },
+      ({ verdict }) => void answers.push(`${name} ${verdict}`),
+    );
+  const end = approvals.whileAsked('r1', () => {});
+  const mine = { server: 's', tool: 'mcp__s__write', definition };
+  const first = ask('first');
+  ask('same');
+  const others = [
+    ask('another tool', { tool: 'mcp__s__drop' }),
+    ask('another server', { server: 'other' }),
+    ask('another run', { run: 'r2' }),
+    ask('changed', {}, { ...definition, description: 'Writes anything' }),
+  ];
+  const loose = ask('without a run', { run: undefined as never, caller: 'cli' });
+  t.match(approvals.answer(loose, true, 'page', undefined, { remember: 'run' }), {
+    kind: 'unfit',
+    reason: /^no run asked this/,
+  });
+  t.match(approvals.answer(others[2] ?? '', true, 'page', undefined, { remember: 'run' }), {
+    kind: 'unfit',
+    reason: 'its run has ended',
+  });
+  t.same(answers, [], 'what cannot be remembered is not answered either');
+  t.notOk(approvals.isAllowed('r1', mine));
+
+  t.same(approvals.answer(first, true, 'page', undefined, { remember: 'run' }), { kind: 'taken' });
+
+  t.same(answers, ['first approved', 'same approved']);
+  t.match(approvals.answered(), [
+    { by: 'page', remember: 'run', verdict: 'approved' },
+    { by: 'page', remember: 'run', verdict: 'approved' },
+  ]);
+  t.same(
+    approvals.list().map(({ id }) => id),
+    [...others, loose],
+  );
+  t.ok(approvals.isAllowed('r1', mine));
+  for (const [run, other] of [
+    ['r2', mine],
+    [undefined, mine],
+    ['r1', { ...mine, server: 'other' }],
+    ['r1', { ...mine, tool: 'mcp__s__drop' }],
+    ['r1', { ...mine, definition: { ...definition, title: 'T' } }],
+  ] as const)
+    t.notOk(approvals.isAllowed(run, other), JSON.stringify([run, other]));
+
+  end();
+  t.notOk(approvals.isAllowed('r1', mine), 'the next attempt asks again');
+  t.same(approvals.list().length, 2, 'its questions are denied');
+  t.same(answers.slice(2), ['another tool denied', 'another server denied', 'changed denied']);
+  t.end();
+});
