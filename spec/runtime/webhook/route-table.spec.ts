@@ -61,7 +61,7 @@ t.test('SUB-2 · a new subscription answers at once and one that is gone no more
   t.equal(desk.find('/webhooks/hook'), undefined);
 });
 
-t.test('SUB-2 · whoever asks by name, or whether the routes have changed, sees the file as it is', async (t) => {
+t.test('SUB-2 · a look-up by name, and the count of changes, see the file as it is now', async (t) => {
   const file = subscriptions();
   const desk = createRouteDesk(sourcesOf({ subscriptions: new Map([[defaultProfile, file.store]]) }));
   const version = desk.version();
