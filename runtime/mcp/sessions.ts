@@ -293,7 +293,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
 
   /** A part of the gateway that could not be read for lack of descriptors is not read again by Node. */
   function crashed({ server }: ConnectInput, thrown: unknown): ConnectVerdict {
-    const cure = isExhausted(thrown) ? '; restart the gateway if it goes on' : '';
+    const cure = isExhausted(thrown) ? '; restart the gateway if this continues' : '';
     const why = `mcp server "${server}": the gateway cannot connect it: ${causeOf(thrown)}${cure}`;
     return { kind: 'refused', after: 'retry', why: ports.redact(why), chance: ports.random() };
   }

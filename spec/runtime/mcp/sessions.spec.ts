@@ -70,7 +70,7 @@ t.test('LIF-7 · LIM-5 · an attempt that fails in the gateway itself says why, 
     [new Error('a flaw'), 'a flaw'],
     [
       Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' }),
-      'EMFILE: too many open files; restart the gateway if it goes on',
+      'EMFILE: too many open files; restart the gateway if this continues',
     ],
   ] as const) {
     const credentials = () => {
