@@ -17,7 +17,10 @@ import {
 } from '../../machines/oauth/device-grant.ts';
 import { insecureWords, isSecureEndpoint, isWebAddress } from '../../machines/oauth/secure-endpoint.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import { isTroubled } from '../../machines/oauth/token-refusal.ts';
 import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secrets.ts';
+import type { OauthFetch } from './oauth-fetch.ts';
+import { plainFetch } from './plain-fetch.ts';
 import type { TokenEndpoint } from './token-request.ts';
 
 export interface IssuedCode extends DeviceCode {
@@ -46,7 +49,7 @@ export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string |
     if (endpoint.resource !== undefined) params.set('resource', endpoint.resource);
     const response = await oauth.deviceAuthorizationRequest(server, client, authentication, params, {
       ...insecure(endpoint),
-      [oauth.customFetch]: endpoint.oauth.fetch as never,
+      [oauth.customFetch]: plainFetch(endpoint.oauth.fetch) as never,
     });
     const answer = await oauth.processDeviceAuthorizationResponse(server, client, response);
     const { verification_uri_complete: complete } = answer;
@@ -80,12 +83,18 @@ export async function pollForTokens(
   { intervalMs, nowMs }: { readonly intervalMs: number; readonly nowMs: number },
 ): Promise<PollAnswer> {
   const { server, client, authentication } = partsOf(endpoint);
+  let status: number | undefined;
+  const noting: OauthFetch['tokenFetch'] = async (to, init) => {
+    const answer = await endpoint.oauth.tokenFetch(to, init);
+    status = answer.status;
+    return answer;
+  };
   try {
     const params = endpoint.resource === undefined ? {} : { resource: endpoint.resource };
     const response = await oauth.deviceCodeGrantRequest(server, client, authentication, deviceCode, {
       ...insecure(endpoint),
       additionalParameters: params,
-      [oauth.customFetch]: endpoint.oauth.tokenFetch as never,
+      [oauth.customFetch]: plainFetch(noting) as never,
     });
     const answer = (await oauth.processDeviceCodeResponse(server, client, response)) as JsonObject;
     const { issuer, client: asked, url } = endpoint;
@@ -96,12 +105,14 @@ export async function pollForTokens(
       : { kind: 'approved', record };
   } catch (thrown) {
     const secrets = [deviceCode, ...clientSecrets(endpoint.client)];
-    if (thrown instanceof oauth.ResponseBodyError)
-      return readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
+    // A proxy's error page during a restart of the server, or its rate limit, counts as no answer.
+    const isTrouble = isTroubled(status);
+    if (thrown instanceof oauth.ResponseBodyError) {
+      const verdict = readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
+      if (verdict.kind === 'wait' || !isTrouble) return verdict;
+    }
     const isFinal =
       thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.WWWAuthenticateChallengeError;
-    // A proxy's error page during a restart of the server counts as no answer.
-    const isTrouble = thrown instanceof Error && thrown.cause instanceof Response && thrown.cause.status >= 500;
     if (isFinal && !isTrouble) {
       const reason = reasonOf(thrown, secrets);
       return { kind: 'stop', why: `the token endpoint answered something else: ${reason}` };

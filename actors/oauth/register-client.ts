@@ -13,6 +13,7 @@ import { insecureWords, isSecureEndpoint } from '../../machines/oauth/secure-end
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { Discovery } from './discover.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
+import { plainFetch } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
 
 export type RegisterVerdict =
@@ -55,7 +56,7 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
       ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),
       clientMetadata,
       ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
-      fetchFn: oauth.fetch,
+      fetchFn: plainFetch(oauth.fetch),
     });
     return {
       kind: 'registered',

@@ -12,6 +12,7 @@ import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts
 import { readTokenRefusal } from '../../machines/oauth/token-refusal.ts';
 import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
+import { plainFetch } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
 
 export interface TokenEndpoint {
@@ -72,11 +73,12 @@ async function ask(
   const owner = { issuer, clientId: client.clientId, ...ownedUrl(url ?? before?.url) };
   let status: number | undefined;
   try {
-    const answer = (await send(async (to, init) => {
+    const noting: FetchLike = async (to, init) => {
       const response = await oauth.tokenFetch(to, init);
       status = response.status;
       return response;
-    })) as JsonObject;
+    };
+    const answer = (await send(plainFetch(noting))) as JsonObject;
     const record = recordOf(answer, owner, nowMs, before);
     return record === undefined
       ? { kind: 'unreachable', why: 'the token endpoint answered without an access token that a header can carry' }

@@ -25,6 +25,10 @@ const refusals: ReadonlyMap<string, TokenRefusal> = new Map([
 /** @param status undefined if there was no answer */
 export function readTokenRefusal(code: string, status: number | undefined): TokenRefusal {
   // RFC 6749 requires 400 or 401; large providers send 403 or 200 with the same codes, but none of them during an outage.
-  const isTrouble = status === undefined || status === 408 || status === 429 || status >= 500;
-  return isTrouble ? 'unreachable' : (refusals.get(code) ?? 'unreachable');
+  return isTroubled(status) ? 'unreachable' : (refusals.get(code) ?? 'unreachable');
+}
+
+/** Whether an answer with this status decides nothing, whatever it says. */
+export function isTroubled(status: number | undefined): boolean {
+  return status === undefined || status === 408 || status === 429 || status >= 500;
 }

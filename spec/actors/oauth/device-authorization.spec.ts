@@ -13,6 +13,7 @@ import {
   startScriptedServer,
 } from '../../support/oauth/scripted-server.ts';
 
+const challenge = { 'www-authenticate': 'Basic realm="as"' };
 const times = { intervalMs: 5_000, nowMs: 1_700_000_000_000 };
 
 async function stage(t: Test, change: Partial<TokenEndpoint> = {}) {
@@ -58,7 +59,9 @@ t.test('DEV-4 · five seconds where no interval is named, a second at least', as
   for (const [interval, intervalMs] of [
     [undefined, 5_000],
     [0.001, 1_000],
+    [0, 5_000],
     [7, 7_000],
+    ['7', 7_000],
   ] as const) {
     usualDevice(authority, { interval });
     t.match(await requestDeviceCode(endpoint, undefined), { code: { intervalMs } }, String(interval));
@@ -71,6 +74,12 @@ t.test('DEV-5 · a code that does not come is a reason in words', async (t) => {
   const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], RegExp])[] = [
     ['refused', oauthError('invalid_scope', 400, 'no such scope'), /gave no device code: no such scope/],
     ['the client', oauthError('invalid_client', 401), /gave no device code: /],
+    [
+      'the client, with a challenge',
+      { status: 401, json: { error: 'invalid_client', error_description: 'wrong secret' }, headers: challenge },
+      /gave no device code: wrong secret$/,
+    ],
+    ['an error of status 200', oauthError('device_flow_disabled', 200), /gave no device code: device_flow_disabled$/],
     ['a page', html, /gave no device code: /],
     ['nothing in it', { json: {} }, /gave no device code: /],
     [
@@ -100,9 +109,20 @@ t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
     ['a reset', { kind: 'reset' }, { kind: 'wait', intervalMs: 10_000 }],
     ['silence', silence(time), { kind: 'wait', intervalMs: 10_000 }],
     ['502', { kind: 'text', status: 502, text: 'x', type: 'text/html' }, { kind: 'wait', intervalMs: 10_000 }],
+    ['503 and JSON', oauthError('maintenance', 503), { kind: 'wait', intervalMs: 10_000 }],
+    ['a rate limit', { kind: 'text', status: 429, text: 'x' }, { kind: 'wait', intervalMs: 10_000 }],
+    ['a rate limit in JSON', oauthError('too_many_requests', 429), { kind: 'wait', intervalMs: 10_000 }],
+    ['pending, as GitHub says it', oauthError('authorization_pending', 200), { kind: 'wait', intervalMs: 5_000 }],
+    ['slow_down, as GitHub says it', oauthError('slow_down', 200), { kind: 'wait', intervalMs: 10_000 }],
+    ['slow_down by a rate limit', oauthError('slow_down', 429), { kind: 'wait', intervalMs: 10_000 }],
     ['denied', oauthError('access_denied'), { kind: 'stop', why: /denied/ }],
     ['expired', oauthError('expired_token'), { kind: 'stop', why: /expired/ }],
     ['invalid_client', oauthError('invalid_client', 401), { kind: 'stop', why: /invalid_client/ }],
+    [
+      'invalid_client, with a challenge',
+      { status: 401, json: { error: 'invalid_client' }, headers: challenge },
+      { kind: 'stop', why: /invalid_client/ },
+    ],
     ['a page', html, { kind: 'stop', why: /something else/ }],
     ['no token', { json: {} }, { kind: 'stop', why: /something else/ }],
     ['404', { kind: 'text', status: 404, text: 'x' }, { kind: 'stop', why: /something else/ }],
@@ -125,6 +145,24 @@ t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
     },
   });
   t.equal(authority.at(paths.token).at(-1)?.form.get('resource'), 'https://mcp.example/mcp');
+});
+
+t.test('DEV-4 · a code and tokens are read as large providers write them', async (t) => {
+  const { authority, endpoint } = await stage(t);
+  usualDevice(authority, { verification_uri: undefined, verification_url: `${authority.origin}/google` });
+  const issued = await requestDeviceCode(endpoint, undefined);
+  t.match(issued, { kind: 'issued', code: { verificationUri: `${authority.origin}/google` } });
+  authority.on(paths.token, {
+    json: { access_token: 'at', expires_in: null, refresh_token: null, scope: ['a', 'b'], id_token: 'of.another.use' },
+  });
+  const { record } = (await pollForTokens(endpoint, 'a-code', times)) as { record?: object };
+  t.same(record, {
+    accessToken: 'at',
+    scope: 'a b',
+    issuer: authority.issuer,
+    clientId: 'c',
+    url: 'https://mcp.example/mcp',
+  });
 });
 
 t.test('DEV-3 · a secret is shown by the method that was configured, else by one that the server takes', async (t) => {

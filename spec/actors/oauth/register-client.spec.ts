@@ -60,6 +60,16 @@ t.test('OAU-3 · the configured name and method are registered', async (t) => {
   t.match(verdict, { client: { clientSecret: /^secret-/, authMethod: 'client_secret_post' } });
 });
 
+t.test('OAU-4 · members that are null are as if they were left out', async (t) => {
+  const authority = await startScriptedServer(t);
+  authority.on(paths.register, {
+    status: 201,
+    json: { client_id: 'c', client_secret: null, redirect_uris: [redirectUri], logo_uri: '', contacts: null },
+  });
+  const verdict = await registerOauthClient({ ...requestTo(authority), redirectUri });
+  t.match(verdict, { kind: 'registered', client: { clientId: 'c', clientSecret: undefined } });
+});
+
 t.test('OAU-7 · a registration that fails says how, and what to do', async (t) => {
   const time = lentTime(t);
   const authority = await startScriptedServer(t);

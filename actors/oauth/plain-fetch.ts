@@ -1,0 +1,34 @@
+/**
+ * A fetch whose JSON answers have the form of the standards, for the libraries that accept no other. Other answers are
+ * passed on as they are.
+ * @see OAU-1, OAU-4 and DEV-4 in docs/specification.md
+ */
+
+import type { FetchLike } from '@modelcontextprotocol/client';
+import { isJsonObject } from '../../machines/base/json.ts';
+import { isErrorAnswer, plainAnswer } from '../../machines/oauth/plain-answer.ts';
+
+export function plainFetch(fetch: FetchLike): FetchLike {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const { status, statusText } = response;
+    const headers = new Headers(response.headers);
+    const text = await response.text();
+    const body = parse(text);
+    if (!isJsonObject(body)) return new Response(text === '' ? null : text, { status, statusText, headers });
+    const answer = plainAnswer(body);
+    const isError = isErrorAnswer(answer);
+    // The device grant's library reads the header instead of the error.
+    if (isError) headers.delete('www-authenticate');
+    headers.set('content-type', 'application/json');
+    return new Response(JSON.stringify(answer), { status: isError && response.ok ? 400 : status, statusText, headers });
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
