@@ -6,7 +6,7 @@
 
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
-import { chooseToken } from '../../machines/oauth/token-record.ts';
+import { chooseToken, isValid } from '../../machines/oauth/token-record.ts';
 import { writableCure } from '../files.ts';
 import { type Renewal, type RenewalSettings, recordFor, renewTokens } from './renewal.ts';
 
@@ -17,9 +17,14 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
   return (fetch) => {
     /** The token to send. Undefined if there is none: the request is sent without it, and the server decides. */
     const current = async (): Promise<string | undefined> => {
-      const use = chooseToken(recordFor(options), nowMs());
+      const record = recordFor(options);
+      const use = chooseToken(record, nowMs());
       if (use.kind === 'use') return use.accessToken;
-      return use.kind === 'refresh' ? await tokenOf(await renewTokens(options, undefined), options) : undefined;
+      if (use.kind === 'login') return undefined;
+      const renewal = await renewTokens(options, undefined);
+      // It was renewed early, so it may be valid still.
+      if (renewal.kind === 'unreachable' && isValid(record, nowMs())) return record.accessToken;
+      return tokenOf(renewal, options);
     };
 
     return async (url, init) => {

@@ -41,6 +41,11 @@ export function chooseToken(record: TokenRecord | undefined, nowMs: number): Tok
   return refreshToken === undefined ? { kind: 'login' } : { kind: 'refresh' };
 }
 
+/** Whether a token has not expired, even if it is time to renew it. */
+export function isValid(record: TokenRecord | undefined, nowMs: number): record is TokenRecord {
+  return record !== undefined && (record.expiresAtMs ?? Number.POSITIVE_INFINITY) > nowMs;
+}
+
 /**
  * Whether a record may be used for a server. Tokens requested with a resource are valid for it and for addresses below it;
  * others for the origin that they were issued for. A record without a server is an old one, and trusted.

@@ -166,6 +166,30 @@ t.test(
   },
 );
 
+t.test(
+  'OAU-1 · OAU-8 · a token that is renewed early is used until it ends, if it cannot be renewed yet',
+  async (t) => {
+    const { carry, authority, shown, record, setClock, store, renewals } = await stage(t, {
+      expiresAtMs: 10_000_000,
+      issuedAtMs: 0,
+    });
+    authority.on(paths.token, oauthError('temporarily_unavailable', 503));
+    setClock(10_000_000 - 1);
+    t.equal((await carry(url)).status, 200);
+    t.same(shown, [`Bearer ${record.accessToken}`]);
+    t.equal(renewals().length, 1);
+    t.equal(store.credentials.problem('hub'), undefined);
+
+    setClock(10_000_000);
+    await t.rejects(carry(url), { name: 'TokenFailure' });
+
+    setClock(10_000_000 - 1);
+    authority.on(paths.token, undefined);
+    t.equal((await carry(url)).status, 200);
+    t.not(shown.at(-1), `Bearer ${record.accessToken}`, 'renewed as soon as that is possible');
+  },
+);
+
 t.test('OAU-1 · a renewal that fails is one attempt for all who wait for it', async (t) => {
   const { carry, authority, renewals } = await stage(t, over);
   authority.on(paths.token, oauthError('temporarily_unavailable', 503));
