@@ -92,13 +92,15 @@ export async function runModelLoop(
       tokens = sum(tokens, verdict.kind === 'answered' ? verdict.answer.tokens : verdict.tokens);
       if (verdict.kind === 'failed') return failed(verdict.why);
       const { answer } = verdict;
+      const reasoned = answer.reasoning === undefined ? {} : { reasoning: answer.reasoning };
       const { input: inputTokens, output: outputTokens } = answer.tokens;
       tell({ kind: 'answer', text: answer.text, inputTokens, outputTokens });
       const { maxSteps } = model;
       const step = nextStep(answer, { steps, maxSteps, isOffered: (name) => named.has(name) });
       if (step.kind === 'respond') {
         // An endpoint refuses a turn with an empty text.
-        if (step.response.trim() !== '') turns.push({ role: 'assistant', text: step.response, calls: [] });
+        const said = { role: 'assistant', text: step.response, calls: [], ...(steps === 1 ? {} : reasoned) } as const;
+        if (step.response.trim() !== '') turns.push(said);
         return { kind: 'responded', response: step.response, spending: spending() };
       }
       if (step.kind === 'fail') return failed(step.reason);
@@ -114,7 +116,9 @@ export async function runModelLoop(
           return reply;
         }),
       );
-      turns.push({ role: 'assistant', text: answer.text, calls: answer.calls }, { role: 'tools', replies });
+      // An endpoint rejects a conversation with an impossible name, so the model could not correct it.
+      const calls = answer.calls.map((call) => ({ ...call, name: wireName(call.name) }));
+      turns.push({ role: 'assistant', text: answer.text, calls, ...reasoned }, { role: 'tools', replies });
     }
   } catch (thrown) {
     return failed(causeOf(thrown));

@@ -13,6 +13,8 @@ export interface Draft {
   readonly calls: Map<string, ToolAsk>;
   stop: StopReason | null;
   tokens: Tokens;
+  /** Null if the endpoint shows none. */
+  reasoning: string | null;
   /** The endpoint has ended the stream. */
   ended: boolean;
   /** The endpoint failed in mid-stream. */
@@ -26,7 +28,7 @@ export interface StreamFault {
 }
 
 export function emptyDraft(): Draft {
-  return { text: '', calls: new Map(), stop: null, tokens: noTokens, ended: false, fault: null };
+  return { text: '', calls: new Map(), stop: null, tokens: noTokens, reasoning: null, ended: false, fault: null };
 }
 
 /** Appends text to the draft and returns it. */
@@ -40,8 +42,10 @@ const emptyArguments = '{}';
 
 /** The answer that a draft contains; undefined until the endpoint has given a stop reason. */
 export function answerOf(draft: Draft): ModelAnswer | undefined {
-  if (draft.stop === null) return undefined;
-  return { text: draft.text, calls: withIds([...draft.calls.values()]), stop: draft.stop, tokens: draft.tokens };
+  const { text, stop, tokens, reasoning } = draft;
+  if (stop === null) return undefined;
+  const calls = withIds([...draft.calls.values()]);
+  return { text, calls, stop, tokens, ...(reasoning === null ? {} : { reasoning }) };
 }
 
 /** Replies are matched to calls by id, so calls with a missing or repeated id get a new one. */
@@ -51,11 +55,7 @@ function withIds(calls: readonly ToolAsk[]): readonly ToolAsk[] {
     let { id } = call;
     for (let turn = 0; id === '' || taken.has(id); turn += 1) id = `call_${index}${turn === 0 ? '' : `_${turn}`}`;
     taken.add(id);
-    return {
-      id,
-      name: call.name,
-      argumentsText: call.argumentsText.trim() === '' ? emptyArguments : call.argumentsText,
-    };
+    return { ...call, id, argumentsText: call.argumentsText.trim() === '' ? emptyArguments : call.argumentsText };
   });
 }
 
@@ -63,6 +63,8 @@ function withIds(calls: readonly ToolAsk[]): readonly ToolAsk[] {
 export function extendCall(calls: Map<string, ToolAsk>, key: string, part: ToolAsk): void {
   const standing = calls.get(key) ?? { id: '', name: '', argumentsText: '' };
   calls.set(key, {
+    ...part,
+    ...standing,
     id: standing.id === '' ? part.id : standing.id,
     // Some endpoints repeat the name in every part.
     name: standing.name === '' ? part.name : standing.name,
@@ -98,9 +100,9 @@ const wordPattern = /^[a-z][a-z_]{0,48}$/;
 
 /** The fault of an endpoint that failed; retryable if it names no type. */
 export function faultOf(error: Json | undefined): StreamFault {
-  const type = isJsonObject(error)
-    ? [error.type, error.code].map(textOf).find((one) => wordPattern.test(one))
-    : undefined;
+  const types = isJsonObject(error) ? [error.type, error.code].map(textOf).filter((one) => wordPattern.test(one)) : [];
+  // A rate limit has its kind as type, such as `tokens`.
+  const type = types.find((one) => passing.has(one)) ?? types[0];
   return type === undefined ? { type: 'error', passing: true } : { type, passing: passing.has(type) };
 }
 

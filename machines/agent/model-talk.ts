@@ -17,6 +17,8 @@ export interface ToolAsk {
   readonly id: string;
   readonly name: string;
   readonly argumentsText: string;
+  /** What the endpoint needs back with the call: Gemini rejects a conversation without its signatures. */
+  readonly extra?: JsonObject;
 }
 
 export interface ToolReply {
@@ -32,7 +34,12 @@ export interface Picture {
 
 export type Turn =
   | { readonly role: 'user'; readonly text: string; readonly picture?: Picture }
-  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ToolAsk[] }
+  | {
+      readonly role: 'assistant';
+      readonly text: string;
+      readonly calls: readonly ToolAsk[];
+      readonly reasoning?: string;
+    }
   | { readonly role: 'tools'; readonly replies: readonly ToolReply[] };
 
 export interface Question {
@@ -59,6 +66,8 @@ export interface ModelAnswer {
   readonly calls: readonly ToolAsk[];
   readonly stop: StopReason;
   readonly tokens: Tokens;
+  /** What DeepSeek and others need back with the calls of an exchange. Never shown. */
+  readonly reasoning?: string;
 }
 
 export const noTokens: Tokens = { input: 0, output: 0 };

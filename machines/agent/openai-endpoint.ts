@@ -49,14 +49,16 @@ function messagesOf(turn: Turn): JsonObject[] {
       return [{ role: 'user', content }];
     }
     case 'assistant': {
-      const { text, calls } = turn;
-      if (calls.length === 0) return [{ role: 'assistant', content: text }];
-      const asked = calls.map(({ id, name, argumentsText }) => ({
+      const { text, calls, reasoning } = turn;
+      const thought = reasoning === undefined ? {} : { reasoning_content: reasoning };
+      if (calls.length === 0) return [{ role: 'assistant', content: text, ...thought }];
+      const asked = calls.map(({ id, name, argumentsText, extra }) => ({
         id,
         type: 'function',
         function: { name, arguments: JSON.stringify(objectOf(argumentsText)) },
+        ...(extra === undefined ? {} : { extra_content: extra }),
       }));
-      return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: asked }];
+      return [{ role: 'assistant', content: text === '' ? null : text, ...thought, tool_calls: asked }];
     }
     case 'tools':
       return turn.replies.map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text }));
@@ -84,10 +86,19 @@ function readEvent(draft: Draft, event: JsonObject): string {
       name: textOf(asked.name),
       // Some endpoints send the arguments as an object instead of JSON text.
       argumentsText: isJsonObject(asked.arguments) ? JSON.stringify(asked.arguments) : textOf(asked.arguments),
+      ...(isJsonObject(part.extra_content) ? { extra: part.extra_content } : {}),
     });
   }
-  draft.stop = stopOf(choice.finish_reason) ?? draft.stop;
-  return extendText(draft, delta.content);
+  if (typeof delta.reasoning_content === 'string') draft.reasoning = (draft.reasoning ?? '') + delta.reasoning_content;
+  // The reason is an ordinary one then.
+  if (textOf(delta.refusal) !== '') draft.stop = 'refused';
+  else if (draft.stop !== 'refused') draft.stop = stopOf(choice.finish_reason) ?? draft.stop;
+  return extendText(draft, Array.isArray(delta.content) ? partsText(delta.content) : delta.content);
+}
+
+/** Mistral's reasoning models answer in parts, of which only the texts are the answer. */
+function partsText(parts: readonly Json[]): string {
+  return parts.map((part) => (isJsonObject(part) && part.type === 'text' ? textOf(part.text) : '')).join('');
 }
 
 /** Parts of one call share an index; an endpoint without indexes sends each call complete, with its own id. */

@@ -82,3 +82,34 @@ t.test('DIS-3 · what a tool adds to the conversation is bounded, and what it co
   t.match(tools?.role === 'tools' && tools.replies[0]?.text, /x{100000}\n\[1 characters left out\]$/);
   t.match(outcome.spending, { inputTokens: 120, outputTokens: 60 });
 });
+
+t.test('DIS-3 · a name that no endpoint accepts is corrected by the model, not refused by the endpoint', async (t) => {
+  const names = ['functions.look', '', 'look at this', 'x'.repeat(65)];
+  const { outcome, turns } = await loop(t, [
+    { kind: 'says', calls: names.map((name, index) => ({ id: `c${index}`, name, args: '{}' })) },
+    { kind: 'says', text: 'Done.' },
+  ]);
+  t.match(outcome, { kind: 'responded', response: 'Done.' });
+  const [, asked, replied] = turns;
+  if (asked?.role !== 'assistant' || replied?.role !== 'tools') return t.fail('no exchange');
+  for (const { name } of asked.calls) t.match(name, /^[a-zA-Z0-9_-]{1,64}$/);
+  t.match(replied.replies[0], { id: 'c0', text: 'no tool is named "functions.look"', isError: true });
+});
+
+t.test(
+  'DIS-3 · the reasoning of an exchange with calls goes back to the endpoint, that of another one does not',
+  async (t) => {
+    const chunk = (delta: object, finish: string | null): string =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    const raw = (...chunks: readonly string[]): ModelReply => ({
+      kind: 'raw',
+      type: 'text/event-stream',
+      body: [...chunks, 'data: [DONE]\n\n'].join(''),
+    });
+    const call = { index: 0, id: 'a', function: { name: 'look', arguments: '{}' } };
+    const done = raw(chunk({ reasoning_content: 'Seen.' }, null), chunk({ content: 'Done.' }, 'stop'));
+    const { turns } = await loop(t, [raw(chunk({ reasoning_content: 'Hm.', tool_calls: [call] }, 'tool_calls')), done]);
+    t.match(turns, [{ role: 'user' }, { reasoning: 'Hm.' }, { role: 'tools' }, { text: 'Done.', reasoning: 'Seen.' }]);
+    t.equal('reasoning' in ((await loop(t, [done])).turns[1] ?? {}), false);
+  },
+);

@@ -15,6 +15,8 @@ t.test('CLI-4 · the oldest exchanges go first, and always whole', (t) => {
   t.same(fitConversation([...old, ...fresh], 8), fresh);
   t.same(fitConversation([...old, ...fresh], 20), fresh, 'half of an exchange is none');
   t.same(fitConversation([...old, says('x'.repeat(100))], 8), [says('x'.repeat(100))], 'what is asked now stays');
+  const thoughtful: Turn = { role: 'assistant', text: '', calls: [], reasoning: 'x'.repeat(100) };
+  t.same(fitConversation([says('a'), thoughtful, ...fresh], 20), fresh, 'what is never shown takes room too');
   t.same(fitConversation([], 8), []);
   t.end();
 });

@@ -141,3 +141,56 @@ t.test('DIS-3 · each of its reasons to stop has one of four meanings', (t) => {
   ]);
   t.end();
 });
+
+t.test('DIS-3 · a refusal in its own field is a refusal, whatever the reason to stop', (t) => {
+  const refused = read([delta({ refusal: 'I cannot ' }), delta({ refusal: 'help.' }), delta({}, 'stop'), '[DONE]']);
+  t.match(answerOf(refused), { stop: 'refused', text: '' });
+  const whole = emptyDraft();
+  const message = { role: 'assistant', content: null, refusal: 'I cannot help.' };
+  readWhole('openai-compatible', whole, { choices: [{ finish_reason: 'stop', message }] });
+  t.match(answerOf(whole), { stop: 'refused' });
+  t.match(answerOf(read([delta({ content: 'Yes', refusal: null }), delta({}, 'stop')])), {
+    stop: 'ended',
+    text: 'Yes',
+  });
+  t.end();
+});
+
+t.test('DIS-3 · an answer in parts is its texts', (t) => {
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
+  const parts = [delta({ content: [thinking] }), delta({ content: [{ type: 'text', text: 'Hel' }, 7] })];
+  t.match(answerOf(read([...parts, delta({ content: 'lo' }), delta({}, 'stop')])), { text: 'Hello' });
+  t.end();
+});
+
+t.test('DIS-3 · what an endpoint needs back with its calls goes back', (t) => {
+  const signed = { google: { thought_signature: 'c2ln' } };
+  const one = { index: 0, id: 'a', function: { name: 'look', arguments: '{}' }, extra_content: signed };
+  const answer = answerOf(
+    read([
+      delta({ reasoning_content: 'I should ' }),
+      delta({ reasoning_content: 'look.' }),
+      delta({ tool_calls: [one] }),
+      delta({ tool_calls: [{ index: 0, function: { arguments: '' } }] }),
+      delta({}, 'tool_calls'),
+    ]),
+  );
+  const { text = '', calls = [], reasoning = '' } = answer ?? {};
+  t.equal(text, '');
+  const turns = [
+    { role: 'assistant', text, calls, reasoning },
+    { role: 'assistant', text: 'Done', calls: [], reasoning: '' },
+    { role: 'assistant', text: 'Done', calls: [] },
+  ] as const;
+  t.same(requestBody({ provider: 'openai-compatible', name: 'usual' }, { system: '', tools: [], turns }).messages, [
+    {
+      role: 'assistant',
+      content: null,
+      reasoning_content: 'I should look.',
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' }, extra_content: signed }],
+    },
+    { role: 'assistant', content: 'Done', reasoning_content: '' },
+    { role: 'assistant', content: 'Done' },
+  ]);
+  t.end();
+});
