@@ -4,6 +4,8 @@
  * @see OBS-1 in docs/specification.md
  */
 
+import { encodingsOf, formEncoded } from '../base/secret-encodings.ts';
+
 const mask = '[redacted]';
 /** Redacting shorter ones would hide ordinary words. */
 const shortestSecret = 6;
@@ -12,9 +14,7 @@ export function withoutSecrets(text: string, secrets: readonly (string | undefin
   let clean = text;
   for (const secret of secrets) {
     if (secret === undefined || secret.length < shortestSecret) continue;
-    for (const spelling of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
-      clean = clean.replaceAll(spelling, mask);
-    }
+    for (const encoded of encodingsOf(secret)) clean = clean.replaceAll(encoded, mask);
   }
   const line = clean.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line.length > longest ? `${line.slice(0, longest)}…` : line;
@@ -29,13 +29,9 @@ export function clientSecrets({
   readonly clientSecret?: string;
 }): readonly string[] {
   if (clientSecret === undefined) return [];
-  const pairs = [`${clientId}:${clientSecret}`, `${form(clientId)}:${form(clientSecret)}`];
+  const pairs = [`${clientId}:${clientSecret}`, `${formEncoded(clientId)}:${formEncoded(clientSecret)}`];
   // A quote may lack the padding.
-  return [clientSecret, form(clientSecret), ...pairs.map((pair) => base64(pair).replace(/=+$/, ''))];
-}
-
-function form(text: string): string {
-  return new URLSearchParams({ '': text }).toString().slice(1);
+  return [clientSecret, ...pairs.map((pair) => base64(pair).replace(/=+$/, ''))];
 }
 
 function base64(text: string): string {

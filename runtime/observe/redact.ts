@@ -6,6 +6,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { encodingsOf } from '../../machines/base/secret-encodings.ts';
 import { insecureSecret } from '../../machines/config/secret-strength.ts';
 
 export interface Redactor {
@@ -217,17 +218,9 @@ export function isSecretName(key: string): boolean {
   return secretKey.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
 }
 
-/**
- * Every secret as it is and as encoded in JSON and URLs; the longest first, so that a secret within another leaves no
- * rest.
- */
+/** Every secret in each of its encodings; the longest first, so that a secret within another leaves no rest. */
 function exactPattern(secrets: Iterable<string>): RegExp {
-  const forms = [...secrets].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), asUrl(one)]);
+  const forms = [...secrets].flatMap(encodingsOf);
   const sorted = [...new Set(forms)].sort((one, other) => other.length - one.length);
   return new RegExp(sorted.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
-}
-
-function asUrl(text: string): string {
-  // Half of a surrogate pair cannot be encoded in a URL.
-  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

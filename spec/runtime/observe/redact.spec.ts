@@ -39,6 +39,7 @@ const planted: readonly (readonly [text: string, secret: string])[] = [
   [`-----BEGIN PRIVATE KEY-----\n${keyLines[0]}\nc2hvcnQ`, 'c2hvcnQ'],
   ['the learnt secret value', 'learnt secret'],
   ['q=learnt%20secret%2F%22value', 'secret%2F'],
+  ['q=learnt+secret%2F%22value', 'secret%2F'],
 ];
 
 function learned(): ReturnType<typeof createRedactor> {

@@ -1,0 +1,26 @@
+import t from 'tap';
+import { encodingsOf, formEncoded } from '../../../machines/base/secret-encodings.ts';
+import { fc } from '../../support/property.ts';
+
+t.test('OBS-1 · each encoding of a secret is known once', (t) => {
+  t.same(encodingsOf('plain-1_2.3*'), ['plain-1_2.3*']);
+  t.same(encodingsOf("a ~!'()/"), ["a ~!'()/", "a%20~!'()%2F", 'a+%7E%21%27%28%29%2F']);
+  t.same(encodingsOf('"\n'), ['"\n', '\\"\\n', '%22%0A']);
+  t.equal(formEncoded('\ud800'), '%EF%BF%BD');
+  t.end();
+});
+
+t.test('OBS-1 · a form or a URL of any text contains one of them', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (secret) => {
+      const encodings = encodingsOf(secret);
+      const url = new URL('https://as.example/token');
+      url.searchParams.set('a', secret);
+      return (
+        encodings.some((one) => url.search === `?a=${one}`) &&
+        encodings.some((one) => JSON.stringify([secret]) === `["${one}"]`)
+      );
+    }),
+  );
+  t.end();
+});
