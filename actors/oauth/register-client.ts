@@ -6,6 +6,7 @@
 
 import { type OAuthClientMetadata, RegistrationRejectedError, registerClient } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
+import { isJsonObject } from '../../machines/base/json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
@@ -73,11 +74,23 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
   } catch (thrown) {
     const what =
       thrown instanceof RegistrationRejectedError
-        ? `Registration failed: ${thrown.status}`
+        ? `Registration failed: ${thrown.status}${reasonIn(thrown.body)}`
         : `Registration failed: ${schemaWords(thrown, 'its answer') ?? withoutSecrets(causeOf(thrown), [])}`;
     return {
       kind: 'failed',
       why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),
     };
+  }
+}
+
+/** The reason of a refused registration (RFC 7591 §3.2.2); empty if there is none. */
+function reasonIn(body: string): string {
+  try {
+    const answer: unknown = JSON.parse(body);
+    const { error, error_description: description } = isJsonObject(answer) ? answer : {};
+    const words = [error, description].filter((each) => typeof each === 'string').join(': ');
+    return words === '' ? '' : ` (${withoutSecrets(words, [])})`;
+  } catch {
+    return '';
   }
 }

@@ -75,7 +75,7 @@ t.test('OAU-8 · OAU-1 · what goes wrong ends the login with its reason and lea
     [
       'registration refused',
       () => authority.on(paths.register, oauthError('invalid_client_metadata', 403)),
-      /: Registration failed: 403; set oauth\.client_id/,
+      /: Registration failed: 403 \(invalid_client_metadata\); set oauth\.client_id/,
     ],
     [
       'registration without a client',

@@ -74,7 +74,22 @@ t.test('OAU-7 · a registration that fails says how, and what to do', async (t) 
   const time = lentTime(t);
   const authority = await startScriptedServer(t);
   const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], RegExp])[] = [
-    ['refused', oauthError('invalid_client_metadata', 400), /^Registration failed: 400; set oauth\.client_id/],
+    [
+      'refused',
+      oauthError('invalid_client_metadata', 400),
+      /^Registration failed: 400 \(invalid_client_metadata\); set oauth\.client_id/,
+    ],
+    [
+      'refused with a reason',
+      oauthError('invalid_redirect_uri', 400, 'Only https,\n\u001b[1mno loopback'),
+      /^Registration failed: 400 \(invalid_redirect_uri: Only https, \[1mno loopback\); set oauth\.client_id/,
+    ],
+    ['refused with another JSON', { status: 400, json: [] }, /^Registration failed: 400; set oauth\.client_id/],
+    [
+      'refused with other words',
+      { status: 400, json: { error: 7 } },
+      /^Registration failed: 400; set oauth\.client_id/,
+    ],
     ['not there', { kind: 'text', status: 404, text: 'Not Found' }, /^Registration failed: 404; set oauth\.client_id/],
     ['a page', html, /^Registration failed: /],
     ['no client in it', { status: 201, json: {} }, /^Registration failed: /],
