@@ -46,7 +46,7 @@ function messageOf(turn: Turn): JsonObject {
       };
     }
     case 'assistant': {
-      const { text, calls } = turn;
+      const { text, calls, reasoning } = turn;
       const used = calls.map(({ id, name, argumentsText }) => ({
         type: 'tool_use',
         id,
@@ -54,7 +54,8 @@ function messageOf(turn: Turn): JsonObject {
         input: objectOf(argumentsText),
       }));
       // The endpoint rejects blank text blocks.
-      return { role: 'assistant', content: [...(text.trim() === '' ? [] : [{ type: 'text', text }]), ...used] };
+      const said = text.trim() === '' ? [] : [{ type: 'text', text }];
+      return { role: 'assistant', content: [...listOf(reasoning), ...said, ...used] };
     }
     case 'tools':
       return {
@@ -89,6 +90,8 @@ function readEvent(draft: Draft, event: JsonObject): string {
       const { delta } = event;
       if (!isJsonObject(delta)) return '';
       if (delta.type === 'text_delta') return extendText(draft, delta.text);
+      if (delta.type === 'thinking_delta') extendThought(draft, 'thinking', delta.thinking);
+      if (delta.type === 'signature_delta') extendThought(draft, 'signature', delta.signature);
       const key = scalarText(event.index);
       if (delta.type === 'input_json_delta' && draft.calls.has(key)) {
         extendCall(draft.calls, key, { id: '', name: '', argumentsText: textOf(delta.partial_json) });
@@ -113,11 +116,20 @@ function readEvent(draft: Draft, event: JsonObject): string {
 function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): string {
   if (!isJsonObject(block)) return '';
   if (block.type === 'text') return extendText(draft, block.text);
+  if (block.type === 'thinking' || block.type === 'redacted_thinking')
+    draft.reasoning = [...listOf(draft.reasoning), block];
   if (block.type !== 'tool_use') return '';
   const given = isJsonObject(block.input) && (whole || Object.keys(block.input).length > 0);
   const argumentsText = given ? JSON.stringify(block.input) : '';
   extendCall(draft.calls, scalarText(index), { id: textOf(block.id), name: textOf(block.name), argumentsText });
   return '';
+}
+
+function extendThought(draft: Draft, key: 'thinking' | 'signature', piece: Json | undefined): void {
+  const blocks = listOf(draft.reasoning);
+  const last = blocks.at(-1);
+  if (!isJsonObject(last)) return;
+  draft.reasoning = [...blocks.slice(0, -1), { ...last, [key]: textOf(last[key]) + textOf(piece) }];
 }
 
 function stopOf(reason: Json | undefined): StopReason | null {

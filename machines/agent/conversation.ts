@@ -28,7 +28,7 @@ function lengthOf(turn: Turn): number {
     case 'assistant':
       return turn.calls.reduce(
         (sum, { name, argumentsText }) => sum + name.length + argumentsText.length,
-        turn.text.length + (turn.reasoning ?? '').length,
+        turn.text.length + (turn.reasoning === undefined ? 0 : JSON.stringify(turn.reasoning).length),
       );
     case 'tools':
       return turn.replies.reduce((sum, { text }) => sum + text.length, 0);

@@ -14,7 +14,7 @@ export interface Draft {
   stop: StopReason | null;
   tokens: Tokens;
   /** Null if the endpoint shows none. */
-  reasoning: string | null;
+  reasoning: Json;
   /** The endpoint has ended the stream. */
   ended: boolean;
   /** The endpoint failed in mid-stream. */

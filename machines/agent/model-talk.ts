@@ -3,7 +3,7 @@
  * @see DIS-3 in docs/specification.md
  */
 
-import type { JsonObject } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
 
 /** A tool as it is offered to a model. */
 export interface ToolOffer {
@@ -38,7 +38,7 @@ export type Turn =
       readonly role: 'assistant';
       readonly text: string;
       readonly calls: readonly ToolAsk[];
-      readonly reasoning?: string;
+      readonly reasoning?: Json;
     }
   | { readonly role: 'tools'; readonly replies: readonly ToolReply[] };
 
@@ -66,8 +66,8 @@ export interface ModelAnswer {
   readonly calls: readonly ToolAsk[];
   readonly stop: StopReason;
   readonly tokens: Tokens;
-  /** What DeepSeek and others need back with the calls of an exchange. Never shown. */
-  readonly reasoning?: string;
+  /** What DeepSeek and others need back with the calls of an exchange, in the endpoint's own form. Never shown. */
+  readonly reasoning?: Json;
 }
 
 export const noTokens: Tokens = { input: 0, output: 0 };

@@ -89,7 +89,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
       ...(isJsonObject(part.extra_content) ? { extra: part.extra_content } : {}),
     });
   }
-  if (typeof delta.reasoning_content === 'string') draft.reasoning = (draft.reasoning ?? '') + delta.reasoning_content;
+  if (typeof delta.reasoning_content === 'string') draft.reasoning = textOf(draft.reasoning) + delta.reasoning_content;
   // The reason is an ordinary one then.
   if (textOf(delta.refusal) !== '') draft.stop = 'refused';
   else if (draft.stop !== 'refused') draft.stop = stopOf(choice.finish_reason) ?? draft.stop;

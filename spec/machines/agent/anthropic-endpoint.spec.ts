@@ -1,6 +1,6 @@
 import t from 'tap';
 import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
-import { readEvent, requestBody } from '../../../machines/agent/model-wire.ts';
+import { readEvent, readWhole, requestBody } from '../../../machines/agent/model-wire.ts';
 import { question } from '../../support/model-question.ts';
 
 const read = (events: readonly object[]) => {
@@ -66,7 +66,38 @@ t.test('DIS-3 · Anthropic’s events become an answer, with the tokens of the c
     calls: [{ id: 't', name: 'one', argumentsText: '{"x":1}' }],
     stop: 'calls',
     tokens: { input: 25, output: 9 },
+    reasoning: [{ type: 'thinking', thinking: 'hm' }],
   });
+  t.end();
+});
+
+t.test('DIS-3 · what was thought before a call goes back with it, signed', (t) => {
+  const start = (index: number, content_block: object) => ({ type: 'content_block_start', index, content_block });
+  const delta = (index: number, given: object) => ({ type: 'content_block_delta', index, delta: given });
+  const draft = read([
+    delta(0, { type: 'thinking_delta', thinking: 'stray' }),
+    start(0, { type: 'thinking', thinking: '', signature: '' }),
+    delta(0, { type: 'thinking_delta', thinking: 'I should ' }),
+    delta(0, { type: 'thinking_delta', thinking: 'look.' }),
+    delta(0, { type: 'signature_delta', signature: 'c2ln' }),
+    start(1, { type: 'redacted_thinking', data: 'eA==' }),
+    start(2, { type: 'tool_use', id: 't', name: 'look', input: {} }),
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+  ]);
+  const { text = '', calls = [], reasoning = null } = answerOf(draft) ?? {};
+  const thoughts = [
+    { type: 'thinking', thinking: 'I should look.', signature: 'c2ln' },
+    { type: 'redacted_thinking', data: 'eA==' },
+  ];
+  t.equal(text, '');
+  t.same(reasoning, thoughts);
+  const turns = [{ role: 'assistant', text, calls, reasoning }] as const;
+  t.match(requestBody({ provider: 'anthropic', name: 'usual' }, { system: '', tools: [], turns }).messages, [
+    { role: 'assistant', content: [...thoughts, { type: 'tool_use', id: 't', name: 'look', input: {} }] },
+  ]);
+  const whole = emptyDraft();
+  readWhole('anthropic', whole, { content: [...thoughts, { type: 'text', text: 'Hi' }], stop_reason: 'end_turn' });
+  t.match(answerOf(whole), { text: 'Hi', reasoning: thoughts });
   t.end();
 });
 
