@@ -13,6 +13,7 @@ t.test('OAU-1 · https everywhere, plain HTTP on the loopback alone', (t) => {
     ['http://192.168.1.5/token', false],
     ['http://localhost.evil.example/token', false],
     ['http://127.0.0.1.evil.example/token', false],
+    ['ftp://127.0.0.1/token', false],
     ['file:///etc/passwd', false],
     ['javascript:alert(1)', false],
     ['', false],
@@ -24,14 +25,24 @@ t.test('OAU-1 · https everywhere, plain HTTP on the loopback alone', (t) => {
 t.test('DEV-4 · a browser is sent to pages of the web alone', (t) => {
   t.ok(isWebAddress('https://as.example/activate'));
   t.ok(isWebAddress('http://192.168.1.5/activate'));
-  for (const address of ['javascript:alert(1)', 'file:///etc/passwd', 'data:text/html,x', 'activate', ''])
+  for (const address of [
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'data:text/html,x',
+    'web+https://as.example',
+    'activate',
+    '',
+  ])
     t.notOk(isWebAddress(address), address);
   t.end();
 });
 
 t.test('OBS-1 · the refusal shows the host and nothing that may be secret', (t) => {
   const words = insecureWords('the token endpoint', 'http://user:secret@as.example:81/token?key=secret');
-  t.match(words, 'the token endpoint is not served over https (http://as.example:81)');
+  t.equal(
+    words,
+    'the token endpoint is not served over https (http://as.example:81), so it is not used; ask the operator of the server',
+  );
   t.notMatch(words, /secret/);
   t.match(insecureWords('it', 'nonsense'), /no address/);
   t.end();

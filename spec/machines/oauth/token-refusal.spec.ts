@@ -4,10 +4,11 @@ import { fc } from '../../support/property.ts';
 
 t.test('OAU-4 · OAU-8 · a word of the standards is a decision, whatever good status it has', (t) => {
   for (const status of [200, 400, 401, 403]) {
-    t.equal(readTokenRefusal('invalid_client', status), 'clientRefused');
+    for (const code of ['invalid_client', 'incorrect_client_credentials'])
+      t.equal(readTokenRefusal(code, status), 'clientRefused', `${status} ${code}`);
     for (const code of ['invalid_request', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type'])
       t.equal(readTokenRefusal(code, status), 'refused', `${status} ${code}`);
-    for (const code of ['invalid_scope', 'invalid_target', 'bad_refresh_token'])
+    for (const code of ['invalid_scope', 'invalid_target', 'bad_refresh_token', 'bad_verification_code'])
       t.equal(readTokenRefusal(code, status), 'refused', `${status} ${code}`);
     for (const code of ['access_denied', 'interaction_required', 'login_required', 'consent_required'])
       t.equal(readTokenRefusal(code, status), 'refused', `${status} ${code}`);
