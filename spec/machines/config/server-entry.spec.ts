@@ -246,7 +246,7 @@ t.test('OAU-5 · each rule for the address of the document has its own finding',
   const rows: readonly (readonly [string, readonly string[]])[] = [
     ['https://agent.test/client.json', []],
     ['https://agent.test/client?v=2', []],
-    ['https://agent.test:8443/a.b/..c', []],
+    ['https://agent.test:8443/a.b/..c/d../e.', []],
     ['${DOCUMENT}', []],
     ['http://agent.test/client.json', ['metadata-url-https']],
     ['agent.test/client.json', ['metadata-url-https']],
@@ -254,6 +254,7 @@ t.test('OAU-5 · each rule for the address of the document has its own finding',
     ['https://agent.test/a\\..\\b', ['metadata-url-https']],
     ['https://agent.test/.\t./b', ['metadata-url-https']],
     ['https://agent.test/a b', ['metadata-url-https']],
+    ['https://agent.test/a\u0001b', ['metadata-url-https']],
     ['https://agent.test', ['metadata-url-path']],
     ['https://agent.test/', ['metadata-url-path']],
     ['https://agent.test//', ['metadata-url-path']],
@@ -268,6 +269,17 @@ t.test('OAU-5 · each rule for the address of the document has its own finding',
     ['https://agent.test/c/..', ['metadata-url-dots']],
   ];
   for (const [address, expected] of rows) t.same(codes(withOauth({ client_metadata_url: address })), expected, address);
+  for (const [address, message] of [
+    ['http://agent.test/c', 'must be an https URL'],
+    ['https://agent.test/c#', 'must have no fragment'],
+    ['https://me@agent.test/c', 'must hold no user name or password'],
+    ['https://agent.test', 'must have a path, not only an origin'],
+    ['https://agent.test/./c', 'must have no "." or ".." in its path'],
+  ] as const) {
+    t.match(checkServerEntry(withOauth({ client_metadata_url: address })), [
+      { path: ['oauth', 'client_metadata_url'], message: `client_metadata_url ${message}` },
+    ]);
+  }
   t.end();
 });
 
