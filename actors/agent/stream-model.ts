@@ -276,12 +276,18 @@ async function refusalOf(response: Response, model: ModelSettings, { nowMs }: As
 
 /** The endpoint's error text, without the key and without anything that has the shape of a secret. */
 function messageIn(text: string, { apiKey }: ModelSettings): string {
-  const body = parse(text);
-  const error = isJsonObject(body) ? body.error : undefined;
-  const message = isJsonObject(error) ? error.message : error;
-  if (typeof message !== 'string' || message === '') return '';
+  const message = errorText(parse(text));
+  if (message === '') return '';
   const bare = apiKey === undefined || apiKey === '' ? message : message.replaceAll(apiKey, '[redacted]');
   return `: ${cut(redactShapes(bare).replace(/\s+/g, ' '), keptMessage)}`;
+}
+
+/** OpenAI's and Anthropic's `error`, Gemini's list of them, Mistral's `message`, and the `detail` of FastAPI. */
+function errorText(body: Json | undefined): string {
+  const [first] = [body].flat();
+  if (!isJsonObject(first)) return typeof first === 'string' ? first : '';
+  const { error, message, detail, msg } = first;
+  return errorText([error, message, detail, msg].find((one) => one !== undefined && one !== null));
 }
 
 async function shortBody(response: Response): Promise<string> {

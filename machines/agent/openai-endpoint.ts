@@ -90,9 +90,12 @@ function readEvent(draft: Draft, event: JsonObject): string {
     });
   }
   if (typeof delta.reasoning_content === 'string') draft.reasoning = textOf(draft.reasoning) + delta.reasoning_content;
-  // The reason is an ordinary one then.
-  if (textOf(delta.refusal) !== '') draft.stop = 'refused';
-  else if (draft.stop !== 'refused') draft.stop = stopOf(choice.finish_reason) ?? draft.stop;
+  const reason = textOf(choice.finish_reason).toLowerCase();
+  const [broken] = brokenOff.exec(reason) ?? [];
+  if (broken !== undefined) draft.fault = { type: broken, passing: true };
+  // A refusal in its own field comes with an ordinary reason.
+  else if (textOf(delta.refusal) !== '') draft.stop = 'refused';
+  else if (draft.stop !== 'refused') draft.stop = stopOf(reason) ?? draft.stop;
   return extendText(draft, Array.isArray(delta.content) ? partsText(delta.content) : delta.content);
 }
 
@@ -107,20 +110,23 @@ function callKey(calls: ReadonlyMap<string, ToolAsk>, part: JsonObject, position
   return textOf(part.id) === '' ? `whole/${calls.size}/${position}` : `id/${textOf(part.id)}`;
 }
 
-function stopOf(reason: Json | undefined): StopReason | null {
+/** Refusals by the names of Gemini, which its OpenAI-compatible endpoint may pass on. */
+const filtered = /^content_filter|^(?:safety|recitation|blocklist|prohibited_content|spii)$/;
+/** Of OpenRouter and Mistral, DeepSeek, and Gemini: the answer is not complete, and another attempt may succeed. */
+const brokenOff = /^error$|^insufficient_system_resource$|malformed_function_call/;
+
+function stopOf(reason: string): StopReason | null {
   switch (reason) {
-    case undefined:
-    case null:
     case '':
       return null;
     case 'tool_calls':
     case 'function_call':
       return 'calls';
     case 'length':
+    case 'model_length':
+    case 'max_tokens':
       return 'cut';
-    case 'content_filter':
-      return 'refused';
     default:
-      return 'ended';
+      return filtered.test(reason) ? 'refused' : 'ended';
   }
 }

@@ -159,6 +159,20 @@ t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
       /HTTP 400: too long for \[redacted\] and Bearer \[redacted\]; /,
     ],
     [said(404, 'no such model'), /HTTP 404: no such model; check agent\.model$/],
+    ...[
+      [{ error: { code: 400, message: 'too long', status: 'INVALID_ARGUMENT' } }],
+      { error: 'too long' },
+      { object: 'error', message: 'too long', code: '3051' },
+      { detail: [{ loc: ['body'], msg: 'too long' }] },
+      { detail: 'too long' },
+    ].map(
+      (body) =>
+        [
+          { kind: 'status', status: 400, body: JSON.stringify(body) },
+          /HTTP 400: too long; check agent\.model$/,
+        ] as const,
+    ),
+    [{ kind: 'status', status: 400, body: '{"error":{"message":7}}' }, /HTTP 400; check agent\.model$/],
     [said(429, 'You exceeded', 'insufficient_quota'), /HTTP 429; its quota is spent$/],
     [{ kind: 'status', status: 404, body: '<html>' }, /HTTP 404 with an HTML page; check agent\.model$/],
     [{ kind: 'status', status: 307, headers: { location: 'http://127.0.0.1:9/' } }, /redirect; give agent\.model/],

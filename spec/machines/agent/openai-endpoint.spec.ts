@@ -132,13 +132,35 @@ t.test('DIS-3 · CON-3 · the longest answer is named as the endpoint knows it',
 
 t.test('DIS-3 · each of its reasons to stop has one of four meanings', (t) => {
   const stop = (reason: string) => answerOf(read([delta({}, reason)]))?.stop;
-  t.same(['stop', 'tool_calls', 'length', 'content_filter', 'new one'].map(stop), [
-    'ended',
-    'calls',
-    'cut',
-    'refused',
-    'ended',
-  ]);
+  const rows = {
+    ended: ['stop', 'STOP', 'eos', 'new one', 'unsafety'],
+    calls: ['tool_calls', 'function_call'],
+    cut: ['length', 'model_length', 'MAX_TOKENS'],
+    refused: [
+      'content_filter',
+      'content_filter: OTHER',
+      'SAFETY',
+      'recitation',
+      'blocklist',
+      'prohibited_content',
+      'spii',
+    ],
+  };
+  for (const [meaning, reasons] of Object.entries(rows))
+    for (const reason of reasons) t.equal(stop(reason), meaning, reason);
+  t.end();
+});
+
+t.test('DIS-3 · an answer that ends with an error is no answer, and is asked for again', (t) => {
+  for (const [reason, type] of [
+    ['error', 'error'],
+    ['insufficient_system_resource', 'insufficient_system_resource'],
+    ['function_call_filter: MALFORMED_FUNCTION_CALL', 'malformed_function_call'],
+  ] as const) {
+    const draft = read([delta({ content: 'Half' }), delta({}, reason), '[DONE]']);
+    t.same(draft.fault, { type, passing: true }, reason);
+  }
+  t.equal(read([delta({}, 'an error')]).fault, null);
   t.end();
 });
 
