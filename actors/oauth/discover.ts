@@ -11,6 +11,7 @@ import {
   discoverOAuthProtectedResourceMetadata,
   discoverOAuthServerInfo,
   extractWWWAuthenticateParams,
+  type FetchLike,
   selectResourceURL,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -20,6 +21,7 @@ import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import { RedirectFailure } from '../mcp/connect-errors.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
+import { plainFetch } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
 
 export interface Discovery {
@@ -92,10 +94,18 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
 
 /** The metadata of one candidate, or why it is skipped. */
 async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<JsonObject | string> {
+  let whole: JsonObject = {};
+  const plain = plainFetch(oauth.fetch);
+  const fetchFn: FetchLike = async (url, init) => {
+    const answer = await plain(url, init);
+    if (answer.ok) whole = (await answer.clone().json()) as JsonObject;
+    return answer;
+  };
   try {
-    const metadata = await discoverAuthorizationServerMetadata(candidate, { fetchFn: oauth.fetch });
-    const found = (metadata ?? {}) as JsonObject;
+    const metadata = await discoverAuthorizationServerMetadata(candidate, { fetchFn });
     if (metadata === undefined) return `${candidate} has no metadata`;
+    // What the SDK reads of an OpenID provider lacks the endpoint.
+    const found = { ...whole, ...metadata } as JsonObject;
     if (found.issuer !== candidate) return `${candidate} calls itself ${String(found.issuer)}`;
     const grants = found.grant_types_supported;
     if (typeof found.device_authorization_endpoint !== 'string' || !URL.canParse(found.device_authorization_endpoint))
@@ -114,7 +124,7 @@ async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, { f
     return await discoverOAuthProtectedResourceMetadata(
       url,
       resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl },
-      fetch,
+      plainFetch(fetch),
     );
   } catch (thrown) {
     // The server was not reached, so whether it has metadata is unknown.
@@ -127,7 +137,7 @@ async function lookAt(url: string, oauth: OauthFetch) {
   const challenge = await challengeOf(url, oauth);
   const info = await discoverOAuthServerInfo(url, {
     ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
-    fetchFn: oauth.fetch,
+    fetchFn: plainFetch(oauth.fetch),
   });
   const metadata = (info.authorizationServerMetadata ?? {}) as JsonObject;
   const authorizationServerUrl = String(info.authorizationServerUrl);

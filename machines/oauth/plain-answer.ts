@@ -1,7 +1,7 @@
 /**
- * Converts an answer of a token, device or registration endpoint to the form of the standards, where providers are known to
- * deviate: empty members instead of absent ones, a scope as a list, other names. A client that refuses such an answer loses
- * the tokens in it, and the grant that was spent on them.
+ * Converts an answer of an authorization server, or the metadata that leads to it, to the form of the standards, where
+ * providers are known to deviate: empty members instead of absent ones, a scope as a list, other names. A client that
+ * refuses such an answer loses the tokens in it, and the grant that was spent on them.
  * @see OAU-1, OAU-4 and DEV-4 in docs/specification.md
  * @see [RFC 6749 §5.1](https://www.rfc-editor.org/rfc/rfc6749.html#section-5.1) and [RFC 8628 §3.2](https://www.rfc-editor.org/rfc/rfc8628.html#section-3.2)
  */

@@ -41,6 +41,37 @@ const look = () => createOauthFetch({ fetch, version: '1', userAgent: 'Fleet/7' 
 const list = (server: ScriptedServer, changes: Record<string, unknown>) =>
   server.on(paths.metadata, { json: server.metadata(changes) });
 
+t.test('DEV-2 · an OpenID provider that has no other metadata offers its device endpoint', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  authority.on(paths.metadata, { status: 404, json: {} });
+  const openid = {
+    ...{ jwks_uri: `${authority.origin}/jwks`, subject_types_supported: ['public'] },
+    ...{ id_token_signing_alg_values_supported: ['RS256'], service_documentation: null },
+  };
+  authority.on(paths.openid, { json: authority.metadata(openid) });
+
+  t.match(await discoverForDevice(server.url, look()), {
+    kind: 'found',
+    discovery: {
+      issuer: authority.issuer,
+      metadata: { device_authorization_endpoint: `${authority.origin}${paths.device}`, jwks_uri: String },
+    },
+  });
+
+  authority.on(paths.openid, { json: authority.metadata({ ...openid, device_authorization_endpoint: undefined }) });
+  t.match(await discoverForDevice(server.url, look()), { why: /has no device_authorization_endpoint/ });
+});
+
+t.test('OAU-1 · members of the metadata that are null are as if they were left out', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  server.metadata = { ...(server.metadata as object), resource_name: null, bearer_methods_supported: null };
+  list(authority, { revocation_endpoint: null, service_documentation: '', scopes_supported: null });
+  for (const discover of [discoverForBrowser, discoverForDevice])
+    t.match(await discover(server.url, look()), { kind: 'found', discovery: { scope: 'mcp:read' } });
+});
+
 t.test('OAU-1 · the challenge leads to the resource’s metadata, that to the authorization server’s', async (t) => {
   const authority = await startScriptedServer(t);
   const server = await resource(t, authority.issuer);
