@@ -49,6 +49,11 @@ const diskCodes: ReadonlySet<string> = new Set(
  */
 const underWay = new WeakMap<Credentials, Map<OauthSettings, Promise<Renewal>>>();
 
+/** Until when a busy authorization server asked to be left alone, by entry, and its answer. */
+const rests = new WeakMap<OauthSettings, { readonly untilMs: number; readonly why: string }>();
+/** A server that asks for more is asked again after it. */
+const longestRestMs = 60_000;
+
 /**
  * Concurrent callers share one renewal. Never rejects.
  * @param refused the token that the server refused; undefined if it has only expired
@@ -103,6 +108,10 @@ async function renewLocked(options: RenewalSettings, refused: string | undefined
   // Another process has already renewed them.
   if (use.kind === 'use' && use.accessToken !== refused) return { kind: 'renewed', accessToken: use.accessToken };
   if (record.refreshToken === undefined) return { kind: 'login' };
+  const rest = rests.get(options.settings);
+  const leftMs = (rest?.untilMs ?? 0) - nowMs();
+  // A clock that was set back does not prolong it.
+  if (rest !== undefined && leftMs > 0 && leftMs <= longestRestMs) return { kind: 'unreachable', why: rest.why };
   let connections: RenewalConnections;
   try {
     connections = await open();
@@ -141,6 +150,8 @@ async function ask(
       });
       return { kind: 'renewed', accessToken: answer.record.accessToken };
     case 'unreachable':
+      if (answer.waitMs !== undefined)
+        rests.set(settings, { untilMs: nowMs() + Math.min(answer.waitMs, longestRestMs), why: answer.why });
       return { kind: 'unreachable', why: answer.why };
     case 'clientRefused':
       credentials.doubtClient(server);

@@ -7,9 +7,10 @@
 import { exchangeAuthorization, type FetchLike, OAuthError, refreshAuthorization } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
-import { readTokenRefusal } from '../../machines/oauth/token-refusal.ts';
+import { isTroubled, readTokenRefusal } from '../../machines/oauth/token-refusal.ts';
 import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch } from './plain-fetch.ts';
@@ -38,7 +39,8 @@ export type TokenAnswer =
   | { readonly kind: 'tokens'; readonly record: TokenRecord }
   | { readonly kind: 'clientRefused'; readonly why: string }
   | { readonly kind: 'refused'; readonly why: string; readonly errorCode: string }
-  | { readonly kind: 'unreachable'; readonly why: string };
+  /** `waitMs`: how long a busy endpoint asks to be left alone. */
+  | { readonly kind: 'unreachable'; readonly why: string; readonly waitMs?: number };
 
 /** Never rejects. */
 export function exchangeForTokens(endpoint: TokenEndpoint, grant: Grant, nowMs: number): Promise<TokenAnswer> {
@@ -72,10 +74,12 @@ async function ask(
 ): Promise<TokenAnswer> {
   const owner = { issuer, clientId: client.clientId, ...ownedUrl(url ?? before?.url) };
   let status: number | undefined;
+  let waitMs: number | undefined;
   try {
     const noting: FetchLike = async (to, init) => {
       const response = await oauth.tokenFetch(to, init);
       status = response.status;
+      if (isTroubled(status)) waitMs = retryAfterMs({ header: response.headers.get('retry-after') }, nowMs);
       return response;
     };
     const answer = (await send(plainFetch(noting))) as JsonObject;
@@ -85,12 +89,13 @@ async function ask(
       : { kind: 'tokens', record };
   } catch (thrown) {
     const said = withoutSecrets(wordsOf(thrown), [...secrets, ...clientSecrets(client)]);
-    if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${said}` };
+    const wait = waitMs === undefined ? {} : { waitMs };
+    if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${said}`, ...wait };
     const kind = readTokenRefusal(thrown.code, status);
     const why = `the token endpoint refused: ${said}`;
     if (kind === 'refused') return { kind, why, errorCode: thrown.code };
     if (kind === 'clientRefused') return { kind, why };
-    return { kind, why: `the token endpoint answered HTTP ${status ?? 'nothing'}: ${said}` };
+    return { kind, why: `the token endpoint answered HTTP ${status ?? 'nothing'}: ${said}`, ...wait };
   }
 }
 

@@ -190,6 +190,34 @@ t.test(
   },
 );
 
+t.test(
+  'OAU-8 · a busy authorization server is left alone for as long as it asks, and for a minute at most',
+  async (t) => {
+    const { carry, authority, renewals, setClock } = await stage(t, over);
+    const busy = (wait: string) => ({ status: 429, json: {}, headers: { 'retry-after': wait } });
+    const start = 100_000_000;
+    setClock(start);
+    authority.on(paths.token, busy('20'));
+    for (let calls = 0; calls < 5; calls += 1) await t.rejects(carry(url), { message: /answered HTTP 429/ });
+    t.equal(renewals().length, 1);
+    setClock(start - 3_600_000);
+    await t.rejects(carry(url));
+    t.equal(renewals().length, 2, 'a clock that was set back changes nothing');
+
+    setClock(start);
+    authority.on(paths.token, busy('86400'));
+    await t.rejects(carry(url));
+    t.equal(renewals().length, 3);
+    setClock(start + 59_999);
+    await t.rejects(carry(url));
+    t.equal(renewals().length, 3);
+    authority.on(paths.token, undefined);
+    setClock(start + 60_000);
+    t.equal((await carry(url)).status, 200);
+    t.equal(renewals().length, 4);
+  },
+);
+
 t.test('OAU-1 · a renewal that fails is one attempt for all who wait for it', async (t) => {
   const { carry, authority, renewals } = await stage(t, over);
   authority.on(paths.token, oauthError('temporarily_unavailable', 503));
