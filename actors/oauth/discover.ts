@@ -53,7 +53,8 @@ export async function discoverForBrowser(url: string, oauth: OauthFetch): Promis
     const methods = metadata.code_challenge_methods_supported;
     const knows = Object.keys(metadata).length > 0;
     if (knows && !(Array.isArray(methods) && methods.includes('S256'))) {
-      return failed('the authorization server does not say that it supports PKCE with S256, so no login is begun');
+      const what = 'the authorization server does not say that it supports PKCE with S256, so no login is begun';
+      return failed(`${what}; a login with \`--flow device\` needs none`);
     }
     return { kind: 'found', discovery: found.discovery };
   } catch (thrown) {

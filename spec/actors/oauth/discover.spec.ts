@@ -148,7 +148,7 @@ t.test('OAU-1 · OAU-7 · what is wrong ends it with its reason', async (t) => {
     [
       'no PKCE',
       () => list(authority, { code_challenge_methods_supported: undefined }),
-      /does not say that it supports PKCE with S256/,
+      /does not say that it supports PKCE with S256, so no login is begun; a login with `--flow device` needs none$/,
     ],
     ['plain PKCE', () => list(authority, { code_challenge_methods_supported: ['plain'] }), /PKCE with S256/],
     ['PKCE that is no list', () => list(authority, { code_challenge_methods_supported: 'S256' }), /./],
