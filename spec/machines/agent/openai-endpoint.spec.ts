@@ -133,7 +133,7 @@ t.test('DIS-3 · CON-3 · the longest answer is named as the endpoint knows it',
 t.test('DIS-3 · each of its reasons to stop has one of four meanings', (t) => {
   const stop = (reason: string) => answerOf(read([delta({}, reason)]))?.stop;
   const rows = {
-    ended: ['stop', 'STOP', 'eos', 'new one', 'unsafety'],
+    ended: ['stop', 'STOP', 'eos', 'new one', 'unsafety', 'safety_off'],
     calls: ['tool_calls', 'function_call'],
     cut: ['length', 'model_length', 'MAX_TOKENS'],
     refused: [
@@ -180,7 +180,10 @@ t.test('DIS-3 · a refusal in its own field is a refusal, whatever the reason to
 
 t.test('DIS-3 · an answer in parts is its texts', (t) => {
   const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] };
-  const parts = [delta({ content: [thinking] }), delta({ content: [{ type: 'text', text: 'Hel' }, 7] })];
+  const parts = [
+    delta({ content: [thinking] }),
+    delta({ content: [{ type: 'text', text: 'Hel' }, { type: 'reference', text: '[1]' }, 7] }),
+  ];
   t.match(answerOf(read([...parts, delta({ content: 'lo' }), delta({}, 'stop')])), { text: 'Hello' });
   t.end();
 });

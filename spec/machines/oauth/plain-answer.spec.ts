@@ -13,6 +13,7 @@ t.test('OAU-1 · DEV-4 · an answer that deviates has the form of the standards'
     ['a list of scopes', { ...token, scope: ['a', 'b'] }, { ...token, scope: 'a b' }],
     ['a lifetime in text', { ...token, expires_in: '3600' }, { ...token, expires_in: 3_600 }],
     ['no lifetime', { ...token, expires_in: 0 }, token],
+    ['an endless lifetime', { ...token, expires_in: 'Infinity' }, token],
     ['a lifetime in words', { ...token, expires_in: 'soon' }, token],
     ['a lifetime that is none', { ...token, expires_in: [1] }, token],
     ['an ID token', { ...token, id_token: 'a.b.c' }, token],
