@@ -212,9 +212,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     return known;
   };
   const hearOthers = async (): Promise<void> => {
-    if (keeper.session() !== undefined) await (await neighbours()).listen().catch(() => {});
+    if (keeper.session() !== undefined) await (await neighbours()).listen();
   };
-  const stopHearing = isShared ? every(() => void hearOthers(), beatMs) : () => {};
+  const stopHearing = isShared ? every(() => void hearOthers().catch(() => {}), beatMs) : () => {};
   const stopBeat = every(() => void keeper.beat(), beatMs);
   const reaper = isShared ? setInterval(() => void keeper.reap(), reapMs).unref() : undefined;
   const countRequest = createRequestCount(metrics);
