@@ -71,7 +71,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   const steadyMs = ports.steadyMs ?? (() => performance.now());
   const stores = new Map<string, JobsStore>();
   /** For each running chart, the job that it last received, as JSON. */
-  const told = new Map<string, string>();
+  const received = new Map<string, string>();
   const crashed = new Map<string, number>();
   const inFlight = new Map<string, string>();
   const complained = new Map<string, string>();
@@ -124,16 +124,16 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
         keep(living, key, job, profile);
       }
     }
-    for (const key of told.keys()) {
+    for (const key of received.keys()) {
       if (standing.has(key)) continue;
-      told.delete(key);
+      received.delete(key);
       living.get(key)?.send({ type: 'job.remove' });
     }
   }
 
   function keep(living: WardHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
     const text = JSON.stringify(job);
-    const before = told.get(key);
+    const before = received.get(key);
     if (before === text) {
       if (living.get(key) === undefined) respawn(living, key, job, profile);
       return;
@@ -141,7 +141,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     const chart = living.get(key);
     // The plan that is being made does not know of the change; the next look repeats it.
     if (isPlanning(chart)) return;
-    told.set(key, text);
+    received.set(key, text);
     crashed.delete(key);
     if (chart === undefined) living.spawn(key, { profile, job: job.id });
     else chart.send({ type: 'job.changed', atMs: nowMs() });
@@ -170,7 +170,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     void fire.note({ key, nowMs: atMs, profile: 'default', job: clockJob }, reason, key);
     living.each((key, chart) => {
       // A plan that is being made goes by the clock as it was, so it is made again at the next look.
-      if (isPlanning(chart)) told.set(key, '');
+      if (isPlanning(chart)) received.set(key, '');
       chart.send({ type: 'clock.moved', atMs });
       return true;
     });
@@ -195,7 +195,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       stopLooking?.();
       stopLooking = undefined;
       ward()?.clear();
-      told.clear();
+      received.clear();
       crashed.clear();
       inFlight.clear();
     },
