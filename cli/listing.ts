@@ -166,5 +166,5 @@ function linesOf({ out }: CommandContext, head: readonly string[], rows: readonl
 }
 
 function clockOf(at: string | number): string {
-  return new Date(at).toISOString().slice(11, 19);
+  return `${new Date(at).toISOString().slice(11, 19)}Z`;
 }

@@ -61,7 +61,7 @@ export function readableLine(line: string): string {
     ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
   const [date, clock] = [String(time).slice(0, 10), String(time).slice(11, 19)];
-  return `  ${date} ${clock} ${String(level).padEnd(5)} ${oneLine([message, ...more].join(''))}`;
+  return `  ${date} ${clock}Z ${String(level).padEnd(5)} ${oneLine([message, ...more].join(''))}`;
 }
 
 /** A line that is not JSON, such as one of a stack trace, belongs to the line before it. */

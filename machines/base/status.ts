@@ -33,8 +33,12 @@ export const deliveryStatuses = [
   'dropped',
 ] as const;
 
-/** A state or status for people: "waiting to retry", not `waitingToRetry`. */
+/**
+ * A state or status for people: "waiting to retry", not `waitingToRetry`. A delivery that may have arrived is
+ * "unconfirmed", as on the page.
+ */
 export function stateWords(state: string): string {
+  if (state === 'unknown') return 'unconfirmed';
   return state.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 

@@ -334,7 +334,10 @@ export function createSessions(ports: SessionsPorts): Sessions {
       const key = connectionKey(input.profile, input.server);
       const earlier = live.get(key);
       live.delete(key);
-      const closed = Promise.all([closing.get(key), earlier?.session.close()]);
+      // A process may hold a lock or a port to its end. Over HTTP, the calls of an expired session may still end well.
+      const isProcess = ports.settings(input.profile, input.server)?.transport.kind === 'stdio';
+      const left = isProcess ? [...(leaving.get(key) ?? [])] : [];
+      const closed = Promise.all([closing.get(key), earlier?.session.close(), ...left.map((each) => each.close())]);
       const attempt = closed.then(() => connect(input, signal)).catch((thrown: unknown) => crashed(input, thrown));
       const settled = attempt.finally(() => {
         if (opening.get(key) === settled) opening.delete(key);

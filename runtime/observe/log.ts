@@ -163,7 +163,7 @@ function spelledFields(fields: LogFields): LogFields {
 }
 
 function readable(level: LogLevel, message: string, fields: LogFields, coloured: boolean): string {
-  const time = timeNow().slice(11, 19);
+  const time = `${timeNow().slice(11, 19)}Z`;
   const tag = coloured ? `\u001b[${colours[level]}m${level.padEnd(5)}\u001b[0m` : level.padEnd(5);
   const tail = Object.entries(fields)
     .filter(([, value]) => value !== undefined)

@@ -127,7 +127,7 @@ t.test('CLI-6 · --follow prints each row as it comes and as it changes, until t
   t.equal(code, 3, 'as every command whose gateway is gone');
   t.match(stderr, /is not running; start it with `agent gateway`/);
   t.same(
-    stdout.split('\n').map((line) => line.replace(/^\d\d:\d\d:\d\d/, '<time>').replace(/ +/g, ' ')),
+    stdout.split('\n').map((line) => line.replace(/^\d\d:\d\d:\d\dZ/, '<time>').replace(/ +/g, ' ')),
     [
       'TIME STATUS ROUTE EVENT TRIES DELIVERY REASON',
       '<time> delivered gh push 0 d-k1',
@@ -137,7 +137,7 @@ t.test('CLI-6 · --follow prints each row as it comes and as it changes, until t
       '',
     ],
   );
-  t.match(stdout, /^10:00:00 {2}delivered/m);
+  t.match(stdout, /^10:00:00Z {2}delivered/m);
   t.match(queries[0], { route: 'gh', limit: 200 });
 });
 

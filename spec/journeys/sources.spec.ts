@@ -209,8 +209,11 @@ t.test(
       [200, '', 'text/plain; charset=utf-8'],
       'Slack would show a text to the author of a command',
     );
-    for (let count = 0; count < 20; count += 1)
-      t.match(await toSlack(`{"type":"event_callback","event_id":"a${count}"}`), [429], 'the window is full');
+    // The minute may turn between two requests; it does not turn twice in a row.
+    const untilFull = async (bodyOf: (count: number) => string): Promise<number> => {
+      for (let count = 1; ; count += 1) if ((await toSlack(bodyOf(count)))[0] === 429) return count;
+    };
+    t.ok((await untilFull((count) => `{"type":"event_callback","event_id":"a${count}"}`)) <= 2, 'the window is full');
     t.same(await toSlack('{"type":"url_verification","challenge":"c1"}'), [200, '{"challenge":"c1"}', json]);
     t.match(
       await ask('slack', '{"type":"url_verification","challenge":"c1"}', {
@@ -220,8 +223,8 @@ t.test(
       [401],
       'not for anybody',
     );
-    for (let count = 0; count < 20; count += 1) await toSlack(`{"type":"url_verification","challenge":"${count}"}`);
-    t.match(await toSlack('{"type":"url_verification","challenge":"c2"}'), [429], 'the allowance is small');
+    const greetings = await untilFull((count) => `{"type":"url_verification","challenge":"${count}"}`);
+    t.ok(greetings > 9 && greetings <= 20, `the allowance is ten a minute: ${greetings}`);
 
     const validation = '{"event":"endpoint.url_validation","payload":{"plainToken":"p1"}}';
     const encryptedToken = createHmac('sha256', zoom).update('p1').digest('hex');

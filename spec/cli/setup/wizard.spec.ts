@@ -225,7 +225,7 @@ t.test('CLI-1 · a start that fails says why in lines for people', async (t) => 
   t.equal(run.code, 1);
   t.match(
     run.stderr,
-    /did not start[\s\S]*\n {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error .*[\s\S]*`agent doctor` looks for the cause/,
+    /did not start[\s\S]*\n {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ error .*[\s\S]*`agent doctor` looks for the cause/,
   );
   t.match(run.stderr, String(port));
   t.notMatch(run.stderr, /\{"/, 'no JSON');

@@ -13,6 +13,7 @@ t.test('CLI-6 · a state is shown in words', async (t) => {
     ['waitingToRetry', 'waiting to retry'],
     ['deadLettered', 'dead lettered'],
     ['delivered', 'delivered'],
+    ['unknown', 'unconfirmed'],
     ['up.running', 'up.running'],
   ] as const)
     t.equal(stateWords(state), words);
@@ -23,5 +24,6 @@ t.test('CLI-6 · a state is shown in words', async (t) => {
 t.test('CLI-6 · a status may be given as its value, in words or with hyphens', async (t) => {
   for (const text of ['deadLettered', 'dead lettered', 'dead-lettered'])
     t.equal(meantStatus(text, deliveryStatuses), 'deadLettered');
+  t.equal(meantStatus('unconfirmed', deliveryStatuses), 'unknown');
   t.equal(meantStatus('dead', deliveryStatuses), undefined);
 });

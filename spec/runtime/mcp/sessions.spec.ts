@@ -266,6 +266,18 @@ t.test('LIF-9 · LIF-12 · a second close and a new connect wait for the child t
   await Promise.all([closing, started]);
 });
 
+t.test('LIF-9 · the successor of a process that hangs waits for its end', async (t) => {
+  const pidFile = join(makeHome(t).path, 'pids');
+  const peer = stdioPeer(['stubborn'], { pidFile });
+  const { sessions } = stage(t, { command: peer.command, args: peer.args });
+  await sessions.connect(first, never());
+  sessions.lose('s', { kind: 'broken', why: 'it did not answer the liveness ping' });
+  const next = sessions.connect({ ...first, session: 2 }, never());
+  await until(() => numbersIn(pidFile).length === 2);
+  t.equal(hasEnded(numbersIn(pidFile)[0] ?? 0), true);
+  await next;
+});
+
 t.test('LIF-9 · INS-1 · what a crashed connection leaves is closed, and what is left at the end too', async (t) => {
   const pidFile = join(makeHome(t).path, 'pids');
   const peer = stdioPeer('legacy', { pidFile });

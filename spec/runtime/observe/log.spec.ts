@@ -26,7 +26,7 @@ t.test('OBS-1 · lines are JSON on a pipe, readable on a terminal, and hold no s
     t.match(
       lines[0],
       isTerminal
-        ? /^\d\d:\d\d:\d\d info {2}hello delivery_id=d1/
+        ? /^\d\d:\d\d:\d\dZ info {2}hello delivery_id=d1/
         : /^\{"time":".*","level":"info","message":"hello","delivery_id":"d1"/,
     );
     t.notMatch(lines.join('\n'), /very-secret-value|abcdefghijkl|\p{Cc}\[/u);
@@ -132,7 +132,7 @@ t.test('OBS-1 · no message and no field forges a line, an own field or a termin
     t.notMatch(lines.join('\n'), /(?!\n)\p{Cc}|[\u2028\u202e\u061c\ufeff\u{e0041}]/u, 'nothing that a terminal obeys');
     t.notMatch(lines.join('\n'), /hunter2|two words/);
     if (isTerminal) {
-      t.equal(lines.filter((line) => /^\d\d:\d\d:\d\d (info|warn|error) /.test(line)).length, 4);
+      t.equal(lines.filter((line) => /^\d\d:\d\d:\d\dZ (info|warn|error) /.test(line)).length, 4);
       t.match(
         lines.find((line) => line.includes('three')),
         /big=10 cause=boom/,
