@@ -363,7 +363,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       try {
         return done(await unlessOvertaken(work));
       } catch (thrown) {
-        if (!isAnswer(thrown)) unsure();
+        if (!(await isRefused(thrown))) unsure();
         endUnanswered(writer, thrown);
         stopped = postgresFault(place, thrown);
         return { ok: false, fault: stopped } as const;
@@ -525,6 +525,14 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   }
 
   /**
+   * Whether the database answered that nothing was done. A server that panics, and a pooler that has lost its server, answer
+   * too before they close the connection, although the commit may be on disk.
+   */
+  async function isRefused(thrown: unknown): Promise<boolean> {
+    return isAnswer(thrown) && (await writer.query('rollback').then(...always));
+  }
+
+  /**
    * Commits. If the connection breaks, the outcome is queried once its server process is gone. If it stays unknown, this
    * gateway cannot know what it holds and begins a new session.
    */
@@ -532,7 +540,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     try {
       await writer.query('commit');
     } catch (thrown) {
-      if (isAnswer(thrown)) throw thrown;
+      if (await isRefused(thrown)) throw thrown;
       const outcome = await outcomeOf(xid, written);
       if (outcome === 'committed') return;
       if (outcome === 'unknown') sessions.disown();

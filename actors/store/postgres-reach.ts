@@ -50,7 +50,7 @@ export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Cl
   }
 }
 
-/** Whether the database itself refused a query: nothing was done, and the connection is intact. */
+/** Whether there was an answer. It refused a query, of which nothing was done, only if the connection lasts. */
 export const isAnswer = (thrown: unknown): boolean => /^(?!57|EPIPE)[0-9A-Z]{5}$/.test(codeOf(thrown));
 
 /** The server process of a connection. */

@@ -51,11 +51,11 @@ export interface LossyWay {
   url(url: string): string;
   /**
    * Cuts the way at the next COMMIT, or at what holds another text: the database has made it and its answer is lost, has not had it, or has it only once
-   * it is asked what became of it.
+   * it is asked what became of it. `denied`: it has made it, and the answer is that of a pooler which has lost its server.
    * @param passing the number of such texts that pass before
    * @returns what tells whether that has happened
    */
-  cutNext(commit: 'made' | 'lost' | 'late', at?: string, passing?: number): () => boolean;
+  cutNext(commit: 'made' | 'lost' | 'late' | 'denied', at?: string, passing?: number): () => boolean;
   /** Takes no further connection, or takes them again. */
   block(isBlocked: boolean): void;
   /**
@@ -248,8 +248,12 @@ export function schemaOf(url: string): string {
   return /search_path=(\w+)/.exec(decodeURIComponent(url))?.[1] ?? '';
 }
 
+const denialFields = 'SFATAL\0VFATAL\0C08P01\0Mserver conn crashed?\0\0';
+/** PgBouncer's message for a server connection that has ended, with its length. */
+const denial = `E\0\0\0${String.fromCharCode(denialFields.length + 4)}${denialFields}`;
+
 async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: string): Promise<LossyWay> {
-  let next: 'made' | 'lost' | 'late' | undefined;
+  let next: 'made' | 'lost' | 'late' | 'denied' | undefined;
   let mark = '';
   let left = 0;
   let isBlocked = false;
@@ -263,6 +267,7 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
     const far = connect(socket);
     const cut = () => [near, far].map((one) => one.destroy());
     let passes = true;
+    let isDenied = false;
     let isMute = false;
     mutes.push(() => {
       isMute = true;
@@ -271,7 +276,10 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
     near.on('error', cut).on('close', () => passes && !isMute && far.end());
     far.on('error', cut).on('close', () => near.destroy());
     far.on('data', (bytes) => {
-      if (!passes) cut();
+      if (isDenied) {
+        isDenied = false;
+        near.end(denial, cut);
+      } else if (!passes) cut();
       else if (!isMute) near.write(bytes);
     });
     near.on('data', (bytes) => {
@@ -282,7 +290,8 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
         return;
       }
       passes = false;
-      if (next === 'made') far.write(bytes);
+      isDenied = next === 'denied';
+      if (next === 'made' || isDenied) far.write(bytes);
       else near.destroy();
       if (next === 'lost') far.destroy();
       else if (next === 'late') held = () => far.write(bytes);

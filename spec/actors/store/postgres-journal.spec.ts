@@ -196,6 +196,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     // One that is late finds its connection ended at the database.
     const rows = [
       ['made', 'committed'],
+      ['denied', 'committed'],
       ['late', 'unavailable'],
       ['lost', 'unavailable'],
     ] as const;
@@ -242,20 +243,26 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
 
   t.test('DUR-1 · SCA-1 · what a take held although its answer was lost is taken once more', async (t) => {
     const way = await postgres.lossy();
-    const journal = await open(way.url(await postgres.url()));
-    t.teardown(() => journal.close());
-    const session = got(await journal.openSession('one', 60_000));
-    const take = () => journal.take('runs', { session, dueBeforeMs: 9, limit: 1 });
-    for (const key of ['held', 'k']) await journal.commit([put(key)]);
-    t.match(await take(), { value: [{ key: 'held', version: 2 }] });
-    way.cutNext('made', 'agent_take');
-    t.match(await take(), { ok: false });
-    while ((await journal.probe()) !== undefined) await turn();
-    t.match(got(await take()), [
-      { key: 'held', version: 3 },
-      { key: 'k', version: 3 },
-    ]);
-    t.same(got(await take()), [], 'once');
+    for (const answer of ['made', 'denied'] as const) {
+      const journal = await open(way.url(await postgres.url()));
+      t.teardown(() => journal.close());
+      const session = got(await journal.openSession('one', 60_000));
+      const take = () => journal.take('runs', { session, dueBeforeMs: 9, limit: 1 });
+      for (const key of ['held', 'k']) await journal.commit([put(key)]);
+      t.match(await take(), { value: [{ key: 'held', version: 2 }] });
+      way.cutNext(answer, 'agent_take');
+      t.match(await take(), { ok: false });
+      while ((await journal.probe()) !== undefined) await turn();
+      t.match(
+        got(await take()),
+        [
+          { key: 'held', version: 3 },
+          { key: 'k', version: 3 },
+        ],
+        answer,
+      );
+      t.same(got(await take()), [], 'once');
+    }
   });
 
   t.test('DUR-1 · SCA-1 · where nobody can say what became of a commit, its session ends', async (t) => {
