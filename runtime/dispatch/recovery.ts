@@ -9,7 +9,7 @@ import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import type { Collection, Journal, Put, SessionId, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordChange, RecordWriter, WriteVerdict } from '../../actors/store/record-writer.ts';
+import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
@@ -19,6 +19,7 @@ import type { OlderOnDisk } from './older-on-disk.ts';
 import type { QueueOrder } from './queue-order.ts';
 import type { SettleRun } from './responses.ts';
 import { tellUnforeseen } from './work-log.ts';
+import { readAgain } from './written.ts';
 
 export interface ResumePorts {
   readonly keeper: JournalKeeper;
@@ -114,14 +115,23 @@ async function takeDeliveries(
   });
 }
 
-/** Records every waiting delivery, before any is taken. */
+/** Records every waiting delivery, before any is taken. Rejects if one cannot be read: its chat could be overtaken. */
 async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
+  let unread: { readonly thrown: unknown } | undefined;
+  const read = async (key: string): Promise<StoredRecord<'deliveries'> | undefined> => {
+    try {
+      return unread === undefined ? await journal.get('deliveries', key) : undefined;
+    } catch (thrown) {
+      unread = { thrown };
+      return undefined;
+    }
+  };
   await inTurns(
     (await journal.dueKeys('deliveries')).reverse().map((key) => ({ key })),
     { ports, signal },
     async ({ key }) => {
-      const stored = await journal.get('deliveries', key);
+      const stored = await read(key);
       if (stored === undefined) return;
       const record = stored.value;
       const order = orderOf(record);
@@ -133,18 +143,20 @@ async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal
   // The oldest first, because a chat is reserved for one at a time.
   retried.sort((one, other) => one.order - other.order);
   await inTurns(retried, { ports, signal }, async ({ key }) => {
-    const stored = await journal.get('deliveries', key);
+    const stored = await read(key);
     if (stored !== undefined) ports.older.note(key, stored.value);
   });
+  if (unread !== undefined) throw unread.thrown;
 }
 
 /**
  * Handles records in order until the signal aborts, and lets other work run in between. If one throws, this is logged,
- * the record is left to the next start, and the others continue.
+ * and the others continue. The record is left to the next start; on a shared journal, which may not have answered, it is
+ * handled again, because no gateway finds it while this session holds it.
  */
 async function inTurns<Item extends { readonly key: string }>(
   items: readonly Item[],
-  { ports, signal }: { readonly ports: Pick<ResumePorts, 'log'>; readonly signal: AbortSignal },
+  { ports, signal }: { readonly ports: Pick<ResumePorts, 'keeper' | 'log'>; readonly signal: AbortSignal },
   handle: (item: Item) => Promise<void> | void,
 ): Promise<void> {
   for (const [index, item] of items.entries()) {
@@ -154,6 +166,7 @@ async function inTurns<Item extends { readonly key: string }>(
       await handle(item);
     } catch (thrown) {
       tellUnforeseen(ports.log, `the recovery of ${item.key}`, thrown);
+      if (ports.keeper.isShared()) void readAgain(async () => signal.aborted || handle(item));
     }
   }
 }
@@ -241,9 +254,10 @@ async function resumeDelivery(
   if (isOver(next)) {
     const ended = { ...next, endedAtMs: nowMs };
     const released = await releaseOf(ended, ports);
-    await ports.settleRun(ended, (run) =>
-      put(ports, { collection: 'deliveries', key, value: ended, dueAtMs: null }, [...released, ...run]),
+    const verdict = await ports.settleRun(ended, (run) =>
+      ports.writer.write([{ collection: 'deliveries', key, value: ended, dueAtMs: null }], [...released, ...run]),
     );
+    if (verdict.kind === 'refused') throw new Error(verdict.reason);
     ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
       delivery_id: record.deliveryId,
       delivery: key,
@@ -252,7 +266,7 @@ async function resumeDelivery(
     });
     return 'ended';
   }
-  if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) }, []);
+  if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) });
   if (takenWith === undefined) ports.wards().open({ kind: 'direct', key, record: next });
   return 'goesOn';
 }
@@ -300,7 +314,7 @@ async function leaveToLeader(
   { keeper, nowMs }: ResumePorts,
 ): Promise<void> {
   const closed = { ...value, endedAtMs: nowMs() };
-  await keeper.commit([
+  await commit(keeper, [
     { kind: 'put', collection: 'runs', key, value: closed, expect: version },
     ...deliveries.map((one): Write => ({ ...putOf('deliveries', one), expect: one.version })),
   ]);
@@ -315,7 +329,13 @@ async function regain(
   free: Put<'runs'> | Put<'deliveries'>,
   { keeper, writer }: ResumePorts,
 ): Promise<void> {
-  if (!writer.regain(free.collection, free.key, version)) await keeper.commit([{ ...free, expect: version }]);
+  if (!writer.regain(free.collection, free.key, version)) await commit(keeper, [{ ...free, expect: version }]);
+}
+
+/** Rejects if the journal cannot be written. */
+async function commit(keeper: JournalKeeper, writes: readonly Write[]): Promise<void> {
+  const verdict = await keeper.commit(writes);
+  if (verdict.kind === 'unavailable') throw new Error(verdict.fault.message);
 }
 
 const putOf = <In extends Collection>(
@@ -340,8 +360,7 @@ async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): 
   ports.wards().open({ kind: 'group', key: stored.key, profile, route, burst });
 }
 
-async function put(ports: ResumePorts, change: RecordChange, also: readonly Write[]): Promise<WriteVerdict> {
-  const verdict = await ports.writer.write([change], also);
+async function put(ports: ResumePorts, change: RecordChange): Promise<void> {
+  const verdict = await ports.writer.write([change]);
   if (verdict.kind === 'refused') ports.log.log('error', verdict.reason, { key: change.key });
-  return verdict;
 }

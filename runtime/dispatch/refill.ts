@@ -50,7 +50,10 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   let runsWait = false;
   let looking = false;
   let isMissed = false;
-  /** Whether a recovery failed; only its repetition finds the batches of the start. */
+  /**
+   * Whether a recovery or a check failed. Only a recovery finds the batches of the start, and the older deliveries of the
+   * chats that a new leader takes over.
+   */
   let isOwed = false;
   /** The life of the session at the last check; if it has changed, other gateways may have taken work since. */
   let lookedAs: string | undefined;
@@ -96,6 +99,10 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
       look()
         .then(() => {
           failure = undefined;
+        })
+        .catch((thrown: unknown) => {
+          isOwed = true;
+          throw thrown;
         })
         .finally(() => {
           looking = false;

@@ -12,7 +12,7 @@ import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import { type ResumePorts, refillRuns, resumeWork } from '../../../runtime/dispatch/recovery.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
-import { openKeeper } from '../../support/keeper.ts';
+import { diskFull, openKeeper, turn } from '../../support/keeper.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -453,6 +453,41 @@ for (const [part, keptBack, broken] of parts) {
     },
   );
 }
+
+t.test('DUR-1 · SCA-2 · what a database does not answer during a recovery is recovered once it does', async (t) => {
+  const { local, ...shared } = await left(
+    ['runs', 'read', run],
+    ['deliveries', 'ended', { ...delivery, status: 'sending' }],
+    ['runs', 'left', { ...run, status: 'delivering' }],
+    ['deliveries', 'left', { ...delivery, runKey: 'left' }],
+  );
+  const unanswered = new Set(['read', 'ended', 'left']);
+  const get = (collection: Collection, key: string): Promise<unknown> =>
+    key === 'read' && unanswered.delete(key)
+      ? Promise.reject(new Error('the database starts'))
+      : shared.get(collection, key);
+  const submit: Journal['submit'] = (given, settled, anew) => {
+    if (given.some((one) => 'key' in one && unanswered.delete(one.key)))
+      settled({ kind: 'unavailable', fault: diskFull }, given);
+    else shared.submit(given, settled, anew);
+  };
+  const it = await stage({ ...shared, submit, get: get as Journal['get'] });
+
+  await resumeWork(it.ports);
+  for (let n = 0; n < 50; n += 1) await turn();
+
+  t.match(it.spawned(), { runs: [['read', { record: { status: 'queued' } }]], deliveries: [] });
+  t.match(local?.get('deliveries', 'ended')?.value, { status: 'unknown' });
+  t.same([local?.get('runs', 'left')?.dueAtMs, local?.get('deliveries', 'left')?.heldBy], [undefined, undefined]);
+  t.same(
+    it.lines.filter(([level]) => level === 'error').map(([, message]) => message),
+    [
+      `the recovery of ended: ${diskFull.message}`,
+      `the recovery of left: ${diskFull.message}`,
+      'the recovery of read: the database starts',
+    ],
+  );
+});
 
 t.test('DUR-1 · a machine that has slept takes work at once, and none of its own a second time', async (t) => {
   const time = lentTime(t);

@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Journal } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { createBursts } from '../../../actors/webhook/bursts.ts';
@@ -19,7 +20,13 @@ const plainGroup = {
   burst: { id: 'b', count: 1, firstAtMs: 1, latestEventKey: 'e', dueAtMs: 9_000 },
 };
 
-async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner = 'gateway' } = {}) {
+interface Settings {
+  readonly most?: number;
+  readonly journal?: Journal;
+  readonly owner?: string;
+}
+
+async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner = 'gateway' }: Settings = {}) {
   const { keeper } = await openKeeper(journal, owner);
   const runs = fakeWard();
   const deliveries = fakeWard();
@@ -234,6 +241,28 @@ t.test('DUR-1 · COA-3 · a recovery that falls over something is made again by 
   await it.tick();
   t.same([it.takes() - takes, it.told], [3, ['the work that waits on disk: a flaw']], 'then it looks as before');
 });
+
+for (const reading of ['dueKeys', 'get'] as const) {
+  t.test(`DLV-4 · SCA-1 · a new leader takes no delivery before it has read all that wait (${reading})`, async (t) => {
+    const { local: _, ...shared } = openMemoryJournal();
+    let fails = true;
+    const failing = async (...asked: never[]): Promise<never> => {
+      if (fails) throw new Error('the database starts');
+      return (shared[reading] as (...given: never[]) => Promise<never>)(...asked);
+    };
+    const it = await openRefill({ journal: { ...shared, [reading]: failing } });
+    const value = delivery as unknown as JsonObject;
+    await it.keeper.commit([{ kind: 'put', collection: 'deliveries', key: 'd', value, dueAtMs: 1 }]);
+    await it.tick();
+    t.equal(it.deliveries.living('d'), undefined);
+    await it.tick();
+    t.equal(it.deliveries.living('d'), undefined, 'nor at the next look');
+    fails = false;
+    await it.tick();
+    t.ok(it.deliveries.living('d'));
+    t.same(it.told, ['the work that waits on disk: the database starts']);
+  });
+}
 
 t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begins beside it', async (t) => {
   const it = await openRefill({ most: 500 });
