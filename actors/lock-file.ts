@@ -1,11 +1,13 @@
 /**
  * A lock file that a dead process does not keep: it names its holder by process id and start time, so neither `kill -9`
- * nor a reused id keeps it, and it appears atomically. Processes agree on which of them removes a dead holder's file.
+ * nor a reused id keeps it (where the system provides no start time: nor an id reused since the machine started), and it
+ * appears atomically. Processes agree on which of them removes a dead holder's file.
  * @see HOME-2 and HOME-3 in docs/specification.md
  */
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { isExhausted } from './exhaustion.ts';
 
 export interface LockHolder {
@@ -36,6 +38,8 @@ interface Mark extends LockHolder {
 const mode = 0o600;
 /** A file without a holder counts as being written for this long, then as garbage. */
 const makingMs = 2_000;
+/** How far the time at which the machine started may be off, as after the clock was corrected. */
+const bootDoubtMs = 60_000;
 /** Each attempt ends with the lock, with a running holder, or with one dead holder removed. */
 const mostTries = 50;
 
@@ -170,11 +174,12 @@ function readMark(path: string): (LockHolder & { readonly nonce?: string }) | 'u
   }
 }
 
-function lives({ pid, startedAt }: LockHolder): boolean {
+function lives({ pid, startedAt, sinceMs }: LockHolder): boolean {
   if (!isAlive(pid)) return false;
   const started = startOf(pid);
   if (started === ended) return false;
-  return started === undefined || startedAt === '' || started === startedAt;
+  if (started !== undefined && startedAt !== '') return started === startedAt;
+  return typeof sinceMs !== 'number' || sinceMs > Date.now() - uptime() * 1_000 - bootDoubtMs;
 }
 
 /** Whether a process runs. EPERM means that it runs as another user. */

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { uptime } from 'node:os';
 import t from 'tap';
 import { tryLock } from '../../actors/lock-file.ts';
 import { makeHome } from '../support/home.ts';
@@ -35,6 +36,8 @@ t.test('HOME-2 · the dead, the reused and the unreadable hold no lock', (t) => 
     String(dead),
     // This process lives, but it did not begin then.
     ...(process.platform === 'linux' ? [JSON.stringify({ pid: process.pid, startedAt: '1' })] : []),
+    // As on macOS, which provides no start time: the machine has been started since.
+    JSON.stringify({ pid: process.pid, startedAt: '', sinceMs: Date.now() - uptime() * 1_000 - 120_000 }),
   ];
   for (const text of texts) {
     writeFileSync(path, text);
@@ -42,6 +45,9 @@ t.test('HOME-2 · the dead, the reused and the unreadable hold no lock', (t) => 
     t.equal(verdict.kind, 'taken', text);
     if (verdict.kind === 'taken') verdict.lock.release();
   }
+  const standing = JSON.stringify({ pid: process.pid, startedAt: '', sinceMs: Date.now() });
+  writeFileSync(path, standing);
+  t.match(tryLock(path), { kind: 'held', holder: { pid: process.pid } }, 'it may be the one that took it');
   for (const rubbish of ['', '{', 'null', '{"pid":"x"}', '{"pid":-1}', '[]']) {
     writeFileSync(path, rubbish);
     // However slow this is, it was made a moment ago.
