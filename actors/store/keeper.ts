@@ -168,7 +168,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     }
     // An ended session cannot be renewed; the next `open` begins another. What it held is not elsewhere.
     if (renewed.fault.code === 'journal-session-ended') {
-      session = undefined;
+      // Another one may have been begun meanwhile.
+      if (session === standing) session = undefined;
       living = new Set([...living].filter((one) => one !== standing));
     }
     return renewed.fault;

@@ -95,6 +95,14 @@ t.test('DUR-1 · its session is renewed, and begun anew once it has ended', asyn
   t.ok(keeper.session() !== undefined && keeper.session() !== second);
 });
 
+t.test('DUR-1 · a renewal that finds its session ended leaves the one that was begun meanwhile', async (t) => {
+  const { keeper } = stage();
+  await keeper.open();
+  const [, kept] = await Promise.all([keeper.beginAnew(), keeper.keep(history)]);
+  t.match(kept, { code: 'journal-session-ended' });
+  t.same(await keeper.commit(write), { kind: 'committed' });
+});
+
 t.test('DUR-1 · a gateway alone revives a session that expired, and none that has ended', async (t) => {
   const { keeper, journal, passes } = stage();
   t.equal(await keeper.revive(), false);
