@@ -4,11 +4,12 @@
  * @see DUR-1, DUR-2 and HOME-3 in docs/specification.md
  */
 
+import { closeSync, openSync } from 'node:fs';
 import { done, type Fault, type Result } from '../../machines/base/fault.ts';
 import { createJournal, createReader } from './engine-journal.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { Journal, JournalReader } from './journal.ts';
-import { closedFault, commitFault } from './lmdb-faults.ts';
+import { closedFault, commitFault, openFault, storePath } from './lmdb-faults.ts';
 import { sealStore } from './lmdb-seal.ts';
 import { enter, lookAt, openForReading, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
@@ -73,11 +74,19 @@ function createEngine(directory: string, first: Environment): Engine {
     return undefined;
   }
 
-  /** Checks the store while the old environment still serves reads, and closes that only afterwards. */
+  /**
+   * Checks the store while the old environment still serves reads, and closes that only if another can be opened: a closed
+   * one reads as empty.
+   */
   async function reopen(): Promise<Fault | undefined> {
     await commits.settled();
     const looked = await lookAt(directory);
     if (!looked.ok) return looked.fault;
+    try {
+      closeSync(openSync(storePath(directory), 'r+'));
+    } catch (error) {
+      return openFault(directory, error);
+    }
     await environment.close();
     const reopened = await enter(directory);
     if (!reopened.ok) return reopened.fault;

@@ -3,13 +3,14 @@
  * First argument: what to do; second: the folder of the journal. Prints one JSON value per line.
  */
 
+import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Journal } from '../../actors/store/journal.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 
 const [, , task = '', directory = ''] = process.argv;
-const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open, three };
+const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open, three, readOnly };
 await tasks[task]?.();
 
 function say(value: unknown): void {
@@ -103,6 +104,25 @@ async function three(): Promise<void> {
     keys.map((key) => journal.commit([{ kind: 'put', collection: 'events', key: `${key}:written`, value: {} }])),
   );
   say('acknowledged');
+  await journal.close();
+}
+
+/** Goes on where its disk became read-only, which refuses a commit, and is writable again. */
+async function readOnly(): Promise<void> {
+  const journal = await opened();
+  const put = { kind: 'put', collection: 'events', key: 'k', value: {} } as const;
+  const reads = () => journal.local?.get('events', 'k') !== undefined;
+  await journal.commit([put]);
+  execFileSync('mount', ['--bind', directory, directory]);
+  execFileSync('mount', ['-o', 'remount,bind,ro', directory]);
+  // The open file can still be written, unlike on such a disk.
+  const erofs = () => {
+    throw Object.assign(new Error('Read-only file system'), { code: 30 });
+  };
+  const refused = await new Promise((resolve) => journal.submit([put], resolve, erofs));
+  say({ refused, probe: await journal.probe(), reads: reads() });
+  execFileSync('umount', [directory]);
+  say({ probe: (await journal.probe()) ?? 'well', after: await journal.commit([put]), reads: reads() });
   await journal.close();
 }
 

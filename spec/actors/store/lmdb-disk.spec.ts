@@ -69,3 +69,15 @@ t.test('DUR-1 · says that a folder is read-only', mounting, async (t) => {
   t.match(run(used, `${fresh}/used`), ['opened', fault]);
   t.same(readdirSync(`${fresh}/used/state`).sort(), ['closed', 'data.mdb', 'lock.mdb']);
 });
+
+t.test(
+  'DUR-2 · DUR-3 · is read where its disk became read-only, and goes on when it can be written',
+  mounting,
+  async (t) => {
+    const fault = { code: 'journal-read-only' };
+    t.match(run('$NODE readOnly "$FOLDER/state"', t.testdir()), [
+      { refused: { kind: 'unavailable', fault }, probe: fault, reads: true },
+      { probe: 'well', after: { kind: 'committed' }, reads: true },
+    ]);
+  },
+);
