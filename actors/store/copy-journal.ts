@@ -8,6 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import type { Collection, CommitVerdict, Journal, JournalReader, StoredClaim, StoredRecord, Write } from './journal.ts';
+import { storable } from './postgres-rows.ts';
 
 const pageSize = 500;
 /** Events come before their work, because finished work marks its events. */
@@ -100,17 +101,29 @@ async function compare(from: JournalReader, to: JournalReader): Promise<Result<C
     }
   }
   let claims = 0;
+  /** By their names as Postgres stores them. */
+  const renamed = new Map<string, StoredClaim>();
   // A claim of the source may have expired since it was copied, so the copy may have more.
   const copies = each(claimPages(to));
   for await (const claim of each(claimPages(from))) {
+    claims += 1;
+    if (storable(claim.name) !== claim.name) {
+      renamed.set(storable(claim.name), claim);
+      continue;
+    }
     let copy = await copies.next();
     while (copy.done !== true && copy.value.name !== claim.name) copy = await copies.next();
-    if (copy.value?.keptWith !== claim.keptWith || !isDeepStrictEqual(copy.value?.value, claim.value)) {
-      return { ok: false, fault: differs('claims', claim.name) };
-    }
-    claims += 1;
+    if (!isSameClaim(copy.value ?? undefined, claim)) return { ok: false, fault: differs('claims', claim.name) };
   }
-  return done({ records, claims });
+  if (renamed.size > 0) {
+    for await (const copy of each(claimPages(to))) {
+      const name = storable(copy.name);
+      const claim = renamed.get(name);
+      if (claim !== undefined && isSameClaim(copy, claim)) renamed.delete(name);
+    }
+  }
+  const [lost] = renamed.values();
+  return lost === undefined ? done({ records, claims }) : { ok: false, fault: differs('claims', lost.name) };
 }
 
 /** Ignores versions, which start anew in the copy, and sessions, which are not copied. */
@@ -121,6 +134,10 @@ function isSame(one: StoredRecord | undefined, other: StoredRecord): boolean {
     one.dueAtMs === other.dueAtMs &&
     isDeepStrictEqual(one.value, other.value)
   );
+}
+
+function isSameClaim(one: StoredClaim | undefined, other: StoredClaim): boolean {
+  return one?.keptWith === other.keptWith && isDeepStrictEqual(one?.value, other.value);
 }
 
 function differs(collection: Collection | 'claims', key: string): Fault {

@@ -1,5 +1,7 @@
 import t from 'tap';
+import { copyJournal } from '../../../actors/store/copy-journal.ts';
 import type { Journal, News, Put, Write } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
@@ -625,6 +627,20 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.match(await Promise.all(verdicts), [done, refused, refused, refused, refused, done]);
     t.equal(await journal.get('events', 'small'), undefined);
     await journal.close();
+  });
+
+  t.test('SCA-1 · a journal is copied with ids that the database keeps as digests, and each is compared', async (t) => {
+    const source = openMemoryJournal();
+    const names = ['delivery/a\0b~1/default/r', 'delivery/c/default/r', 'delivery/d\u001f~2/default/r'];
+    for (const name of names) await source.commit([{ kind: 'claim', name, value: { name }, forMs: 3_600_000 }]);
+    const journal = await open(await postgres.url());
+    t.teardown(() => journal.close());
+    const copy = (to: Journal) => copyJournal(source, to, () => {});
+    t.same(await copy(journal), { ok: true, value: { records: 0, claims: 3 } });
+    for (const name of names) t.same(await journal.claimed(name), { name });
+    await journal.commit([{ kind: 'release', name: names[0] ?? '' }]);
+    const idle: Journal = { ...journal, commit: async () => ({ kind: 'committed' }) };
+    t.match(await copy(idle), { ok: false, fault: { code: 'journal-differs', message: /delivery\/a\0b~1/ } });
   });
 
   t.test('SCA-1 · a value that the database does not accept refuses its own commit alone', async (t) => {
