@@ -7,10 +7,14 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import type { Json } from '../../machines/base/json.ts';
 import type { Collection, CommitVerdict, Journal, JournalReader, StoredClaim, StoredRecord, Write } from './journal.ts';
 import { storable } from './postgres-rows.ts';
+import { weightOf } from './weight.ts';
 
 const pageSize = 500;
+/** Postgres gets the values of a group as one text, which must not be longer than a text of JavaScript can be. */
+const groupBytes = 8 * 1024 * 1024;
 /** Events come before their work, because finished work marks its events. */
 const collections: readonly Collection[] = ['events', 'runs', 'deliveries', 'groups', 'transcripts'];
 
@@ -71,13 +75,22 @@ async function firstDifference(from: JournalReader, to: Journal): Promise<Fault 
   return undefined;
 }
 
-/** Each is its own commit, so that a record that already exists does not refuse the others. */
+/**
+ * Each is its own commit, so that a record that already exists does not refuse the others. Those of a group are durable
+ * together.
+ */
 async function commitEach(to: Journal, commits: readonly (readonly Write[])[]): Promise<Fault | undefined> {
-  const verdicts: Promise<CommitVerdict>[] = [];
-  to.together(() => {
-    for (const writes of commits) verdicts.push(to.commit(writes));
-  });
-  for (const verdict of await Promise.all(verdicts)) if (verdict.kind === 'unavailable') return verdict.fault;
+  for (let from = 0; from < commits.length; ) {
+    const verdicts: Promise<CommitVerdict>[] = [];
+    to.together(() => {
+      for (let bytes = 0; from < commits.length && bytes < groupBytes; from += 1) {
+        const writes = commits[from] ?? [];
+        for (const write of writes) bytes += 'value' in write ? weightOf(write.value as Json) : 0;
+        verdicts.push(to.commit(writes));
+      }
+    });
+    for (const verdict of await Promise.all(verdicts)) if (verdict.kind === 'unavailable') return verdict.fault;
+  }
   return undefined;
 }
 

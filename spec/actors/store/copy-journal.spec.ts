@@ -51,6 +51,26 @@ t.test('SCA-1 · a copy that was cut off continues', async (t) => {
   t.same(await contentOf(to), await contentOf(from));
 });
 
+t.test('SCA-1 · large records are written in groups of some megabytes', async (t) => {
+  const from = openMemoryJournal(() => 0);
+  for (let n = 0; n < 20; n += 1) await from.commit([put(`k${10 + n}`, { filling: 'x'.repeat(1_000_000) })]);
+  const to = openMemoryJournal(() => 0);
+  const groups: number[] = [];
+  const counting: Journal = {
+    ...to,
+    commit(writes) {
+      groups.push((groups.pop() ?? 0) + 1);
+      return to.commit(writes);
+    },
+    together(submitAll) {
+      groups.push(0);
+      to.together(submitAll);
+    },
+  };
+  t.same(await copyJournal(from, counting, silent), { ok: true, value: { records: 20, claims: 0 } });
+  t.same(groups, [9, 9, 2]);
+});
+
 t.test('SCA-1 · nothing is written to a journal that has something else', async (t) => {
   const rows: readonly (readonly [string, Write])[] = [
     ['a record that the source lacks', put('z')],
