@@ -4,6 +4,7 @@
  * @see CFG-2 in docs/specification.md
  */
 
+import { accessSync, constants } from 'node:fs';
 import { stampOf } from '../../actors/files.ts';
 import type { Every } from '../system/ticks.ts';
 
@@ -27,7 +28,7 @@ export function watchConfig({ read, paths, changed }: WatchedConfig, every: Ever
   let seen: string | undefined = stamps((path) => read.get(path));
   let last = seen;
   return every(() => {
-    const now = stamps(stampOf);
+    const now = stamps(lookAt);
     // An editor may empty a file before it writes, and an empty file is a valid configuration: wait until it is stable.
     const rests = now === last;
     last = now;
@@ -37,4 +38,16 @@ export function watchConfig({ read, paths, changed }: WatchedConfig, every: Ever
       if (!heard) seen = undefined;
     });
   }, lookMs);
+}
+
+/** A file that could not be read has the same stamp once its permissions are corrected. */
+function lookAt(path: string): string | undefined {
+  const stamp = stampOf(path);
+  if (stamp === undefined) return undefined;
+  try {
+    accessSync(path, constants.R_OK);
+    return stamp;
+  } catch {
+    return `${stamp}, not readable`;
+  }
 }

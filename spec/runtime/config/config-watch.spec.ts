@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chownSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import t from 'tap';
 import { stampOf } from '../../../actors/files.ts';
 import { watchConfig } from '../../../runtime/config/config-watch.ts';
@@ -117,6 +118,35 @@ t.test('LIF-12 · a change that nobody could look at yet is told until somebody 
     await Promise.resolve();
   }
   t.equal(changes, 3);
+});
+
+t.test('CFG-2 · a file that could not be read is read once its permissions are corrected', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
+  const config = `${home.path}/config.yaml`;
+  // The superuser reads everything.
+  const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  if (other.uid !== undefined) for (const path of [home.path, config]) chownSync(path, other.uid, other.gid);
+  const program = `
+import { chmodSync } from 'node:fs';
+import { stampOf } from ${JSON.stringify(new URL('../../../actors/files.js', import.meta.url).href)};
+import { watchConfig } from ${JSON.stringify(new URL('../../../runtime/config/config-watch.js', import.meta.url).href)};
+const [config] = process.argv.slice(1);
+let look;
+let changes = 0;
+const changed = async () => { changes += 1; return true; };
+const every = (callback) => { look = callback; };
+watchConfig({ read: new Map([[config, stampOf(config)]]), paths: () => [config], changed }, every);
+const seen = [0, 0o600, 0o600].map((mode) => {
+  chmodSync(config, mode);
+  look();
+  look();
+  return changes;
+});
+process.stdout.write(JSON.stringify(seen));`;
+  const words = ['--input-type=module', '-e', program, config];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { ...other, env: {}, encoding: 'utf8' });
+  t.equal(stdout, '[1,2,2]', stderr);
+  t.end();
 });
 
 /** One after the other, as the beats of a second come. */
