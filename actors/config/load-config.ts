@@ -75,12 +75,14 @@ export function loadHome(source: HomeSource): LoadedHome {
   const stamps = new Map<string, string | undefined>();
   const folder = homePaths(source.home).profiles;
   stamps.set(folder, stampOf(folder));
-  const named = profilesOf(source.home);
+  const unlisted: Diagnostic[] = [];
+  const named = profilesOf(folder, unlisted);
   const existing = new Set<string>([defaultProfile, ...named]);
   const main = loadProfile(defaultProfile, source, { known: { profiles: existing }, stamps });
   const profiles = new Map([[defaultProfile, main.profile]]);
   const read = [main];
-  if (main.profile.settings.gateway.multiplexProfiles) {
+  const { multiplexProfiles } = main.profile.settings.gateway;
+  if (multiplexProfiles) {
     const { webhook, workspace } = main.profile.settings;
     const { host, secret, allowWeakSecrets } = webhook;
     for (const name of named) {
@@ -93,10 +95,11 @@ export function loadHome(source: HomeSource): LoadedHome {
   const documents = source.documents?.(main.profile.settings.gateway) ?? fileDocuments;
   // A route may be bound to a profile that is read after the route's own.
   const looseEndsOf = findLooseEnds({ profiles, documents });
-  const diagnostics = read.flatMap(({ diagnostics: found, drafts, warnOf }) => {
+  const ofFiles = read.flatMap(({ diagnostics: found, drafts, warnOf }) => {
     const loose = drafts.flatMap((entry) => looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)));
     return [...found, ...loose].sort(byPlace);
   });
+  const diagnostics = multiplexProfiles ? [...unlisted, ...ofFiles] : ofFiles;
   const webhookBlocked = diagnostics.filter(
     ({ scope, severity }) => severity === 'error' && scope.kind !== 'server' && scope.kind !== 'platform',
   );
@@ -197,12 +200,14 @@ function textOf(path: string, unread: Diagnostic[]): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') {
-      const message = `cannot be read: ${causeOf(thrown)}; check its owner and permissions`;
-      unread.push(findingOfFile(path, { message, code: 'file-unreadable' }));
-    }
+    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') unread.push(unreadable(path, thrown));
     return '';
   }
+}
+
+function unreadable(path: string, thrown: unknown): Diagnostic {
+  const message = `cannot be read: ${causeOf(thrown)}; check its owner and permissions`;
+  return findingOfFile(path, { message, code: 'file-unreadable' });
 }
 
 /** An error that stops the home and is about no line of its file. */
@@ -210,15 +215,17 @@ export function findingOfFile(file: string, { message, code }: Pick<Diagnostic, 
   return { file, line: 0, column: 0, message, code, severity: 'error', scope: { kind: 'home' }, sourceLine: '' };
 }
 
-function profilesOf(home: string): ProfileName[] {
+/** A folder that cannot be listed is a finding, because its profiles are not gone. */
+function profilesOf(folder: string, unlisted: Diagnostic[]): ProfileName[] {
   try {
-    return readdirSync(`${home}/profiles`, { withFileTypes: true })
+    return readdirSync(folder, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => profileName(name))
       .filter((name) => name !== undefined && name !== defaultProfile)
       .filter((name): name is ProfileName => name !== undefined)
       .sort();
-  } catch {
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') unlisted.push(unreadable(folder, thrown));
     return [];
   }
 }

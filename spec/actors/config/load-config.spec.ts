@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import t from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
 import { type Documents, fileDocuments } from '../../../actors/documents.ts';
@@ -19,6 +20,17 @@ t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) =
   t.match(work?.settings.webhook.routes, [
     { route: { name: 'mine', profile: 'work' }, secret: { secret: 'from-the-home-itself' } },
   ]);
+  t.end();
+});
+
+t.test('PRF-2 · CFG-3 · profiles that cannot be listed are a finding of the home, not gone', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n' });
+  // A folder of another user cannot be made here, but a link to itself cannot be listed either.
+  symlinkSync('profiles', `${home.path}/profiles`);
+  const finding = { file: `${home.path}/profiles`, code: 'file-unreadable', scope: { kind: 'home' } };
+  t.match(loadHome({ home: home.path, env: {} }).webhookBlocked, [finding]);
+  home.write('config.yaml', '{}\n');
+  t.same(loadHome({ home: home.path, env: {} }).diagnostics, [], 'where they are not served, they do not count');
   t.end();
 });
 
