@@ -111,6 +111,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   /** The owners of the latest sessions, including ended ones. */
   const owners = new LRUCache<SessionId, string>({ max: mostOwners });
   let isReaping = false;
+  /** Renewals that a database does not answer would queue up, and the end of the session behind them. */
+  let isBeating = false;
   /** While set, no work begins and nothing is written. */
   let offClock: Fault | undefined;
   const steadyMs = settings.steadyMs ?? (() => performance.now());
@@ -241,10 +243,15 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
 
     async beat() {
       const opened = shared();
-      if (opened === undefined || session === undefined) return;
-      const unrenewed = await renew(opened, session);
-      if (unrenewed !== undefined) settings.refused(unrenewed);
-      else await learnLiving(opened);
+      if (opened === undefined || session === undefined || isBeating) return;
+      isBeating = true;
+      try {
+        const unrenewed = await renew(opened, session);
+        if (unrenewed !== undefined) settings.refused(unrenewed);
+        else await learnLiving(opened);
+      } finally {
+        isBeating = false;
+      }
     },
 
     async revive() {

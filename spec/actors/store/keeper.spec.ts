@@ -1,6 +1,6 @@
 import t from 'tap';
 import { inFlightClaim } from '../../../actors/store/in-flight.ts';
-import type { News, Write } from '../../../actors/store/journal.ts';
+import type { Journal, News, Write } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { done, type Fault, failed } from '../../../machines/base/fault.ts';
@@ -168,6 +168,25 @@ t.test('SCA-2 · among other gateways it ends the sessions of the dead, and hear
     [undefined, false],
     'what its ended session held is not elsewhere',
   );
+});
+
+t.test('SCA-2 · CON-2 · while a database does not answer a renewal, no further ones wait for it', async (t) => {
+  const { local: _, ...journal } = openMemoryJournal();
+  const asked: (() => void)[] = [];
+  const renewSession: Journal['renewSession'] = async (...given) => {
+    await new Promise<void>((resolve) => asked.push(resolve));
+    return journal.renewSession(...given);
+  };
+  const opening = openKeeper({ ...journal, renewSession });
+  while (asked.length === 0) await turn();
+  asked[0]?.();
+  const { keeper } = await opening;
+  const beats = [keeper.beat(), keeper.beat(), keeper.beat()];
+  t.equal(asked.length, 2, 'one for the opening, one for the beats');
+  for (const answer of asked) answer();
+  await Promise.all(beats);
+  void keeper.beat();
+  t.equal(asked.length, 3, 'the next one follows its answer');
 });
 
 t.test('SCA-3 · another gateway with the same name is reported, unless its session soon ends', async (t) => {
