@@ -62,6 +62,8 @@ const mostUnited = 1_000;
 const settlingMs = 60_000;
 /** How often to check which of the oldest events the history has removed. */
 const removedEveryMs = 60_000;
+/** How often to check for failed deliveries that were retried, dropped or confirmed at another gateway. */
+const failedEveryMs = 60_000;
 /** How often to check for commits of other gateways. */
 const othersEveryMs = 2_000;
 const batchSize = 64;
@@ -95,6 +97,7 @@ export function createTally(ports: TallyPorts): Tally {
   let knownCount = 0;
   let lastRemovedMs = nowMs();
   let lastOthersMs = nowMs();
+  let lastFailedMs = nowMs();
   let turn: Promise<unknown> = Promise.resolve();
   const cellOf = (key: string): number => Math.floor(timeOfKey(key) / cellMs);
 
@@ -230,6 +233,13 @@ export function createTally(ports: TallyPorts): Tally {
       for (const key of await journal.dueKeys(collection)) changedWorks.add(runKeyOf(key));
     }
     for (const work of open.keys()) changedWorks.add(work);
+    if (nowMs() - lastFailedMs < failedEveryMs) return;
+    lastFailedMs = nowMs();
+    for (const { events } of cells.values()) {
+      for (const { key, status } of events?.values() ?? []) {
+        if (outcomeOfStatus(status) === 'failed') changedEvents.add(key);
+      }
+    }
   }
 
   /** Keeps only the sums of the oldest finished events, if too many are kept individually. */

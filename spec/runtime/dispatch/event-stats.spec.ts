@@ -8,7 +8,7 @@ import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { openKeeper } from '../../support/keeper.ts';
 import { openJournal } from '../../support/open-journal.ts';
 import { runs } from '../../support/property.ts';
-import { plainEvent, plainRun } from '../../support/records.ts';
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 
 eventCountsContract(t, 'memory', { open: async () => openMemoryJournal(), histories: runs(200, 25) });
 let stores = 0;
@@ -78,3 +78,28 @@ t.test(
     t.equal(reads, first, 'a second count reads nothing');
   },
 );
+
+t.test('INS-4 · SCA-3 · a delivery that is confirmed at another gateway is counted so within a minute', async (t) => {
+  let nowMs = 1_700_000_000_000;
+  const { local: _, ...shared } = openMemoryJournal();
+  const { keeper, journal } = await openKeeper(shared);
+  const key = `${timeKey(nowMs - 600_000)}0001`;
+  const put = (status: 'unknown' | 'delivered') =>
+    journal.commit([
+      { kind: 'put', collection: 'events', key, value: { ...plainEvent, work: key } },
+      { kind: 'put', collection: 'deliveries', key, value: { ...plainDelivery, status } },
+    ]);
+  await put('unknown');
+  const stats = createEventStats({
+    keeper,
+    refused: { newestFirst: () => [] },
+    seenRun: (_, run) => run,
+    runsThatWait: () => new Map(),
+    nowMs: () => nowMs,
+  });
+  const count = async () => (await stats.count({ fromMs: nowMs - 3_600_000 })).all.counts;
+  t.match(await count(), { failed: 1, delivered: 0 });
+  await put('delivered');
+  nowMs += 60_000;
+  t.match(await count(), { failed: 0, delivered: 1 });
+});
