@@ -16,6 +16,7 @@ import { nthKey } from '../../machines/webhook/responses.ts';
 import { reportedRun, runReport } from '../../machines/webhook/run-report.ts';
 import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
 import type { PlatformPause } from './target-lane.ts';
+import { readAgain } from './written.ts';
 
 export interface Platforms
   extends Pick<
@@ -143,7 +144,9 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       extra,
       report: async () => {
         const run = reportedRun(record);
-        return runReport(nameOf(record), record, run === undefined ? undefined : await ports.runOf(run));
+        // An outage of the database must not make the delivery uncertain.
+        const reported = run === undefined ? undefined : await readAgain(() => ports.runOf(run));
+        return runReport(nameOf(record), record, reported);
       },
       ...(sent === undefined ? {} : { sent }),
       ...(begunAt === undefined ? {} : { begunAt }),

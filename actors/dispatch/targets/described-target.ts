@@ -45,7 +45,7 @@ export interface Context {
   /** A setting as text; empty if it is missing, in which case no call is made. */
   readonly option: (key: string) => string;
   readonly settings: PlatformSettings;
-  readonly nowMs: number;
+  readonly nowMs: () => number;
 }
 
 export interface Description
@@ -82,7 +82,7 @@ export function createDescribedTarget(
   const { name, needs, places, verify } = description;
   const address = addressOf(settings);
   const client = createClient(settings, address.origin ?? description.base ?? '');
-  const context = (): Context => ({ option: (key) => optionOf(settings, key) ?? '', settings, nowMs: ports.now() });
+  const context = (): Context => ({ option: (key) => optionOf(settings, key) ?? '', settings, nowMs: ports.now });
 
   const ask = <Outcome>(call: Call, signal: AbortSignal, read: (answer: HttpAnswer) => Outcome) =>
     client.ask(

@@ -34,7 +34,7 @@ export const http: Description = {
     const json = { type, timestamp, data: { ...data, text } };
     const own = isJsonObject(settings.options.headers) ? settings.options.headers : {};
     const use = { name: 'http', secret: option('secret') };
-    const sealed = sealEvent(scheme, use, { payload: json, id, path: '', nowMs });
+    const sealed = sealEvent(scheme, use, { payload: json, id, path: '', nowMs: nowMs() });
     return {
       path: '',
       json,

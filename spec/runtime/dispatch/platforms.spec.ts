@@ -222,6 +222,32 @@ t.test(
   },
 );
 
+t.test('DLV-6 · SCA-2 · a report whose run a database does not give yet is sent once it does', async (t) => {
+  const it = await openPlatforms(t);
+  const server = await startPlatform(httpApi);
+  t.teardown(() => server.close());
+  it.configure({}, { http: { enabled: true, ...httpApi.options, url: `${server.base}/reports?tenant=acme` } });
+  let asked = 0;
+  const runOf = async (): Promise<undefined> => {
+    asked += 1;
+    if (asked > 1) return;
+    it.clock.ms += 600_000;
+    throw new Error('the database starts');
+  };
+  Object.assign(it.ports, { runOf });
+  await it.platforms.reconcile();
+  t.match(await it.send({ target: 'http', runKey: 'r1', queuedAtMs: 0, extra: {} }), {
+    outcome: { kind: 'delivered' },
+  });
+  t.equal(asked, 2);
+  const signedAt = server.requests.map(({ headers }) => headers['webhook-timestamp']);
+  t.same(
+    signedAt,
+    [String(Math.floor(it.clock.ms / 1_000))],
+    'signed when it is sent, so that no receiver finds it too old',
+  );
+});
+
 t.test('DLV-4 · DLV-6 · a report that is tried again holds up those of its event alone', async (t) => {
   const it = await openPlatforms(t);
   const server = await startPlatform(httpApi);
