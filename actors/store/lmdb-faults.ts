@@ -83,6 +83,13 @@ export function versionFault(path: string, found: string, known: string): Fault 
   );
 }
 
+export function goneFault(directory: string): Fault {
+  return fault(
+    'journal-unreadable',
+    `${storePath(directory)}: the store was removed or replaced while it is in use; put it back, or restart the gateway, which begins an empty journal where there is none`,
+  );
+}
+
 export function closedFault(directory: string): Fault {
   return fault('journal-unavailable', `${directory}: the journal is closed; nothing can be acknowledged`);
 }

@@ -4,12 +4,12 @@
  * @see DUR-1, DUR-2 and HOME-3 in docs/specification.md
  */
 
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { done, type Fault, type Result } from '../../machines/base/fault.ts';
 import { createJournal, createReader } from './engine-journal.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { Journal, JournalReader } from './journal.ts';
-import { closedFault, commitFault, openFault, storePath } from './lmdb-faults.ts';
+import { closedFault, commitFault, goneFault, openFault, storePath } from './lmdb-faults.ts';
 import { sealStore } from './lmdb-seal.ts';
 import { enter, lookAt, openForReading, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
@@ -54,12 +54,17 @@ export async function readLmdbJournal(directory: string): Promise<Result<OpenRea
 
 function createEngine(directory: string, first: Environment): Engine {
   let environment = first;
+  let file = fileIn(directory);
   let closing: Promise<void> | undefined;
   let probing: Promise<Fault | undefined> | undefined;
   const commits = createGroupCommit({
-    transact: (body) => environment.transact(body),
+    async transact(body) {
+      // A file that was removed or replaced would still take writes.
+      if (fileIn(directory) !== file) throw new Error('the store is gone');
+      await environment.transact(body);
+    },
     writtenBytes: draftedBytes,
-    explain: (thrown) => commitFault(directory, thrown),
+    explain: (thrown) => (fileIn(directory) === file ? commitFault(directory, thrown) : goneFault(directory)),
   });
 
   async function probe(): Promise<Fault | undefined> {
@@ -82,6 +87,7 @@ function createEngine(directory: string, first: Environment): Engine {
     await commits.settled();
     const looked = await lookAt(directory);
     if (!looked.ok) return looked.fault;
+    if (looked.value === 'absent') return goneFault(directory);
     try {
       closeSync(openSync(storePath(directory), 'r+'));
     } catch (error) {
@@ -91,6 +97,7 @@ function createEngine(directory: string, first: Environment): Engine {
     const reopened = await enter(directory);
     if (!reopened.ok) return reopened.fault;
     environment = reopened.value;
+    file = fileIn(directory);
     commits.resume();
     return undefined;
   }
@@ -98,7 +105,7 @@ function createEngine(directory: string, first: Environment): Engine {
   async function close(): Promise<void> {
     await probing;
     await commits.settled();
-    const isWell = commits.stopped() === undefined;
+    const isWell = commits.stopped() === undefined && fileIn(directory) === file;
     commits.stop(closedFault(directory));
     await environment.close();
     if (isWell) await sealStore(directory);
@@ -122,6 +129,16 @@ function createEngine(directory: string, first: Environment): Engine {
       return closing;
     },
   };
+}
+
+/** Identifies the file of a store; undefined if there is none. */
+function fileIn(directory: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(storePath(directory));
+    return `${dev}/${ino}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** About the size of a full group of commits, so that a disk with only a few free pages does not pass. */

@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import t from 'tap';
 import { journalContract, lentClock } from '../../conformance/journal.ts';
 import { openJournal } from '../../support/open-journal.ts';
@@ -24,6 +25,40 @@ t.test('DUR-1 · answers reads while it is being mended, and heals many askers a
   t.same(await Promise.all(probes), [undefined, undefined, undefined, undefined, undefined]);
   t.equal(journal.local?.get('events', 'e1')?.key, 'e1');
 });
+
+t.test(
+  'DUR-1 · acknowledges nothing in a file that was removed or replaced, and goes on in the one in its place',
+  async (t) => {
+    const [directory, other] = [`${home}/removed`, `${home}/put-in-place`];
+    const [store, aside] = [`${directory}/data.mdb`, `${directory}/aside`];
+    const put = (key: string) => [{ kind: 'put', collection: 'events', key, value: {} }] as const;
+    const journal = await openJournal(directory);
+    t.teardown(() => journal.close());
+    const has = (key: string): boolean => journal.local?.get('events', key) !== undefined;
+    await journal.commit(put('before'));
+    const gone = {
+      code: 'journal-unreadable',
+      message: /data\.mdb: the store was removed or replaced while it is in use/,
+    };
+
+    renameSync(store, aside);
+    t.match(await journal.commit(put('lost')), { kind: 'unavailable', fault: gone });
+    t.match(await journal.probe(), gone);
+    t.same([has('before'), has('lost')], [true, false], 'it can still be read');
+    renameSync(aside, store);
+    t.equal(await journal.probe(), undefined);
+    t.same(await journal.commit(put('after')), { kind: 'committed' });
+
+    const backup = await openJournal(other);
+    await backup.commit(put('of the backup'));
+    await backup.close();
+    renameSync(`${other}/data.mdb`, store);
+    t.match(await journal.commit(put('lost')), { kind: 'unavailable', fault: gone });
+    t.equal(await journal.probe(), undefined);
+    t.same(await journal.commit(put('later')), { kind: 'committed' });
+    t.same(['before', 'of the backup', 'later'].map(has), [false, true, true]);
+  },
+);
 
 t.test('DUR-1 · finds everything again after it was closed', async (t) => {
   const directory = `${home}/again`;
