@@ -11,9 +11,10 @@ const pieceSize = 500;
 /** The size of a larger table is estimated from a random sample of so many bytes. */
 const sampleBytes = 64 * 1024 * 1024;
 
-/** A record without a due time; an event only if the work that it led to has none either. */
-const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and not (r.collection = 'e' and exists (
-  select 1 from agent_record w where w.collection in ('r', 'd') and w.key = r.work and w.due_at is not null))`;
+/** A record without a due time; an event only if the work that it led to has none either, and its batch no longer collects. */
+const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and not (r.collection = 'e' and (exists (
+  select 1 from agent_record w where w.collection in ('r', 'd') and w.key = r.work and w.due_at is not null)
+  or exists (select 1 from agent_record g where g.collection = 'g' and g.work = 'batch/' || r.work)))`;
 
 /**
  * Deletes records. Expired claims of deleted events are deleted; the others expire by their time from then on. An event with a

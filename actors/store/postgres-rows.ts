@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { marksOfEvent, marksOfStatus, marksOfWork, shownOfWork } from '../../machines/webhook/marks.ts';
 import type { Anew, Collection, StoredRecord, Write } from './journal.ts';
 import { claimKey, markText } from './keys.ts';
@@ -206,8 +206,12 @@ export function claimColumns(changes: readonly Change[], keptWith: ReadonlyMap<s
   ];
 }
 
-/** The work of an event, or the run of a delivery. */
+/** The work of an event, the run of a delivery, or the future run of a batch, which its events name as their work. */
 function workOf(at: string, { value }: Row): string | null {
+  if (at === letters.groups) {
+    const burst = value?.burst;
+    return isJsonObject(burst) && typeof burst.id === 'string' ? storable(`batch/${burst.id}`) : null;
+  }
   const work = at === letters.events ? value?.work : at === letters.deliveries ? value?.runKey : undefined;
   return typeof work === 'string' ? storable(work) : null;
 }

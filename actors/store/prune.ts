@@ -1,9 +1,11 @@
 /**
  * Prunes the history in pieces: each piece is its own job, so that commits run in between and the event loop is not
- * blocked. Removes finished records, and events only if their work is finished too.
+ * blocked. Removes finished records, and events only if their work is finished too and their batch no longer collects.
  * @see DUR-2 in docs/specification.md
  */
 
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { groupName } from '../../machines/webhook/record.ts';
 import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
 import { isKey } from './ledger.ts';
@@ -111,13 +113,22 @@ function removeFinished(tables: Tables, { collection, key }: Place, nowMs: numbe
   const head = table.head(key);
   if (head === undefined || head.dueAtMs !== undefined) return 0;
   const event = collection === 'events' ? table.read(key)?.value : undefined;
-  const work = event?.work;
-  if (typeof work === 'string' && isKey(work) && (isDue(tables, 'runs', work) || isDue(tables, 'deliveries', work)))
-    return 0;
+  if (event !== undefined && isNeeded(tables, event)) return 0;
   table.remove(key);
   if (event !== undefined) unmarkEvent(tables, key, event, nowMs);
   if (isMarked(collection)) unmarkWork(tables, collection, key);
   return 1;
+}
+
+/** Whether the work of an event is due, or is yet to begin when its batch has settled. */
+function isNeeded(tables: Tables, { work, profile, route, told }: JsonObject): boolean {
+  if (typeof work !== 'string' || !isKey(work)) return false;
+  if (isDue(tables, 'runs', work) || isDue(tables, 'deliveries', work)) return true;
+  const groupKey = isJsonObject(told) ? told.groupKey : undefined;
+  if (typeof profile !== 'string' || typeof route !== 'string' || typeof groupKey !== 'string') return false;
+  const group = groupName(profile, route, groupKey);
+  const burst = isKey(group) ? tables.groups.read(group)?.value?.burst : undefined;
+  return isJsonObject(burst) && burst.id === work;
 }
 
 function isDue(tables: Tables, collection: Collection, key: string): boolean {

@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import type { Anew, CommitVerdict, Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
 import { claimOfEvent } from '../../machines/webhook/marks.ts';
-import { claimNames, signatureClaim } from '../../machines/webhook/record.ts';
+import { claimNames, groupName, signatureClaim } from '../../machines/webhook/record.ts';
 import { fc } from '../support/property.ts';
 import { checkHistory, histories } from './journal-model.ts';
 
@@ -512,6 +512,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
   });
 
   check('DUR-2 · forgets finished records older than a key, and never work', async (t, journal) => {
+    const ofBatch = { profile: 'p', route: 'r', told: { groupKey: '7' } };
     await journal.commit([
       put('a1', {}),
       put('a2', {}, { dueAtMs: 1 }),
@@ -526,15 +527,18 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       put('a1', {}, { collection: 'groups' }),
       put('a1', {}, { collection: 'transcripts' }),
       put('b1', {}, { collection: 'transcripts' }),
+      ...['a8', 'a9'].map((key) => put(key, { ...ofBatch, work: 'a8' })),
+      put('a10', { ...ofBatch, work: 'a10' }),
+      put(groupName('p', 'r', '7'), { burst: { id: 'a8' } }, { collection: 'groups' }),
     ]);
 
     const gone = got(await journal.prune({ keepAfterKey: 'b', maxBytes: Number.MAX_SAFE_INTEGER }));
 
-    t.equal(gone, 5);
-    t.same(keysOf(await journal.list('events', { order: 'oldest', limit: 9 })), ['a2', 'a3', 'a6', 'b1']);
+    t.equal(gone, 6, 'the event a10 of an earlier batch of the key too');
+    t.same(keysOf(await journal.list('events', { order: 'oldest', limit: 9 })), ['a2', 'a3', 'a6', 'a8', 'a9', 'b1']);
     t.same(keysOf(await journal.list('runs', { order: 'oldest', limit: 9 })), ['a4']);
     t.same(keysOf(await journal.list('deliveries', { order: 'oldest', limit: 9 })), ['a7']);
-    t.same(keysOf(await journal.list('groups', { order: 'oldest', limit: 9 })), ['a1']);
+    t.same(keysOf(await journal.list('groups', { order: 'oldest', limit: 9 })), ['a1', 'p/r/7']);
     t.same(keysOf(await journal.list('transcripts', { order: 'oldest', limit: 9 })), ['b1']);
   });
 
