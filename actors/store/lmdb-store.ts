@@ -27,8 +27,19 @@ import type { Table } from './tables.ts';
 /** LMDB maps this file; a page without room on the disk would end the process with a signal. */
 const lockFileBytes = 12 * 1024;
 
+/**
+ * A low descriptor, held while the store is checked: LMDB gets it for the data file, and `process-group.ts` keeps only low
+ * ones from child processes, however many are opened until then.
+ */
+let reserved: number | undefined;
+
 /** Opens the store in a folder; creates both if they are missing. */
 export async function openStore(directory: string): Promise<Result<Environment>> {
+  try {
+    reserved ??= openSync('/dev/null', 'r');
+  } catch (error) {
+    return { ok: false, fault: openFault(directory, error) };
+  }
   const looked = breakSeal(directory) ? done('sound') : await lookAt(directory);
   if (!looked.ok) return looked;
   try {
@@ -104,6 +115,8 @@ function open(directory: string, access: 'read' | 'write' = 'write'): Result<Env
       refusal = refusalOf(directory, meta);
       if (refusal !== undefined) throw new Error(refusal.message);
     };
+    if (reserved !== undefined) closeSync(reserved);
+    reserved = undefined;
     return done(openEnvironment(directory, admit, access));
   } catch (error) {
     return { ok: false, fault: refusal ?? openFault(directory, error) };

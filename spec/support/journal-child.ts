@@ -4,13 +4,15 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync, writeSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Journal } from '../../actors/store/journal.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 
+/** Linux's `O_CLOEXEC`. */
+const closeOnExec = 0o2000000;
 const [, , task = '', directory = ''] = process.argv;
-const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open, three, readOnly };
+const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open, three, readOnly, descriptor };
 await tasks[task]?.();
 
 function say(value: unknown): void {
@@ -123,6 +125,27 @@ async function readOnly(): Promise<void> {
   say({ refused, probe: await journal.probe(), reads: reads() });
   execFileSync('umount', [directory]);
   say({ probe: (await journal.probe()) ?? 'well', after: await journal.commit([put]), reads: reads() });
+  await journal.close();
+}
+
+/**
+ * Opens a hundred descriptors while the store is checked; says which ones of its data file a child would inherit, and the
+ * least of the others.
+ */
+async function descriptor(): Promise<void> {
+  const opening = opened();
+  const others = Array.from({ length: 100 }, () => openSync('/dev/null', 'r'));
+  const journal = await opening;
+  const store = join(directory, 'data.mdb');
+  const inherited = readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      const [, flags = ''] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')) ?? [];
+      return readlinkSync(`/proc/self/fd/${fd}`) === store && (Number.parseInt(flags, 8) & closeOnExec) === 0;
+    } catch {
+      return false;
+    }
+  });
+  say({ inherited: inherited.map(Number), others: Math.min(...others) });
   await journal.close();
 }
 

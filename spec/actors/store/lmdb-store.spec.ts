@@ -1,5 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { open as openLmdb } from 'lmdb';
 import t from 'tap';
 import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
@@ -50,6 +52,20 @@ for (const [name, damage] of Object.entries(damages)) {
     t.ok(damaged.equals(readFileSync(path)), 'not a byte is changed');
   });
 }
+
+t.test(
+  'LIF-9 · SEC-4 · a store that is checked first gets a descriptor as low as one that is opened at once',
+  { skip: process.platform !== 'linux' && 'needs /proc' },
+  async (t) => {
+    const directory = await filled(t.testdir());
+    rmSync(join(directory, 'closed'));
+    const child = fileURLToPath(new URL('../../support/journal-child.js', import.meta.url));
+    const { stdout, stderr } = spawnSync(process.execPath, [child, 'descriptor', directory], { encoding: 'utf8' });
+    const { inherited, others } = JSON.parse(stdout || `"${stderr}"`);
+    t.equal(inherited.length, 1);
+    t.ok(inherited[0] < others, `${inherited} is below ${others}`);
+  },
+);
 
 t.test('DUR-1 · begins anew once the damaged store was moved aside', async (t) => {
   const directory = await filled(t.testdir());
