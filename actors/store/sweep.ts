@@ -15,7 +15,7 @@ import { letters } from './work-index.ts';
 const pageSize = 64;
 const collections = ['events', 'runs', 'deliveries'] as const satisfies readonly MarkedCollection[];
 /** Initial letters of the marks that many records share. Other marks are removed with their record. */
-const sharedKinds = ['c', 'p', 'r', 's', 't', 'w'];
+const sharedKinds = ['c', 'o', 'p', 'r', 's', 't', 'w'];
 
 const ofWork = `${letters.events}/${workMark('')}`;
 

@@ -190,7 +190,8 @@ t.test('DUR-2 · forgets the marks of the records that are forgotten, in pieces'
   const engine = { tables } as Engine;
   for (let at = 0; at < 500; at += 1) {
     const key = `${timeKey(startMs + at * 10)}0000`;
-    apply(tables, [event(key, { route: `route-${at % 50}`, ...(at % 2 === 0 ? { work: timeKey(startMs) } : {}) })], 0);
+    const more = at % 2 === 0 ? { work: timeKey(startMs) } : { replayOf: timeKey(startMs + at) };
+    apply(tables, [event(key, { route: `route-${at % 50}`, ...more })], 0);
   }
   // As layout 3 has them: work that had events, and its events each by its key.
   tables.marks.write(`e/${workMark(timeKey(startMs))}/`, bareKey);
