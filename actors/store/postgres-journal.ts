@@ -149,11 +149,11 @@ function writeRows(columns: Readonly<Record<keyof typeof writeParts, Columns>>) 
 }
 
 /** A run is taken with its deliveries in one statement, so that no other gateway gets some of them. */
-const takeRows = `with
+const takeRows = (holder: string): string => `with
   free as (
     select collection, key, held_by from agent_record f where collection = $2 and due_at <= $3
       and exists (select 1 from agent_session where id = $1 and expires_at > agent_now())
-      and (held_by is null or (held_by = $1 and $5::bool) or not exists (select 1 from agent_session where id = held_by and expires_at > agent_now()))
+      and (${holder})
       and not (collection = 'd' and work is not null and exists (
         select 1 from agent_record w where w.collection = 'r' and w.key = f.work and w.due_at is not null))
     order by due_at, key limit $4 for update skip locked),
@@ -163,6 +163,10 @@ const takeRows = `with
   update agent_record r set version = r.version + 1, held_by = $1 from taken t
   where r.collection = t.collection and r.key = t.key
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value, nullif(t.held_by, $1) as held_before`;
+const takeFree = takeRows(
+  'held_by is null or not exists (select 1 from agent_session where id = held_by and expires_at > agent_now())',
+);
+const takeOwn = takeRows('held_by = $1');
 
 /**
  * The outcome of a transaction whose connection has ended: whether any of its writes is found, and the status of its id. The
@@ -633,13 +637,12 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
         session,
       ]);
       if (living.rows.length === 0) return undefined;
-      const { rows } = await ask<RecordRow & { readonly held_before: string | null }>('take', takeRows, [
-        session,
-        letters[collection],
-        Math.floor(dueBeforeMs),
-        isAgain ? mostRows : limit,
-        isAgain,
-      ]);
+      const taken = async (name: string, text: string, most: number) => {
+        const values = [session, letters[collection], Math.floor(dueBeforeMs), most];
+        return (await ask<RecordRow & { readonly held_before: string | null }>(name, text, values)).rows;
+      };
+      const rows = isAgain ? await taken('take_own', takeOwn, mostRows) : [];
+      rows.push(...(await taken('take', takeFree, limit)));
       const of = new Map<unknown, StoredRecord<'deliveries'>[]>();
       for (const row of rows.filter(({ collection: at }) => at !== letters[collection])) {
         const delivery = recordOf<'deliveries'>(row);

@@ -264,6 +264,12 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         answer,
       );
       t.same(got(await take()), [], 'once');
+      for (const key of ['l', 'm', 'n']) await journal.commit([put(key)]);
+      way.cutNext('made', 'agent_take');
+      t.match(await take(), { ok: false });
+      while ((await journal.probe()) !== undefined) await turn();
+      const again = got(await take()).map(({ key }) => key);
+      t.same(again, ['held', 'k', 'l', 'm'], 'beside what it holds, no more than was asked for');
     }
   });
 
