@@ -110,6 +110,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let living: ReadonlySet<SessionId> = new Set();
   /** The owners of the latest sessions, including ended ones. */
   const owners = new LRUCache<SessionId, string>({ max: mostOwners });
+  /** A journal that is opened after that is closed at once: its connections would keep the process from ending. */
+  let isClosed = false;
   let isReaping = false;
   /** Renewals that a database does not answer would queue up, and the end of the session behind them. */
   let isBeating = false;
@@ -219,6 +221,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       if (journal === undefined) {
         const opened = await settings.open();
         if (!opened.ok) return opened.fault;
+        if (isClosed) {
+          await opened.value.close();
+          return notOpen;
+        }
         journal = opened.value;
         journal.watch((news) => {
           if (news === 'session') void learnLiving(opened.value);
@@ -320,6 +326,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     ...ports,
 
     async close() {
+      isClosed = true;
       if (journal === undefined) return;
       const closing = journal;
       if (session !== undefined) await closing.endSession(session);

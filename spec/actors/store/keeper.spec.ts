@@ -281,6 +281,29 @@ t.test('DUR-2 · SCA-1 · of the gateways on one journal the leader alone prunes
   t.notOk(goesOn?.(), 'and stops when it leads no longer');
 });
 
+t.test(
+  'CON-2 · a journal that is still being opened as the gateway stops is closed as soon as it is open',
+  async (t) => {
+    let finish: (journal: Journal) => void = () => {};
+    const keeper = createKeeper({
+      open: () =>
+        new Promise((resolve) => {
+          finish = (journal) => resolve(done(journal));
+        }),
+      owner: 'me',
+      sessionTtlMs: 60_000,
+      refused: () => {},
+    });
+    const opening = keeper.open();
+    await keeper.close();
+    const journal = openMemoryJournal();
+    finish(journal);
+    t.match(await opening, { code: 'journal-unavailable' });
+    t.match(await journal.probe(), { message: /closed/ });
+    t.equal(keeper.journal(), undefined);
+  },
+);
+
 t.test('DUR-1 · closing ends the session first, so that the next gateway finds its work free', async (t) => {
   const { keeper, journal } = stage();
   await keeper.open();
