@@ -71,7 +71,7 @@ export async function pruneRows(
 ): Promise<number> {
   let removed = await removeAll(write, aged, [keepAfterKey], goesOn);
   // The excess is weighed once. A gateway that leads no longer, as after it was stopped, would remove it a second time.
-  for (let excess = (await bytesOf(read)) - maxBytes; excess > 0 && goesOn(); ) {
+  for (let excess = (await bytesOf(read)) - Math.floor(maxBytes); excess > 0 && goesOn(); ) {
     const [gone] = (await write(oldest, [excess])).rows;
     if (Number(gone?.records) === 0) break;
     removed += Number(gone?.records);
