@@ -37,7 +37,7 @@ export const gatewaySchema = {
           minimum: 1,
           maximum: 100,
           default: 4,
-          description: 'Connections that read the journal, beside three others.',
+          description: 'Connections that read the journal, beside four others.',
         },
       },
       description: 'The database of the journal.',
