@@ -22,7 +22,8 @@ export async function makeExampleHome(env: Readonly<Record<string, string | unde
   const home = resolve(env.AGENT_HOME ?? '.agent');
   await ensurePrivateFolder(home);
   if (!existsSync(`${home}/config.yaml`)) {
-    for (const name of ['config.yaml', 'scripts/triage.mjs']) {
+    // The configuration last: it is what a home that was made completely has.
+    for (const name of ['scripts/triage.mjs', 'config.yaml']) {
       const path = `${home}/${name}`;
       await ensurePrivateFolder(dirname(path));
       await writeFileAtomic(path, readFileSync(`${exampleHomeFolder}/${name}`, 'utf8'));

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
@@ -47,4 +47,13 @@ t.test('HOME-3 · a home that is there is used as it is', async (t) => {
   t.equal(parseEnvFile(readFileSync(join(home.path, '.env'), 'utf8')).get('KEY'), '1', 'what stood there still stands');
   await makeExampleHome({ AGENT_HOME: home.path });
   t.equal(secretOf(home.path), first, 'its secret is kept');
+});
+
+t.test('CON-1 · HOME-3 · a home that was cut off while it was made is completed by the next start', async (t) => {
+  const home = makeHome(t, { scripts: 'no folder' });
+  await t.rejects(makeExampleHome({ AGENT_HOME: home.path }));
+  rmSync(`${home.path}/scripts`);
+  await makeExampleHome({ AGENT_HOME: home.path });
+  t.same(loadHome({ home: home.path, env: {} }).diagnostics, []);
+  t.ok(statSync(`${home.path}/scripts/triage.mjs`).isFile());
 });
