@@ -99,6 +99,8 @@ export function createTally(ports: TallyPorts): Tally {
   let lastOthersMs = nowMs();
   let lastFailedMs = nowMs();
   let turn: Promise<unknown> = Promise.resolve();
+  /** A clock that is set back must not delay the next check. */
+  const isWithin = (lastMs: number, spanMs: number): boolean => Math.abs(nowMs() - lastMs) < spanMs;
   const cellOf = (key: string): number => Math.floor(timeOfKey(key) / cellMs);
 
   function forgetAll(): void {
@@ -226,14 +228,14 @@ export function createTally(ports: TallyPorts): Tally {
 
   /** Adds the events that other gateways of a shared journal may have changed, whose commits are not seen here. */
   async function noteOthers(journal: JournalReader): Promise<void> {
-    if (nowMs() - lastOthersMs < othersEveryMs) return;
+    if (isWithin(lastOthersMs, othersEveryMs)) return;
     lastOthersMs = nowMs();
     for await (const { key } of recordsOf(journal, question(nowMs() - settlingMs, undefined))) changedEvents.add(key);
     for (const collection of ['runs', 'deliveries'] as const) {
       for (const key of await journal.dueKeys(collection)) changedWorks.add(runKeyOf(key));
     }
     for (const work of open.keys()) changedWorks.add(work);
-    if (nowMs() - lastFailedMs < failedEveryMs) return;
+    if (isWithin(lastFailedMs, failedEveryMs)) return;
     lastFailedMs = nowMs();
     for (const { events } of cells.values()) {
       for (const { key, status } of events?.values() ?? []) {
@@ -262,7 +264,7 @@ export function createTally(ports: TallyPorts): Tally {
 
   /** The history removes its oldest finished events first. */
   async function readRemoved(journal: JournalReader, range: TimeRange): Promise<void> {
-    if (nowMs() - lastRemovedMs < removedEveryMs) return;
+    if (isWithin(lastRemovedMs, removedEveryMs)) return;
     lastRemovedMs = nowMs();
     for (const at of spansNewestFirst().toReversed()) {
       const cell = cells.get(at);

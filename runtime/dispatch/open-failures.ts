@@ -79,7 +79,8 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
   return {
     async groups(profile) {
       const journal = keeper.journal();
-      if (journal !== undefined && nowMs() - readAtMs >= readAgainMs) reading ??= read(journal);
+      // A clock that is set back must not delay the next reading.
+      if (journal !== undefined && Math.abs(nowMs() - readAtMs) >= readAgainMs) reading ??= read(journal);
       await reading;
       const name = profile ?? '';
       const known = grouped.get(name);

@@ -103,3 +103,22 @@ t.test('INS-4 · SCA-3 · a delivery that is confirmed at another gateway is cou
   nowMs += 60_000;
   t.match(await count(), { failed: 0, delivered: 1 });
 });
+
+t.test('INS-4 · DUR-2 · a clock that is set back delays no look at what the history has removed', async (t) => {
+  let nowMs = 1_700_000_000_000;
+  const { keeper, journal } = await openKeeper();
+  const key = `${timeKey(nowMs - 3_600_000)}0001`;
+  await journal.commit([{ kind: 'put', collection: 'events', key, value: { ...plainEvent, status: 'ignored' } }]);
+  const stats = createEventStats({
+    keeper,
+    refused: { newestFirst: () => [] },
+    seenRun: (_, run) => run,
+    runsThatWait: () => new Map(),
+    nowMs: () => nowMs,
+  });
+  const count = async () => (await stats.count({ fromMs: nowMs - 7_200_000 })).all.total;
+  t.equal(await count(), 1);
+  await journal.prune({ keepAfterKey: timeKey(nowMs), maxBytes: 1_000_000 });
+  nowMs -= 600_000;
+  t.equal(await count(), 0);
+});

@@ -50,6 +50,19 @@ t.test(
   },
 );
 
+t.test('INS-4 · a clock that is set back delays no look at what the history has removed', async (t) => {
+  const { keeper, journal } = await openKeeper(openMemoryJournal());
+  const value = { target: 'slack', route: 'r', profile: 'default', status: 'deadLettered', queuedAtMs: 1, text: '' };
+  await journal.commit([{ kind: 'put', collection: 'deliveries', key: '0001', value: value as JsonObject }]);
+  let nowMs = 1_000_000;
+  const failures = openFailures(keeper, () => nowMs);
+  t.equal((await failures.groups()).length, 1);
+  await journal.prune({ keepAfterKey: '1', maxBytes: 1_000_000 });
+  nowMs -= 600_000;
+  t.equal((await failures.groups()).length, 0);
+  failures.close();
+});
+
 t.test('INS-4 · a reading that failed, or found no journal, is repeated at the next question', async (t) => {
   const { keeper } = await openKeeper(openMemoryJournal());
   const failed = (key: string) => {
