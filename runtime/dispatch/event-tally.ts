@@ -230,7 +230,10 @@ export function createTally(ports: TallyPorts): Tally {
   async function noteOthers(journal: JournalReader): Promise<void> {
     if (isWithin(lastOthersMs, othersEveryMs)) return;
     lastOthersMs = nowMs();
-    for await (const { key } of recordsOf(journal, question(nowMs() - settlingMs, undefined))) changedEvents.add(key);
+    for await (const { key } of recordsOf(journal, question(nowMs() - settlingMs, undefined))) {
+      const known = cells.get(cellOf(key))?.events?.get(key);
+      if (known === undefined || isOpen(known)) changedEvents.add(key);
+    }
     for (const collection of ['runs', 'deliveries'] as const) {
       for (const key of await journal.dueKeys(collection)) changedWorks.add(runKeyOf(key));
     }

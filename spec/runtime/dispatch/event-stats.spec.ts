@@ -122,3 +122,34 @@ t.test('INS-4 · DUR-2 · a clock that is set back delays no look at what the hi
   nowMs -= 600_000;
   t.equal(await count(), 0);
 });
+
+t.test('INS-4 · SCA-1 · what has ended at another gateway is read once', async (t) => {
+  let nowMs = 1_700_000_000_000;
+  const { local: _, ...shared } = openMemoryJournal();
+  let reads = 0;
+  const get = (...asked: Parameters<Journal['get']>): ReturnType<Journal['get']> => {
+    reads += 1;
+    return shared.get(...asked);
+  };
+  const { keeper } = await openKeeper({ ...shared, get: get as Journal['get'] });
+  for (let n = 0; n < 100; n += 1) {
+    const key = `${timeKey(nowMs - 1_000)}${1_000 + n}`;
+    await shared.commit([
+      { kind: 'put', collection: 'events', key, value: { ...plainEvent, work: key } },
+      { kind: 'put', collection: 'runs', key, value: { ...plainRun, status: 'delivered', endedAtMs: nowMs } },
+    ]);
+  }
+  const stats = createEventStats({
+    keeper,
+    refused: { newestFirst: () => [] },
+    seenRun: (_, run) => run,
+    runsThatWait: () => new Map(),
+    nowMs: () => nowMs,
+  });
+  const count = async () => (await stats.count({ fromMs: nowMs - 900_000 })).all.counts.delivered;
+  t.equal(await count(), 100);
+  const before = reads;
+  nowMs += 2_000;
+  t.equal(await count(), 100);
+  t.equal(reads, before);
+});
