@@ -232,34 +232,47 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         granted();
         return () => {};
       }
+      const { lane } = entry;
       const leaving = new AbortController();
       const waitedFor = isWaitedFor(record);
-      if (missed !== undefined && waitedFor) {
-        if (tellIfTooLong(record, missed)) return () => {};
-        awaited.set(record, missed);
-      }
+      if (missed !== undefined && waitedFor && tellIfTooLong(record, missed)) return () => {};
+      let leave = (): void => {};
       const takeBack = (): void => {
         awaited.delete(record);
         checking.delete(takeBack);
         leaving.abort();
         leave();
       };
-      const leave = entry.lane.ask(
-        chatOf(record) ?? '',
-        () => {
-          awaited.delete(record);
-          if (verifyingFor(record) === undefined) {
+      const askIn = (chat: string): void => {
+        if (missed !== undefined && waitedFor) awaited.set(record, missed);
+        const begin = (): void => {
+          const chatNow = chatOf(record) ?? '';
+          if (chatNow === chat) {
             granted();
             return;
           }
-          if (!waitedFor) checking.add(takeBack);
-          void grantOnceChecked(record, leaving.signal, () => {
-            checking.delete(takeBack);
-            granted();
-          });
-        },
-        { name: nameOf(record), isWaitedFor: waitedFor },
-      );
+          // A new home channel: beside its own texts there, it would break their order and take their turns.
+          leave();
+          askIn(chatNow);
+        };
+        leave = lane.ask(
+          chat,
+          () => {
+            awaited.delete(record);
+            if (verifyingFor(record) === undefined) {
+              begin();
+              return;
+            }
+            if (!waitedFor) checking.add(takeBack);
+            void grantOnceChecked(record, leaving.signal, () => {
+              checking.delete(takeBack);
+              begin();
+            });
+          },
+          { name: nameOf(record), isWaitedFor: waitedFor },
+        );
+      };
+      askIn(chatOf(record) ?? '');
       return takeBack;
     },
     hold,

@@ -141,6 +141,40 @@ t.test('DLV-4 · who waits keeps its place in the queue when the entry of its ta
   t.equal(it.platforms.rows()[0]?.paused_until, undefined, 'what was asked of the earlier entry is found anew');
 });
 
+t.test('DLV-2 · DLV-4 · a new home channel takes what waits one at a time, with its own texts', async (t) => {
+  const it = await openPlatforms(t, { home_channel: slackApi.chat });
+  await it.send();
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', eventKey: name, profile: 'default', status: 'queued', extra: {} },
+    }) as unknown as DeliveryRecord;
+  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  const pass = (): void => {
+    it.clock.ms += 60_000;
+    for (const wake of it.woken.splice(0)) wake();
+  };
+  pass();
+  const first = ask('first');
+  const second = ask('second');
+  it.configure({ home_channel: 'C0987654321' });
+  await it.platforms.reconcile();
+  await eventually(() => it.state('slack') === 'connected' || undefined);
+  const third = ask('third');
+  t.same(granted, ['first', 'third']);
+
+  first();
+  pass();
+  t.same(granted, ['first', 'third'], 'the turn of the earlier chat is none in the new one');
+  third();
+  pass();
+  t.same(granted, ['first', 'third', 'second']);
+  second();
+  ask('fourth');
+  pass();
+  t.equal(granted.at(-1), 'fourth');
+});
+
 t.test('DLV-4 · who retries has one go in spite of a pause, and what arrives then ends it', async (t) => {
   const it = await openPlatforms(t);
   it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
