@@ -50,7 +50,8 @@ function messagesOf(turn: Turn): JsonObject[] {
     }
     case 'assistant': {
       const { text, calls, reasoning } = turn;
-      const thought = reasoning === undefined ? {} : { reasoning_content: reasoning };
+      const field = Array.isArray(reasoning) ? 'reasoning_details' : 'reasoning_content';
+      const thought = reasoning === undefined ? {} : { [field]: reasoning };
       if (calls.length === 0) return [{ role: 'assistant', content: text, ...thought }];
       const asked = calls.map(({ id, name, argumentsText, extra }) => ({
         id,
@@ -89,7 +90,9 @@ function readEvent(draft: Draft, event: JsonObject): string {
       ...(isJsonObject(part.extra_content) ? { extra: part.extra_content } : {}),
     });
   }
-  if (typeof delta.reasoning_content === 'string') draft.reasoning = textOf(draft.reasoning) + delta.reasoning_content;
+  if (typeof delta.reasoning_content === 'string' && !Array.isArray(draft.reasoning))
+    draft.reasoning = textOf(draft.reasoning) + delta.reasoning_content;
+  extendDetails(draft, listOf(delta.reasoning_details));
   const reason = textOf(choice.finish_reason).toLowerCase();
   const [broken] = brokenOff.exec(reason) ?? [];
   if (broken !== undefined) draft.fault = { type: broken, passing: true };
@@ -102,6 +105,28 @@ function readEvent(draft: Draft, event: JsonObject): string {
 /** Mistral's reasoning models answer in parts, of which only the texts are the answer. */
 function partsText(parts: readonly Json[]): string {
   return parts.map((part) => (isJsonObject(part) && part.type === 'text' ? textOf(part.text) : '')).join('');
+}
+
+/** OpenRouter's form of what a model thinks, whose texts come in parts; without it Gemini refuses its own calls. */
+function extendDetails(draft: Draft, parts: readonly Json[]): void {
+  if (parts.length === 0) return;
+  const details: Json[] = Array.isArray(draft.reasoning) ? draft.reasoning : [];
+  draft.reasoning = details;
+  for (const part of parts) {
+    const last = details.at(-1) ?? null;
+    const [, text] = /^reasoning\.(text|summary)$/.exec(isJsonObject(part) ? textOf(part.type) : '') ?? [];
+    const goesOn = text !== undefined && isJsonObject(part) && isJsonObject(last) && typeof part.index === 'number';
+    if (!goesOn || last.type !== part.type || last.index !== part.index) {
+      details.push(part);
+      continue;
+    }
+    const given = Object.entries(part).filter(([, value]) => value !== null);
+    details[details.length - 1] = {
+      ...last,
+      ...Object.fromEntries(given),
+      [text]: textOf(last[text]) + textOf(part[text]),
+    };
+  }
 }
 
 /** Parts of one call share an index; an endpoint without indexes sends each call complete, with its own id. */

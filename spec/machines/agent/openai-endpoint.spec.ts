@@ -219,3 +219,42 @@ t.test('DIS-3 · what an endpoint needs back with its calls goes back', (t) => {
   ]);
   t.end();
 });
+
+t.test('DIS-3 · what OpenRouter needs back goes back as it came, its texts in one', (t) => {
+  const details = (...all: readonly object[]) => delta({ reasoning: 'I', reasoning_details: all });
+  const call = { index: 0, id: 'a', function: { name: 'look', arguments: '{}' } };
+  const sealed = (id: string) => ({ type: 'reasoning.encrypted', data: 'c2ln', id, index: 1 });
+  const answer = answerOf(
+    read([
+      details({ type: 'reasoning.text', text: 'I should ', index: 0, signature: null }),
+      details({ type: 'reasoning.text', text: 'look.', index: 0, format: 'f' }),
+      details({ type: 'reasoning.text', text: null, signature: 's', index: 0 }),
+      details({ type: 'reasoning.text', text: 'Once.', index: 2 }, sealed('a'), sealed('b'), 7 as never),
+      delta({ tool_calls: [call], reasoning_content: 'Again.' }),
+      delta({}, 'tool_calls'),
+    ]),
+  );
+  const { text = '', calls = [], reasoning = null } = answer ?? {};
+  const turns = [{ role: 'assistant', text, calls, reasoning }] as const;
+  const asked = requestBody({ provider: 'openai-compatible', name: 'usual' }, { system: '', tools: [], turns });
+  t.same(asked.messages, [
+    {
+      role: 'assistant',
+      content: null,
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'I should look.', index: 0, signature: 's', format: 'f' },
+        { type: 'reasoning.text', text: 'Once.', index: 2 },
+        sealed('a'),
+        sealed('b'),
+        7,
+      ],
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+    },
+  ]);
+
+  const whole = emptyDraft();
+  const message = { tool_calls: [call], reasoning_details: [sealed('a')] };
+  readWhole('openai-compatible', whole, { choices: [{ finish_reason: 'tool_calls', message }] });
+  t.same(answerOf(whole)?.reasoning, [sealed('a')]);
+  t.end();
+});
