@@ -276,6 +276,24 @@ t.test('DIS-3 · an answer that begins more calls than the bound fails at once, 
   }
 });
 
+/** Of some endpoints, each token of a thought takes a few hundred bytes. */
+const longThought: ModelReply = {
+  kind: 'raw',
+  type: 'text/event-stream',
+  body: [
+    ...Array.from(
+      { length: 40_000 },
+      () => `data: {"choices":[{"delta":{"reasoning_content":" so"}}],"id":"${'x'.repeat(250)}"}\n\n`,
+    ),
+    'data: {"choices":[{"delta":{"content":"Yes."},"finish_reason":"stop"}]}\n\n',
+  ].join(''),
+};
+
+t.test('DIS-3 · a model may think for tens of thousands of tokens before it answers', async (t) => {
+  const { verdict } = await ask(t, [longThought], { provider: 'openai-compatible' });
+  t.match(verdict, { kind: 'answered', answer: { text: 'Yes.', reasoning: /^( so){40000}$/ } });
+});
+
 /** Calls without end: only the bound on calls stops reading before the bound on bytes. */
 const endlessCalls: ModelReply = {
   kind: 'raw',
