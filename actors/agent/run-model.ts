@@ -10,7 +10,8 @@ import type { AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { type LoopPorts, type RunTools, runModelLoop } from './model-loop.ts';
 
 export interface ModelRunnerPorts extends LoopPorts {
-  readonly toolsOf: (request: AgentRunRequest) => RunTools;
+  /** @param model that the run asks */
+  readonly toolsOf: (request: AgentRunRequest, model: ModelSettings) => RunTools;
   /** Removes secrets from what is kept of a run. */
   readonly redact: (text: string) => string;
 }
@@ -28,15 +29,16 @@ const system = [
 export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts): ModelRunner {
   const { toolsOf, redact, ...loop } = ports;
   return async (request, signal) => {
+    const asked = request.model === undefined ? model : anotherModel(model, request.model);
     const transcript = createTranscript(redact);
     const tell = (entry: TranscriptEntry): void => transcript.add(entry, loop.nowMs());
     tell({ kind: 'prompt', text: request.prompt });
     const { spending, ...outcome } = await runModelLoop(
       {
-        model: request.model === undefined ? model : anotherModel(model, request.model),
+        model: asked,
         system,
         turns: [{ role: 'user', text: request.prompt }],
-        tools: toolsOf(request),
+        tools: toolsOf(request, asked),
         tell,
         ...(request.handOver === undefined ? {} : { beforeFirst: request.handOver }),
       },

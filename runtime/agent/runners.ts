@@ -97,9 +97,10 @@ async function loadModelRunner(
     random,
     log,
   });
-  const toolsOf = ({ profile, route, toolsets, runId, traceparent }: AgentRunRequest) =>
+  const toolsOf = ({ profile, route, toolsets, runId, traceparent }: AgentRunRequest, asked: ModelSettings) =>
     lend({
       profile,
+      model: asked,
       toolsets,
       who: `a run of route "${route}"`,
       caller: 'run',

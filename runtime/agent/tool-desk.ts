@@ -38,6 +38,8 @@ export interface Borrower {
   readonly toolsets: readonly string[];
   /** Its name in a question to a person, such as `a run of route "deploys"`. */
   readonly who: string;
+  /** The model that looks at its pictures; the desk's unless given. */
+  readonly model?: ModelSettings;
   /** The caller of its calls. */
   readonly caller: 'run' | 'chat';
   /** The key of the run, if it is one. */
@@ -53,15 +55,14 @@ const asker = 'agent';
 const builtInNames: ReadonlySet<string> = new Set(webhookToolset);
 
 export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
-  const { model, search, fetchPublic, calls, log } = ports;
-  const askModel = (question: Question, signal: AbortSignal) =>
-    streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal });
+  const { search, fetchPublic, calls, log } = ports;
 
   return (borrower) => {
-    const { profile, who, caller, toolsets, run, traceparent } = borrower;
+    const { profile, who, caller, toolsets, run, traceparent, model = ports.model } = borrower;
     const ofRun = { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
     const builtIn = createBuiltInTools({
-      askModel,
+      askModel: (question: Question, signal: AbortSignal) =>
+        streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal }),
       askPerson: askPersonFor(borrower, ports.approvals),
       ...(search === undefined ? {} : { search }),
       ...(fetchPublic === undefined ? {} : { fetchPublic }),

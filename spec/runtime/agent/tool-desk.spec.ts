@@ -3,6 +3,7 @@ import { createToolDesk, type ToolDeskPorts } from '../../../runtime/agent/tool-
 import type { ApprovalAnswer, Question } from '../../../runtime/mcp/approvals.ts';
 import type { CallRequest } from '../../../runtime/mcp/calls.ts';
 import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
+import { startModelServer } from '../../support/model-server.ts';
 
 const never = new AbortController().signal;
 const model = { provider: 'anthropic', baseUrl: 'http://127.0.0.1:9', name: 'm', maxSteps: 1 } as const;
@@ -122,4 +123,16 @@ t.test('TRU-3 · DIS-5 · a question to a person is asked once, and withdrawn wi
   t.same(withdrawn, ['a3']);
   await tools.call('clarify', { question: 'Never?' }, AbortSignal.abort());
   t.equal(asked.length, 3, 'a run that is stopped asks nobody');
+});
+
+t.test('DIS-5 · the model of the run looks at its pictures, not that of the profile', async (t) => {
+  const server = await startModelServer(t, [{ kind: 'says', text: 'A cat.' }]);
+  const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
+  const { ports } = stage({
+    fetchPublic: ({ url }) => Promise.resolve({ kind: 'fetched', url, type: 'image/png', bytes }),
+  });
+  const asked = { ...model, baseUrl: server.url, name: 'sees' };
+  const tools = createToolDesk(ports)({ ...run, toolsets: ['vision_analyze'], model: asked });
+  t.match(await tools.call('vision_analyze', { image_url: 'https://example.org/a.png' }, never), { text: 'A cat.' });
+  t.match(server.asked, [{ body: { model: 'sees' } }]);
 });
