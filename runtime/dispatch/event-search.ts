@@ -7,6 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type ChipName, chipNames, chipOfStatus, readQuery, statusesOf } from '../../machines/base/event-query.ts';
+import { cut } from '../../machines/base/json.ts';
 import { readRange, type TimeRange } from '../../machines/base/time-range.ts';
 import { placeWords } from '../../machines/config/target-titles.ts';
 import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
@@ -140,20 +141,26 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     return reachedMs;
   }
 
+  /** Redacts before it cuts: half a secret is not recognized. */
+  function shown(row: EventFound): EventFound {
+    const clean = ports.redact(row);
+    return clean.result === undefined ? clean : { ...clean, result: cut(clean.result, longestResult) };
+  }
+
   async function rowsOf(keys: readonly string[], refused: readonly FoundEvent[]): Promise<EventFound[]> {
     const waiting = ports.runsThatWait();
     const byKey = new Map(refused.map((found) => [found.key, found]));
     const rows = await Promise.all(
       keys.map(async (key) => {
         const found = byKey.get(key);
-        if (found !== undefined) return ports.redact({ ...rowOf(factsOfRefused(found)), ...alikeOf(found.alike) });
+        if (found !== undefined) return shown({ ...rowOf(factsOfRefused(found)), ...alikeOf(found.alike) });
         const stored = await journal()?.get('events', key);
         if (stored === undefined) return undefined;
         const row = rowOf(await factsOf(stored, ports));
         const { work } = stored.value;
         const asked = work === undefined || !waiting.has(work) ? undefined : ports.workOf(work).questions[0];
         const waits = asked === undefined ? {} : { result: waitingWords(asked) };
-        return { ...ports.redact({ ...row, ...waits }), ...questionOf(work, waiting) };
+        return { ...shown({ ...row, ...waits }), ...questionOf(work, waiting) };
       }),
     );
     return rows.filter((row) => row !== undefined);
@@ -285,5 +292,5 @@ function resultOf({ event, run, delivery, status }: EventFacts): string | undefi
   if (status === 'coalesced') return event.told?.groupKey === undefined ? undefined : `Batch ${event.told.groupKey}`;
   if (delivery !== undefined && delivery.target !== 'log') return placeWords(delivery);
   const text = (run?.response ?? delivery?.text)?.trim().split('\n', 1)[0] ?? '';
-  return text === '' ? undefined : text.slice(0, longestResult);
+  return text === '' ? undefined : text;
 }

@@ -101,7 +101,9 @@ export function createFailureView({ journal, get, redact, nowMs }: FailureViewPo
     async list(choice, page) {
       const failed = await failedOf(choice, page);
       const last = failed.length === page.limit ? failed.at(-1) : undefined;
-      return redact({ rows: failed.map(rowOf), ...(last === undefined ? {} : { next: last.key }) });
+      // Redacted before it is cut: half a secret is not recognized.
+      const rows = failed.map((one) => redact(rowOf(one))).map((row) => ({ ...row, text: cut(row.text, longestText) }));
+      return { rows, ...(last === undefined ? {} : { next: last.key }) };
     },
     async idsOf({ key, profile }) {
       return (await failedOf({ state: 'open', profile }, { key })).map(({ key: id }) => id).reverse();
@@ -137,7 +139,7 @@ function rowOf({ key: id, record }: Failed): FailureRow {
     event,
     place: placeWords(record),
     status,
-    text: cut(text, longestText),
+    text,
     attempts,
     ...(reason === undefined ? {} : { reason }),
     ...(note === undefined ? {} : { note }),

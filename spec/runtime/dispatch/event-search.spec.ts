@@ -71,6 +71,16 @@ t.test('SEC-1 · a search finds what is shown: no secret can be asked for letter
   }
 });
 
+t.test('OBS-1 · a secret that the end of a row’s text cuts is not shown in half', async (t) => {
+  const redactor = createRedactor();
+  redactor.learn('Violet-Otter-81-of-the-river');
+  const { keeper, search } = await stage(openMemoryJournal(), redactor.record);
+  const response = `${'x'.repeat(180)} Violet-Otter-81-of-the-river 😀`;
+  await keeper.commit(came(2_000, {}, { status: 'delivered', response }));
+  const { rows } = await search('');
+  t.match(rows.at(-1), { result: /^x{180} \[redacted\] 😀$/ });
+});
+
 t.test('INS-4 · a search finds words in payloads, ids, routes, types and reasons, and obeys each filter', async (t) => {
   const { keeper, search, waiting } = await stage();
   await keeper.commit(
