@@ -5,6 +5,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
+import { cut } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { mailAddress } from '../../../machines/config/target-places.ts';
 import {
@@ -277,7 +278,7 @@ function subjectOf(text: string): string {
     .map((one) => one.replace(/^[#>*\s-]+/, '').trim())
     .find((one) => one !== '' && !one.startsWith('```'));
   const subject = (line ?? 'Message').replace(/\p{Cc}/gu, ' ');
-  return subject.length <= longestSubject ? subject : `${subject.slice(0, longestSubject - 1).trimEnd()}…`;
+  return cut(subject, longestSubject) === subject ? subject : `${cut(subject, longestSubject - 1).trimEnd()}…`;
 }
 
 /** A message id with its brackets; undefined if it is not one. */

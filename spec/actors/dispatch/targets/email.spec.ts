@@ -264,6 +264,13 @@ t.test('DLV-2 · a mail goes to one address and nothing that looks like more', a
   t.match(seen.mail, { to: { address: 'a@b.c' }, subject: /^x$/, inReplyTo: undefined });
 });
 
+t.test('DLV-1 · a long subject is cut between characters', async (t) => {
+  const { seen, ports } = recording();
+  const text = `${'x'.repeat(118)}${'😀'.repeat(9)}`;
+  await createEmail(settingsFor(25), ports).deliver(requestOf(text, { chat_id: 'a@b.c' }), never);
+  t.match(seen.mail, { subject: `${'x'.repeat(118)}😀…` });
+});
+
 t.test('DLV-2 · what is missing is said', async (t) => {
   const { ports: mailPorts } = recording();
   const bare = { enabled: true, timeoutMs: 1, options: {} };
