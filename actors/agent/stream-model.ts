@@ -57,6 +57,8 @@ type Attempt =
       readonly passing: boolean;
       readonly tokens: Tokens;
       readonly waitMs?: number;
+      /** The model takes no temperature, as many that think. */
+      readonly refusesTemperature?: boolean;
     };
 
 const usualLimits: StreamLimits = {
@@ -89,14 +91,20 @@ export async function streamModel(
 ): Promise<ModelVerdict> {
   const limits = { ...usualLimits, ...ports.limits };
   let spent = noTokens;
+  let asked = question;
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await askOnce(model, question, { ...ports, limits, signal });
+    const outcome = await askOnce(model, asked, { ...ports, limits, signal });
     if (outcome.kind === 'answered') {
       return { kind: 'answered', answer: { ...outcome.answer, tokens: sum(spent, outcome.answer.tokens) } };
     }
     spent = sum(spent, outcome.tokens);
     const failed = (why: string): ModelVerdict => ({ kind: 'failed', why, tokens: spent });
     if (signal.aborted) return failed('the run was stopped');
+    if (outcome.refusesTemperature && asked.temperature !== undefined) {
+      const { temperature: _, ...others } = asked;
+      asked = others;
+      continue;
+    }
     if (!outcome.passing) return failed(outcome.why);
     if (attempt >= limits.attempts) return failed(`${outcome.why}; asked ${attempt} times`);
     const waitMs = outcome.waitMs ?? backoffMs(attempt, ports.random());
@@ -272,6 +280,7 @@ async function refusalOf(response: Response, model: ModelSettings, { nowMs }: As
     passing,
     tokens: noTokens,
     ...(waitMs === undefined ? {} : { waitMs }),
+    refusesTemperature: status === 400 && /temperature/i.test(message),
   };
 }
 

@@ -231,6 +231,29 @@ t.test('DIS-3 · silence and floods are bounded; an answer that was whole stands
   t.match(unended.verdict, { kind: 'answered', answer: { text: 'Hi' } });
 });
 
+t.test('SRV-2 · a model that takes no temperature is asked without it', async (t) => {
+  const refusal = { error: { type: 'invalid_request_error', message: '`temperature` is deprecated for this model.' } };
+  for (const provider of providers) {
+    const server = await startModelServer(t, ({ body }) =>
+      'temperature' in body
+        ? { kind: 'status', status: 400, body: JSON.stringify(refusal) }
+        : { kind: 'says', text: 'Fine.' },
+    );
+    const model: ModelSettings = { provider, baseUrl: server.url, name: 'usual', maxSteps: 20 };
+    const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+    const { signal } = new AbortController();
+    const verdict = await streamModel(model, { ...question, temperature: 0 }, { ...ports, signal });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+    t.equal(server.asked.length, 2);
+  }
+  const stubborn = { error: { message: 'the temperature of the room is wrong' } };
+  const { verdict, server } = await ask(t, [{ kind: 'status', status: 400, body: JSON.stringify(stubborn) }], {
+    provider: 'anthropic',
+  });
+  t.match(verdict, { kind: 'failed', why: /HTTP 400: the temperature of the room/ });
+  t.equal(server.asked.length, 1);
+});
+
 t.test('DIS-3 · a run that is stopped stops its question, in mid-stream too', async (t) => {
   for (const reply of [{ kind: 'silent' }, { kind: 'silent', text: 'Half' }] as const) {
     const stopping = new AbortController();
