@@ -12,7 +12,14 @@ import type { BuiltInTool } from './model-loop.ts';
 const timeoutMs = 20_000;
 const maxBytes = 2_097_152;
 const longestText = 20_000;
-const readable = ['text/', 'application/json', 'application/xml', 'application/xhtml+xml', 'application/rss+xml'];
+const readable = [
+  'text/',
+  'application/json',
+  'application/xml',
+  'application/xhtml+xml',
+  'application/rss+xml',
+  'application/atom+xml',
+];
 
 export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
   return {
@@ -41,11 +48,12 @@ export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
   };
 }
 
-/** Decodes with the charset of the content type, else of the page's `<meta>`, else UTF-8. */
+/** Decodes with the charset of the content type, else of the page's `<meta>` or `<?xml …?>`, else UTF-8. */
 function decode(bytes: Buffer, type: string): string {
   const beginning = bytes.subarray(0, 1_024).toString('latin1');
   const named =
-    /charset=["']?([\w-]{1,40})/.exec(type)?.[1] ?? /<meta[^>]{0,200}charset=["']?([\w-]{1,40})/i.exec(beginning)?.[1];
+    /charset=["']?([\w-]{1,40})/.exec(type)?.[1] ??
+    /<(?:meta[^>]{0,200}charset|\?xml[^>]{0,200}encoding)=["']?([\w-]{1,40})/i.exec(beginning)?.[1];
   try {
     return new TextDecoder(named ?? 'utf-8').decode(bytes);
   } catch {

@@ -17,12 +17,14 @@ t.test('DIS-5 · other texts come as they are, and encodings are understood', as
     '/json': page('application/json', '{"a": 1}'),
     '/latin': page('text/plain; charset=iso-8859-1', Buffer.from('hällo', 'latin1')),
     '/meta': page('text/html', Buffer.from('<meta charset="iso-8859-1"><p>hällo', 'latin1')),
+    '/feed': page('application/atom+xml', Buffer.from('<?xml encoding="iso-8859-1"?>hällo', 'latin1')),
     '/unknown': page('text/plain; charset=no-such', 'plain'),
   });
   for (const [path, text] of [
     ['/json', '{"a": 1}'],
     ['/latin', 'hällo'],
     ['/meta', 'hällo'],
+    ['/feed', '<?xml encoding="iso-8859-1"?>hällo'],
     ['/unknown', 'plain'],
   ])
     t.same(await call({ url: `${url}${path}` }, never), { text: `${url}${path}\n\n${text}`, isError: false });
