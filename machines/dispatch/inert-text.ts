@@ -6,8 +6,11 @@
 
 const wordJoiner = '\u2060';
 
-/** An `@`, or an HTML entity for it, that could begin a mention: not in an address, not before a space. */
-const mention = /(?<![\p{L}\p{N}])(?:@|&(?:#0*64|#x0*40|commat);)(?![ \t\r\n]|$)/giu;
+/**
+ * An `@`, or an HTML entity for it, that could begin a mention: not in an address, not before a space. Telegram reads an
+ * entity without its semicolon too.
+ */
+const mention = /(?<![\p{L}\p{N}])(?:@|&(?:#0*64(?!\d)|#x0*40(?![\da-f])|commat(?=;))(?:;|(?!;)))(?![ \t\r\n]|$)/giu;
 
 /**
  * Breaks every mention.

@@ -33,6 +33,13 @@ const badRequests: readonly (readonly [RegExp, Parameters<typeof refusedAs>[0]])
   [/not enough rights|no rights|write_forbidden|restricted|deactivated|blocked|kicked/i, 'forbidden'],
 ];
 
+/**
+ * The scheme of a link that mentions a user: `tg:user` or `tg://user`. `parse_mode` decodes entities and escapes in it, so
+ * only a link that plainly leads elsewhere is left alone.
+ */
+const userScheme =
+  /(?<![\p{L}\p{N}])(?:\\?t|&#0*(?:116|84);?|&#x0*[57]4;?)(?:\\?g|&#0*(?:103|71);?|&#x0*[46]7;?)(?=(?:\\?:|&#0*58;?|&#x0*3a;?)\S)(?!:\/{0,2}(?!user)[a-z]+[/?])/giu;
+
 export function createTelegram(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const client = createClient(settings, defaultBase);
   // Escaped, so that a malformed token cannot change the path.
@@ -59,8 +66,7 @@ export function createTelegram(settings: PlatformSettings, ports: TargetPorts): 
       name: 'telegram',
       limit: { most: 4_096, unit: 'utf16' },
       maxPieces: 20,
-      // With `parse_mode`, such a link is a mention too.
-      inert: (text) => withoutMentions(text).replace(/\btg:(?=\/\/user)/gi, 'tg\u2060:'),
+      inert: (text) => withoutMentions(text).replace(userScheme, '$&\u2060'),
       problem: missing('telegram', settings, 'token'),
       send(message, signal) {
         const { chat, text, extra } = message;

@@ -45,6 +45,23 @@ t.test('DLV-1 · a text that the platform cannot parse goes as plain text', asyn
   );
 });
 
+t.test('DLV-4 · no spelling that parse_mode decodes mentions a user', async (t) => {
+  const bench = await openBench(t, telegramApi);
+  const joiner = '\u2060';
+  const rows = [
+    ['[x](tg:user?id=7)', `[x](tg${joiner}:user?id=7)`],
+    ['[x](t\\g://us\\er?id=7)', `[x](t\\g${joiner}://us\\er?id=7)`],
+    ['<a href="t&#103://user?id=7">x</a>', `<a href="t&#103${joiner}://user?id=7">x</a>`],
+    ['<a href="&#x74;G&#58;&#117;ser?id=7">x</a>', `<a href="&#x74;G${joiner}&#58;&#117;ser?id=7">x</a>`],
+    ['&#64everyone &#x40ops &#64; &#640; &commat', `&#64${joiner}everyone &#x40${joiner}ops &#64; &#640; &commat`],
+    ['tg://resolve?domain=x tg://emoji?id=1 tg: mtg:user', 'tg://resolve?domain=x tg://emoji?id=1 tg: mtg:user'],
+  ] as const;
+  for (const [text, sent] of rows) {
+    await bench.deliver(text, { parse_mode: 'HTML' });
+    t.equal(bench.platform.requests.at(-1)?.json.text, sent);
+  }
+});
+
 t.test('DLV-1 · a token of another shape stays within its part of the path', async (t) => {
   const bench = await openBench(t, telegramApi);
 
