@@ -82,13 +82,16 @@ function readEvent(draft: Draft, event: JsonObject): string {
   for (const [position, part] of listOf(delta.tool_calls).entries()) {
     if (!isJsonObject(part)) continue;
     const asked = isJsonObject(part.function) ? part.function : {};
-    extendCall(calls, callKey(calls, part, position), {
+    const key = callKey(calls, part, position);
+    const call: ToolAsk = {
       id: textOf(part.id),
       name: textOf(asked.name),
       // Some endpoints send the arguments as an object instead of JSON text.
       argumentsText: isJsonObject(asked.arguments) ? JSON.stringify(asked.arguments) : textOf(asked.arguments),
       ...(isJsonObject(part.extra_content) ? { extra: part.extra_content } : {}),
-    });
+    };
+    setAside(calls, key, call);
+    extendCall(calls, key, call);
   }
   if (typeof delta.reasoning_content === 'string' && !Array.isArray(draft.reasoning))
     draft.reasoning = textOf(draft.reasoning) + delta.reasoning_content;
@@ -133,6 +136,17 @@ function extendDetails(draft: Draft, parts: readonly Json[]): void {
 function callKey(calls: ReadonlyMap<string, ToolAsk>, part: JsonObject, position: number): string {
   if (typeof part.index === 'number') return String(part.index);
   return textOf(part.id) === '' ? `whole/${calls.size}/${position}` : `id/${textOf(part.id)}`;
+}
+
+/**
+ * Frees the key of a call that has ended: Gemini's endpoint and others give all calls of an answer the same index. A part
+ * that continues a call has its id, none, or a placeholder for it and no name.
+ */
+function setAside(calls: Map<string, ToolAsk>, key: string, { id, name }: ToolAsk): void {
+  const standing = calls.get(key);
+  if (standing === undefined || standing.id === '' || id === '' || id === standing.id || name === '') return;
+  calls.delete(key);
+  calls.set(`${key}/${calls.size}`, standing);
 }
 
 /** Refusals by the names of Gemini, which its OpenAI-compatible endpoint may pass on. */

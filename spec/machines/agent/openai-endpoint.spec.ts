@@ -108,6 +108,29 @@ t.test('DIS-3 · what endpoints get wrong is read as they mean it', (t) => {
   t.end();
 });
 
+t.test('DIS-3 · calls that share an index are distinguished by their ids', (t) => {
+  const part = (id: string, name: string, args: string, extra: object = {}) => ({
+    index: 0,
+    ...{ id, function: { name, arguments: args }, ...extra },
+  });
+  const signed = (text: string) => ({ extra_content: { google: { thought_signature: text } } });
+  const draft = read([
+    delta({ tool_calls: [part('a', 'one', '{"x":1}', signed('s')), part('b', 'one', '{"x":2}')] }),
+    delta({ tool_calls: [part('c', 'two', '{"y"', signed('t'))] }),
+    delta({ tool_calls: [part('null', '', ':3')] }),
+    delta({ tool_calls: [part('c', 'two', '}')] }),
+    delta({ tool_calls: [{ index: 1, id: 'd', function: { name: 'one', arguments: '' } }] }),
+    delta({}, 'tool_calls'),
+  ]);
+  t.same(answerOf(draft)?.calls, [
+    { id: 'a', name: 'one', argumentsText: '{"x":1}', extra: signed('s').extra_content },
+    { id: 'b', name: 'one', argumentsText: '{"x":2}' },
+    { id: 'c', name: 'two', argumentsText: '{"y":3}', extra: signed('t').extra_content },
+    { id: 'd', name: 'one', argumentsText: '{}' },
+  ]);
+  t.end();
+});
+
 t.test('DIS-3 · a stream that ends without a reason to stop is whole, an empty one is none', (t) => {
   t.match(answerOf(read([delta({ content: 'Hello' }), '[DONE]'])), { text: 'Hello', stop: 'ended' });
   const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }] };
