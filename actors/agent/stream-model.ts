@@ -62,7 +62,8 @@ type Attempt =
     };
 
 const usualLimits: StreamLimits = {
-  idleMs: 120_000,
+  // OpenAI's endpoint sends nothing while a model thinks, and Node's client waits for five minutes at most.
+  idleMs: 290_000,
   // A model may think for 100,000 tokens, each of which takes some endpoints 500 bytes of stream.
   maxBytes: 67_108_864,
   // The tool loop runs 32 calls of one answer and refuses the rest one by one; no working model asks for this many.

@@ -231,6 +231,17 @@ t.test('DIS-3 · silence and floods are bounded; an answer that was whole stands
   t.match(unended.verdict, { kind: 'answered', answer: { text: 'Hi' } });
 });
 
+t.test('DIS-3 · a model may think for minutes without a byte', async (t) => {
+  const time = lentTime(t);
+  const thinking = (): ModelReply => {
+    time.pass(280_000);
+    return { kind: 'says', text: 'Done.' };
+  };
+  const { verdict, server } = await ask(t, thinking, { provider: 'openai-compatible' });
+  t.match(verdict, { kind: 'answered', answer: { text: 'Done.' } });
+  t.equal(server.asked.length, 1);
+});
+
 t.test('SRV-2 · a model that takes no temperature is asked without it', async (t) => {
   const refusal = { error: { type: 'invalid_request_error', message: '`temperature` is deprecated for this model.' } };
   for (const provider of providers) {
