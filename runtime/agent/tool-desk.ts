@@ -11,9 +11,9 @@ import type { RunTools, ToolAnswer } from '../../actors/agent/model-loop.ts';
 import { streamModel, waitFor } from '../../actors/agent/stream-model.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Question, ToolOffer } from '../../machines/agent/model-talk.ts';
+import { offeredSchema, ownArguments } from '../../machines/agent/offered-schema.ts';
 import { toolText } from '../../machines/agent/tool-text.ts';
 import { allServers, toolFilter, webhookToolset } from '../../machines/agent/toolset.ts';
-import { isJsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings, SearchSettings } from '../../machines/config/settings.ts';
 import type { Approvals } from '../mcp/approvals.ts';
 import type { CallAnswer, Calls } from '../mcp/calls.ts';
@@ -74,16 +74,16 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
     for (const name of toolsets) warnWhereEmpty(name);
 
     const own = new Map(lent.map((tool) => [tool.offer.name, tool]));
-    const theirs = new Set(supervised.map(({ name }) => name));
+    const theirs = new Map(supervised.map(({ name, definition }) => [name, definition]));
     return {
       offers: [...lent.map(({ offer }) => offer), ...supervised.map(offerOf)],
       async call(name, args, signal, said) {
         const tool = own.get(name);
         if (tool !== undefined) return tool.call(args, signal);
-        if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
-        return answerOf(
-          await calls.start({ profile, name, args, caller, allows, ...ofRun, ...(said ? { said } : {}), signal }),
-        );
+        const definition = theirs.get(name);
+        if (definition === undefined) return { text: `no tool is named "${name}"`, isError: true };
+        const asked = { profile, name, args: ownArguments(args, definition.inputSchema), caller, allows };
+        return answerOf(await calls.start({ ...asked, ...ofRun, ...(said ? { said } : {}), signal }));
       },
     };
 
@@ -105,8 +105,7 @@ function offerOf({ name, definition }: RegisteredTool): ToolOffer {
   return {
     name,
     description: typeof description === 'string' ? description : '',
-    // Model endpoints require an object schema with properties; some servers provide neither.
-    inputSchema: { type: 'object', properties: {}, ...(isJsonObject(inputSchema) ? inputSchema : {}) },
+    inputSchema: offeredSchema(inputSchema),
   };
 }
 

@@ -136,3 +136,13 @@ t.test('DIS-5 · the model of the run looks at its pictures, not that of the pro
   t.match(await tools.call('vision_analyze', { image_url: 'https://example.org/a.png' }, never), { text: 'A cat.' });
   t.match(server.asked, [{ body: { model: 'sees' } }]);
 });
+
+t.test('DIS-3 · a call has the names of the tool’s own schema, whatever the model was offered', async (t) => {
+  const odata = tool('files', 'odata', { inputSchema: { type: 'object', properties: { $top: { type: 'number' } } } });
+  const { ports, called } = stage({ registry: () => ({ all: () => [odata] }) });
+  const tools = createToolDesk(ports)({ ...run, toolsets: ['mcp-files'] });
+  const [name = ''] = Object.keys((tools.offers[0]?.inputSchema.properties ?? {}) as object);
+  t.match(name, /^[a-zA-Z0-9_.-]{1,64}$/);
+  await tools.call('mcp__files__odata', { [name]: 3 }, never);
+  t.match(called, [{ args: { $top: 3 } }]);
+});

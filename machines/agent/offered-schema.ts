@@ -1,0 +1,65 @@
+/**
+ * Rewrites a tool's input schema for model endpoints. They require an object with properties, and refuse every request if
+ * one tool has alternatives at the top of its schema, or a property whose name has other characters than a few. The
+ * properties of all alternatives are offered, under names that endpoints take; a call is checked against the tool's own
+ * schema.
+ * @see DIS-3 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { wireName } from '../mcp/wire-name.ts';
+
+export function offeredSchema(inputSchema: Json | undefined): JsonObject {
+  const { required, ...own } = unitedSchema(inputSchema);
+  const properties = Object.entries(own.properties).map(([name, form]) => [offeredName(name), form]);
+  return {
+    ...own,
+    properties: Object.fromEntries(properties),
+    ...(required === undefined ? {} : { required: Array.isArray(required) ? required.map(offeredName) : required }),
+  };
+}
+
+/** Returns the arguments of a call under the names of the tool's own schema. */
+export function ownArguments(args: JsonObject, inputSchema: Json | undefined): JsonObject {
+  const { properties } = unitedSchema(inputSchema);
+  const own = new Map(Object.keys(properties).map((name) => [offeredName(name), name]));
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [own.get(name) ?? name, value]));
+}
+
+/** Anthropic's pattern. */
+function offeredName<Name extends Json>(name: Name): Name | string {
+  return typeof name !== 'string' || /^[\w.-]{1,64}$/.test(name) ? name : wireName(name);
+}
+
+interface UnitedSchema extends JsonObject {
+  readonly properties: JsonObject;
+}
+
+/** The schema as an object without alternatives at its top. */
+function unitedSchema(inputSchema: Json | undefined): UnitedSchema {
+  const schema = isJsonObject(inputSchema) ? inputSchema : {};
+  const { anyOf, oneOf, allOf, not: _, enum: __, ...own } = schema;
+  const alternatives = [anyOf, oneOf, allOf].flatMap((all) => (Array.isArray(all) ? (all as readonly Json[]) : []));
+  /** The forms of each property by their text, so that equal ones are offered once. */
+  const forms = new Map<string, Map<string, Json>>();
+  for (const one of alternatives) {
+    const { properties } = resolved(one, schema);
+    for (const [name, form] of Object.entries(isJsonObject(properties) ? properties : {})) {
+      const known = forms.get(name) ?? new Map<string, Json>();
+      forms.set(name, known.set(JSON.stringify(form), form));
+    }
+  }
+  const united = [...forms].map(([name, known]): [string, Json] => {
+    const [only = null, ...others] = known.values();
+    return [name, others.length === 0 ? only : { anyOf: [only, ...others] }];
+  });
+  const properties = isJsonObject(own.properties) ? own.properties : {};
+  return { type: 'object', ...own, properties: { ...Object.fromEntries(united), ...properties } };
+}
+
+/** An alternative may be defined elsewhere in the schema. */
+function resolved(alternative: Json, schema: JsonObject): JsonObject {
+  if (!isJsonObject(alternative)) return {};
+  const { $ref: ref } = alternative;
+  return typeof ref === 'string' && ref.startsWith('#/') ? objectAt(schema, ...ref.slice(2).split('/')) : alternative;
+}

@@ -1,0 +1,52 @@
+import t from 'tap';
+import { offeredSchema, ownArguments } from '../../../machines/agent/offered-schema.ts';
+
+const text = { type: 'string' };
+const number = { type: 'number' };
+
+t.test('DIS-3 · a schema without alternatives at its top is offered as it is, and always as an object', (t) => {
+  const nested = { type: 'object', properties: { at: { anyOf: [text, number] } }, required: ['at'] };
+  t.same(offeredSchema(nested), nested);
+  t.same(offeredSchema({ required: ['x'] }), { type: 'object', properties: {}, required: ['x'] });
+  for (const none of [undefined, null, 'none', []]) t.same(offeredSchema(none), { type: 'object', properties: {} });
+  t.end();
+});
+
+t.test('DIS-3 · of alternatives at the top, which endpoints refuse, all properties are offered', (t) => {
+  for (const keyword of ['anyOf', 'oneOf', 'allOf']) {
+    const schema = {
+      properties: { both: text },
+      required: ['both'],
+      [keyword]: [
+        { properties: { kind: { const: 'a' }, id: text, both: number } },
+        { properties: { kind: { const: 'b' }, id: text } },
+        { $ref: '#/$defs/third' },
+        { $ref: '#/$defs/gone' },
+        true,
+      ],
+      not: { required: ['x'] },
+      enum: [1],
+      $defs: { third: { properties: { third: number } } },
+    };
+    t.same(offeredSchema(schema), {
+      type: 'object',
+      required: ['both'],
+      $defs: { third: { properties: { third: number } } },
+      properties: { kind: { anyOf: [{ const: 'a' }, { const: 'b' }] }, id: text, both: text, third: number },
+    });
+  }
+  t.end();
+});
+
+t.test('DIS-3 · a property whose name endpoints refuse is offered by another, and called by its own', (t) => {
+  const schema = { type: 'object', properties: { $filter: text, 'a.b-c_1': text }, required: ['$filter', 'a.b-c_1'] };
+  const offered = offeredSchema(schema);
+  const [first = '', ...others] = Object.keys(offered.properties as object);
+  t.match(first, /^_filter_[0-9a-f]{10}$/);
+  t.same(others, ['a.b-c_1']);
+  t.same(offered.required, [first, 'a.b-c_1']);
+  t.same(ownArguments({ [first]: 'x', 'a.b-c_1': 'y', more: 1 }, schema), { $filter: 'x', 'a.b-c_1': 'y', more: 1 });
+  t.same(ownArguments({ $filter: 'x' }, schema), { $filter: 'x' });
+  t.same(ownArguments({ x: 1 }, undefined), { x: 1 });
+  t.end();
+});
