@@ -5,7 +5,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import { isJsonObject, type Json } from '../../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { withoutCommand, withoutTemplates } from '../../../machines/dispatch/inert-text.ts';
 import { refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
@@ -34,14 +34,25 @@ export function createHomeAssistant(settings: PlatformSettings, ports: TargetPor
   const headers = { authorization: `Bearer ${optionOf(settings, 'token') ?? ''}` };
   const isNotice = ({ chat }: Pick<Message, 'chat'>): boolean => chat === notice;
 
-  /** HTTP 400 also means that the service does not exist; the list of services shows which it is. */
-  const badRequest = async (service: string, said: string, signal: AbortSignal): Promise<SendOutcome> => {
+  /**
+   * HTTP 400 also means that the service does not exist; the list of services shows which it is. Integrations are moving
+   * from a service to an entity each; a call for an entity that does not exist would count as a success.
+   */
+  const badRequest = async (
+    service: string,
+    said: string,
+    { signal, toEntity }: { readonly signal: AbortSignal; readonly toEntity: () => Promise<SendOutcome> },
+  ): Promise<SendOutcome> => {
     const known = await client.ask({ method: 'GET', path: '/api/services', headers }, signal, ({ json }) =>
       hasService(json, service),
     );
-    if (known === false) return refused('notFound', `Home Assistant has no service notify.${service} (${said})`);
-    return known === true
-      ? refused('permanent', `the service notify.${service} does not take the message (${said})`)
+    if (known === true)
+      return refused('permanent', `the service notify.${service} does not take the message (${said})`);
+    const entity = { method: 'GET', path: `/api/states/notify.${service}`, headers } as const;
+    const isEntity = await client.ask(entity, signal, ({ status }) => status === 200);
+    if (isEntity === true) return toEntity();
+    return known === false
+      ? refused('notFound', `Home Assistant has no service notify.${service}, and no such entity (${said})`)
       : refused('notFound', `there is no such notify service, or it takes no such message (${said})`);
   };
 
@@ -64,17 +75,20 @@ export function createHomeAssistant(settings: PlatformSettings, ports: TargetPor
           ...(isNotice(message) ? { notification_id: key } : {}),
         };
         const service = chat.replace(/^notify\./, '');
-        const path = isNotice(message) ? `${notice}/create` : `notify/${service}`;
-        return client.ask({ method: 'POST', path: `/api/services/${path}`, headers, json: body }, signal, (answer) => {
-          // The response lists the states that changed, often none.
-          if (answer.status === 200 && Array.isArray(answer.json)) {
-            return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
-          }
-          const { status } = answer;
-          return status === 400 && !isNotice(message)
-            ? badRequest(service, saying(status), signal)
-            : readStatus(answer, { nowMs: ports.now() });
-        });
+        const post = (path: string, json: JsonObject, toEntity?: () => Promise<SendOutcome>): Promise<SendOutcome> =>
+          client.ask({ method: 'POST', path: `/api/services/${path}`, headers, json }, signal, (answer) => {
+            // The response lists the states that changed, often none.
+            if (answer.status === 200 && Array.isArray(answer.json)) {
+              return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
+            }
+            const { status } = answer;
+            return status === 400 && toEntity !== undefined
+              ? badRequest(service, saying(status), { signal, toEntity })
+              : readStatus(answer, { nowMs: ports.now() });
+          });
+        if (isNotice(message)) return post(`${notice}/create`, body);
+        const entity = { ...body, entity_id: `notify.${service}` };
+        return post(`notify/${service}`, body, () => post('notify/send_message', entity));
       },
       verify: (signal) =>
         client.ask({ method: 'GET', path: '/api/', headers }, signal, (answer) =>

@@ -20,11 +20,18 @@ const base = {
     if (path === '/api/') return { status: 200, json: { message: 'API running.' } };
     if (method === 'GET' && path === '/api/services')
       return { status: 200, json: [{ domain: 'notify', services: { mobile_app_phone: {} } }] };
+    if (method === 'GET' && path === '/api/states/notify.my_phone')
+      return { status: 200, json: { entity_id: 'notify.my_phone', state: 'unknown' } };
     const [, domain, service] = /^\/api\/services\/(\w+)\/(\w+)$/.exec(path) ?? [];
     if (method !== 'POST' || domain === undefined) return { status: 404, text: '404: Not Found' };
     if (typeof json.message !== 'string') return { status: 400, text: '400: Bad Request' };
     if (domain === 'persistent_notification' && service === 'create') {
       world.take({ place: 'sidebar', text: json.message }, json.notification_id);
+      return { status: 200, json: [] };
+    }
+    if (domain === 'notify' && service === 'send_message') {
+      // What is not there is left out, and the answer is the same.
+      if (json.entity_id === 'notify.my_phone') world.take({ place: 'entity', text: json.message });
       return { status: 200, json: [] };
     }
     if (domain !== 'notify' || service !== 'mobile_app_phone') return { status: 400, text: '400: Bad Request' };

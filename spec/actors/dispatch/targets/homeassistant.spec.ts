@@ -23,6 +23,19 @@ t.test('DLV-4 · a text to a phone is no command to it, and no template in its t
   t.equal(bench.platform.requests[0]?.json.title, '{\u2060{ states("person.anna") }}');
 });
 
+t.test('DLV-1 · an entity without a service of its own gets the text by the service for all', async (t) => {
+  const bench = await openBench(t, homeService);
+  for (const chat_id of ['my_phone', 'notify.my_phone'])
+    t.match(await bench.deliver('tts', { chat_id, title: 'Build' }), { kind: 'delivered' });
+
+  const taken = { place: 'entity', text: 'tts\u2060' };
+  t.same(bench.platform.world.messages, [taken, taken]);
+  t.match(bench.platform.requests.at(-1), {
+    path: '/api/services/notify/send_message',
+    json: { entity_id: 'notify.my_phone', title: 'Build' },
+  });
+});
+
 t.test('DLV-4 · a bad request says whether the service is not there or does not take the message', async (t) => {
   const bench = await openBench(t, homeService);
   t.match(await bench.deliver('hello', { chat_id: 'mobile_app_tablet' }), {
