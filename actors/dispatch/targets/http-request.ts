@@ -43,7 +43,8 @@ export type HttpOutcome =
   /** The request cannot be made: the address or a header is invalid. */
   | { readonly kind: 'unsendable'; readonly reason: string };
 
-const maxBodyBytes = 262_144;
+/** Trackers repeat a comment in their answer, with escapes: GitLab's may have a million characters. */
+const maxBodyBytes = 8_388_608;
 
 /** Whether the head of a request was written to its socket, as undici reports for each request. */
 interface Progress {

@@ -36,6 +36,12 @@ t.test('DLV-1 · a place is named by keys of its own, and a wrong or unfilled on
   }
 });
 
+t.test('DLV-1 · a long comment has arrived if the answer repeats it', async (t) => {
+  const bench = await openBench(t, gitlabApi);
+  bench.platform.scripts.push({ status: 201, json: { id: 5, body: 'x'.repeat(400_000) } });
+  t.match(await bench.deliver('x'.repeat(400_000)), { kind: 'delivered', messageId: '5' });
+});
+
 t.test('DLV-1 · an issue of GitLab is named by kind', async (t) => {
   const bench = await openBench(t, gitlabApi);
   await bench.deliver('hello', { project: '42', number: 9, kind: 'issue' });

@@ -96,7 +96,7 @@ t.test('DLV-4 · an answer is read up to its limit, and no redirect is followed'
       socket.on('error', () => {});
       socket.once('data', () => socket.end(text));
     });
-  const long = await reply(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"${'x'.repeat(300_000)}"`);
+  const long = await reply(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"${'x'.repeat(8_400_000)}"`);
   const moved = await reply('HTTP/1.1 301 Moved\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n');
   const json = await reply('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{"a":1}');
 
