@@ -28,6 +28,8 @@ const gaps: Readonly<Record<string, readonly [gapMs: number, chatGapMs: number]>
   feishu: [20, 210],
   // 30 messages per minute for a member, 20 for a robot.
   wecom: [0, 3_100],
+  // Not documented: a third message within a second keeps the bot from sending for up to an hour.
+  weixin: [1_500, 0],
   // One message per second and space, for all its webhooks.
   google_chat: [0, 1_000],
   // Four requests per second and address.
