@@ -40,6 +40,12 @@ const limit = { most: 4_096, unit: 'utf16' } as const;
 /** One message per six seconds to the same recipient. */
 const pairWaitMs = 6_000;
 
+/**
+ * The id of a user for this business, which a webhook has instead of the number of a user who hides it. In the place of a
+ * number, a message to it would be accepted and lost.
+ */
+const scopedId = /^[A-Z]{2}\.(?:ENT\.)?[A-Za-z\d]{1,128}$/;
+
 /** Meta documents that clients should read the codes, not the statuses. */
 const meanings: Readonly<Record<string, CodeMeaning>> = {
   0: 'auth',
@@ -90,13 +96,15 @@ function createCloud(settings: PlatformSettings, ports: TargetPorts): PlatformTa
       maxPieces: 10,
       problem: missing('whatsapp', settings, 'token', 'phone_number_id'),
       placeProblem: (chat) =>
-        /^\+?[1-9]\d{5,14}$/.test(chat) ? undefined : wrongPlace(chat, 'a number such as +15551234567'),
+        /^\+?[1-9]\d{5,14}$/.test(chat) || scopedId.test(chat)
+          ? undefined
+          : wrongPlace(chat, 'a number such as +15551234567, or a user’s id such as US.13491208655302741918'),
       send({ chat, text, extra }, signal) {
         const replyTo = wordOf(extra, 'reply_to', 'thread_id');
         const body = {
           messaging_product: 'whatsapp',
           recipient_type: 'individual',
-          to: chat,
+          ...(scopedId.test(chat) ? { recipient: chat } : { to: chat }),
           type: 'text',
           text: { body: text, preview_url: false },
           ...(replyTo === undefined ? {} : { context: { message_id: replyTo } }),
