@@ -70,7 +70,10 @@ function readWhole(draft: Draft, body: JsonObject): string {
   const choice = listOf(body.choices)[0];
   if (!isJsonObject(choice)) return '';
   draft.ended = true;
-  return readEvent(draft, { ...body, choices: [{ ...choice, delta: choice.message ?? null }] });
+  const message = isJsonObject(choice.message) ? choice.message : {};
+  // Each is complete; without an index, those of the same id would be parts of one.
+  const calls = listOf(message.tool_calls).map((call, index) => (isJsonObject(call) ? { ...call, index } : call));
+  return readEvent(draft, { ...body, choices: [{ ...choice, delta: { ...message, tool_calls: calls } }] });
 }
 
 function readEvent(draft: Draft, event: JsonObject): string {

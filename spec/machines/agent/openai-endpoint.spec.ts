@@ -105,6 +105,14 @@ t.test('DIS-3 · what endpoints get wrong is read as they mean it', (t) => {
     answerOf(twice)?.calls.map(({ id }) => id),
     ['a', 'call_1'],
   );
+  const alike = emptyDraft();
+  const one = (args: string) => ({ id: 'a', function: { name: 'one', arguments: args } });
+  const message = { tool_calls: [one('{"x":1}'), one('{"x":2}')] };
+  readWhole('openai-compatible', alike, { choices: [{ finish_reason: 'tool_calls', message }] });
+  t.same(answerOf(alike)?.calls, [
+    { id: 'a', name: 'one', argumentsText: '{"x":1}' },
+    { id: 'call_1', name: 'one', argumentsText: '{"x":2}' },
+  ]);
   t.end();
 });
 
