@@ -11,6 +11,8 @@ export interface HeldText {
   flush(): string;
 }
 
+/** What ends a word, in scripts without spaces too. */
+const border = /[\s\u3001\u3002\u3008-\u3011\uff01\uff0c\uff1a\uff1b\uff1f]/;
 /** Longer lines are flushed without waiting for their last word; real prose never gets here. */
 const longestLine = 4_096;
 
@@ -43,7 +45,7 @@ export function createHeldText(redact: (text: string) => string): HeldText {
       for (const part of piece.split(/(?<=\n)/)) {
         line += part;
         if (part.endsWith('\n') || line.length > longestLine) shown.push(endLine());
-        else if (/\s/.test(part)) shown.push(advance(lastWordAt(line)));
+        else if (border.test(part)) shown.push(advance(lastWordAt(line)));
       }
       return shown.join('');
     },
@@ -54,6 +56,6 @@ export function createHeldText(redact: (text: string) => string): HeldText {
 /** Where the last word of a line begins. Searches from the end: a pattern would try every position before it. */
 function lastWordAt(line: string): number {
   let at = line.length;
-  while (at > 0 && !/\s/.test(line.charAt(at - 1))) at -= 1;
+  while (at > 0 && !border.test(line.charAt(at - 1))) at -= 1;
   return at;
 }

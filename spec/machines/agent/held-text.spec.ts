@@ -22,6 +22,16 @@ t.test('CLI-4 · OBS-1 · words come as they are whole, the last one at the end'
   t.end();
 });
 
+t.test('CLI-4 · a text without spaces comes by its punctuation', (t) => {
+  const held = createHeldText(redact);
+  t.same(
+    ['今日', 'は、良', 'い天気です。明', '日は？「は'].map((piece) => held.push(piece)),
+    ['', '今日は、', '良い天気です。', '明日は？「'],
+  );
+  t.equal(held.flush(), 'は');
+  t.end();
+});
+
 t.test('OBS-1 · what a later word betrays is not shown, and nothing is shown twice', (t) => {
   t.equal(shown(['Bearer', ' ', 'abc', 'def', ' end']), 'Bearer [redacted] end');
   t.end();
