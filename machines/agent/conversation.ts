@@ -21,6 +21,12 @@ export function fitConversation(turns: readonly Turn[], mostCharacters: number):
   return turns.slice(from);
 }
 
+/** Returns the newer half of the exchanges; the last one is always kept. */
+export function newerHalf(turns: readonly Turn[]): readonly Turn[] {
+  const begins = [...turns.keys()].filter((at) => turns[at]?.role === 'user');
+  return turns.slice(begins[Math.ceil(begins.length / 2)] ?? begins.at(-1));
+}
+
 function lengthOf(turn: Turn): number {
   switch (turn.role) {
     case 'user':

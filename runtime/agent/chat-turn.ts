@@ -4,8 +4,8 @@
  * @see CLI-4 and DIS-3 in docs/specification.md
  */
 
-import { type RunTools, runModelLoop } from '../../actors/agent/model-loop.ts';
-import { fitConversation } from '../../machines/agent/conversation.ts';
+import { type LoopOutcome, type RunTools, runModelLoop } from '../../actors/agent/model-loop.ts';
+import { fitConversation, newerHalf } from '../../machines/agent/conversation.ts';
 import { createHeldText } from '../../machines/agent/held-text.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { ownersToolsets, resolveToolsets } from '../../machines/agent/toolset.ts';
@@ -25,6 +25,9 @@ const system = [
 ].join('\n');
 /** About a hundred thousand tokens, which leaves room for the answer in every current model. */
 const mostCharacters = 400_000;
+/** What endpoints say of a conversation that is too long for their model. */
+const overflow =
+  /HTTP 4\d\d: .*(?:context (?:length|size|window|limit)|(?:prompt|input|request) (?:is )?too (?:long|large)|prompt length|number of tokens|reduce the length)/i;
 /** Characters of a call or a result that the terminal receives. */
 const longestShown = 2_000;
 
@@ -53,17 +56,29 @@ export async function runChatTurn(
     }
   };
   const { turn } = chat;
-  const turns = [...fitConversation(chat.turns, mostCharacters)];
+  let turns = [...fitConversation(chat.turns, mostCharacters)];
   const tools = lendToChat(chat.profile, { model, search, ports });
   const { nowMs, random } = ports;
   const onText = (piece: string): void => tellText(held.push(piece));
-  const outcome = await runModelLoop({ model, system, turns, tools, tell }, { nowMs, random, onText }, signal);
+  let outcome: LoopOutcome;
+  for (;;) {
+    outcome = await runModelLoop({ model, system, turns, tools, tell }, { nowMs, random, onText }, signal);
+    const newer = isTooLong(outcome) ? newerHalf(turns) : turns;
+    if (newer.length === turns.length) break;
+    tell({ kind: 'again', text: 'the conversation is too long for the model, its older half is left out' });
+    turns = [...newer];
+  }
   if (chat.turn === turn) chat.turns = turns;
   const { spending } = outcome;
   if (signal.aborted) return { kind: 'cancelled' };
   return outcome.kind === 'responded'
     ? { kind: 'answered', text: redact(outcome.response), spending }
     : { kind: 'failed', reason: redact(outcome.reason), spending };
+}
+
+/** Later than at the first request, calls have been made that must not be made again. */
+function isTooLong(outcome: LoopOutcome): boolean {
+  return outcome.kind === 'failed' && outcome.spending.steps === 1 && overflow.test(outcome.reason);
 }
 
 /** The tools of a profile's chats, as offered to the model. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fitConversation } from '../../../machines/agent/conversation.ts';
+import { fitConversation, newerHalf } from '../../../machines/agent/conversation.ts';
 import type { Turn } from '../../../machines/agent/model-talk.ts';
 import { fc } from '../../support/property.ts';
 
@@ -18,6 +18,17 @@ t.test('CLI-4 · the oldest exchanges go first, and always whole', (t) => {
   const thoughtful: Turn = { role: 'assistant', text: '', calls: [], reasoning: 'x'.repeat(100) };
   t.same(fitConversation([says('a'), thoughtful, ...fresh], 20), fresh, 'what is never shown takes room too');
   t.same(fitConversation([], 8), []);
+  t.end();
+});
+
+t.test('CLI-4 · of too long a conversation the newer exchanges are kept, down to the last', (t) => {
+  const all = ['a', 'b', 'c', 'd'].map((name) => [says(name), calls, replies(name), answers(name)]);
+  const [, , third = [], fourth = []] = all;
+  const last = says('now');
+  t.same(newerHalf(all.flat()), [...third, ...fourth]);
+  t.same(newerHalf([...third, ...fourth, last]), [last]);
+  t.same(newerHalf([last]), [last]);
+  t.same(newerHalf([]), []);
   t.end();
 });
 
