@@ -2,10 +2,11 @@
 
 import { fromPromise } from 'xstate';
 import { type ChatContext, chatSessionMachine } from '../../machines/agent/chat-session.machine.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
 import type { Settled } from '../mcp/settled.ts';
 import type { ChatTurnPorts } from './chat-turn.ts';
-import type { Chats } from './chats.ts';
+import type { Chats, LiveChat, TurnOutcome } from './chats.ts';
 
 export interface ChatSessionPorts {
   readonly chats: Chats;
@@ -20,16 +21,23 @@ export interface ChatSessionPorts {
 const arrivalMs = 10_000;
 
 export function wireChatSession({ chats, settings, turn, settled }: ChatSessionPorts) {
-  async function answer({ id, profile }: ChatContext, signal: AbortSignal): Promise<undefined> {
+  async function answer({ id }: ChatContext, signal: AbortSignal): Promise<undefined> {
     const chat = chats.get(id);
-    const agent = settings(profile);
-    if (chat === undefined || agent === undefined) return undefined;
+    if (chat === undefined) return undefined;
     const number = chat.turn;
-    const { runChatTurn } = await import('./chat-turn.ts');
-    await settled(profile, arrivalMs, signal);
-    const outcome = await runChatTurn(chat, agent, turn(profile), signal);
+    // Without a reason, the turn would count as cancelled.
+    const outcome = await outcomeOf(chat, signal).catch((thrown): TurnOutcome => failed(causeOf(thrown)));
     if (chat.turn === number) chat.outcome = outcome;
     return undefined;
+  }
+
+  async function outcomeOf(chat: LiveChat, signal: AbortSignal): Promise<TurnOutcome> {
+    const { profile } = chat;
+    const agent = settings(profile);
+    if (agent === undefined) return failed(`the profile "${profile}" is not configured any more; begin a new chat`);
+    const { runChatTurn } = await import('./chat-turn.ts');
+    await settled(profile, arrivalMs, signal);
+    return runChatTurn(chat, agent, turn(profile), signal);
   }
 
   return chatSessionMachine.provide({
@@ -49,4 +57,8 @@ export function wireChatSession({ chats, settings, turn, settled }: ChatSessionP
       forget: ({ context }) => chats.forget(context.id),
     },
   });
+}
+
+function failed(reason: string): TurnOutcome {
+  return { kind: 'failed', reason, spending: { steps: 0, inputTokens: 0, outputTokens: 0 } };
 }
