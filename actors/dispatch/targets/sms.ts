@@ -34,6 +34,7 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   20429: 'rateLimited',
   14107: 'rateLimited',
   30001: 'rateLimited',
+  21611: 'rateLimited',
   20500: 'transient',
   20503: 'transient',
   21211: 'notFound',

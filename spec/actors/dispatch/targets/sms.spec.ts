@@ -31,3 +31,9 @@ t.test('DLV-1 · an API key of the usual kind is verified where it may look, and
   const wrong = bench.with({ options: { ...options, ...smsKey, api_secret: 'sec-other' } });
   t.match(await wrong.target.verify(never), { kind: 'refused', class: 'auth' });
 });
+
+t.test('DLV-4 · a text waits while the queue of the sender’s number is full', async (t) => {
+  const bench = await openBench(t, sms);
+  bench.platform.scripts.push({ status: 400, json: { code: 21611, message: 'queue', status: 400 } });
+  t.match(await bench.deliver('hello'), { kind: 'rateLimited' });
+});
