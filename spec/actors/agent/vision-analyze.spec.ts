@@ -15,6 +15,7 @@ t.test('DIS-5 · a picture is put before the model by what it is, not by what it
     '/jpeg': page('image/png', Buffer.from([0xff, 0xd8, 0xff, 0])),
     '/gif': page('image/gif', 'GIF89a…'),
     '/webp': page('image/webp', 'RIFF0000WEBP'),
+    '/upload': page('binary/octet-stream', png),
   });
   const asked: Question[] = [];
   const { call } = createVisionAnalyze(fetchLoopback, (question) => {
@@ -26,12 +27,12 @@ t.test('DIS-5 · a picture is put before the model by what it is, not by what it
     isError: false,
     tokens,
   });
-  for (const path of ['jpeg', 'gif', 'webp']) await call({ image_url: `${url}/${path}` }, never);
+  for (const path of ['jpeg', 'gif', 'webp', 'upload']) await call({ image_url: `${url}/${path}` }, never);
   t.match(asked[0]?.turns, [{ role: 'user', text: 'What is it?', picture: { base64: png.toString('base64') } }]);
   t.same(asked[0]?.tools, []);
   t.same(
     asked.map(({ turns: [turn] }) => turn?.role === 'user' && turn.picture?.mediaType),
-    ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+    ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/png'],
   );
 });
 
