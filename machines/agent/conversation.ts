@@ -1,10 +1,22 @@
 /**
- * Limits a conversation to the model's context: the oldest exchanges are removed first, each completely, because an endpoint
- * rejects a tool result without its call.
+ * Keeps a conversation in the form that endpoints accept, and within the model's context: the oldest exchanges are removed
+ * first, each completely, because an endpoint rejects a tool result without its call.
  * @see CLI-4 in docs/specification.md
  */
 
 import type { Turn } from './model-talk.ts';
+
+/**
+ * Appends what the person says. Mistral's endpoint and the templates of some local models refuse it after anything but an
+ * answer, which a turn that was stopped or failed does not have.
+ */
+export function withQuestion(turns: readonly Turn[], text: string): readonly Turn[] {
+  const last = turns.at(-1)?.role;
+  const unanswered = last === undefined || last === 'assistant' ? [] : [noAnswer];
+  return [...turns, ...unanswered, { role: 'user', text }];
+}
+
+const noAnswer: Turn = { role: 'assistant', text: '(no answer)', calls: [] };
 
 /** Returns the newest exchanges that fit; the last one is always kept. */
 export function fitConversation(turns: readonly Turn[], mostCharacters: number): readonly Turn[] {

@@ -5,6 +5,7 @@
  */
 
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
+import { withQuestion } from '../../machines/agent/conversation.ts';
 import type { Turn } from '../../machines/agent/model-talk.ts';
 import type { Spending } from '../../machines/agent/spending.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -66,7 +67,7 @@ export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chat
       const row = rows.get(id);
       const chat = ward()?.get(id);
       if (row === undefined || chat === undefined || row.settle !== undefined) return undefined;
-      row.turns = [...row.turns, { role: 'user', text }];
+      row.turns = withQuestion(row.turns, text);
       row.turn += 1;
       return new Promise((resolve) => {
         row.settle = resolve;

@@ -40,6 +40,19 @@ t.test('CLI-4 · a turn that ended without an outcome was cancelled', async (t) 
   t.same(await turn, { kind: 'cancelled' });
 });
 
+t.test('CLI-4 · the next message follows an answer, even if there was none', (t) => {
+  const { chats, id } = stage();
+  void chats.say(id, 'Hello');
+  chats.turnEnded(id);
+  void chats.say(id, 'again');
+  t.match(chats.get(id)?.turns, [
+    { role: 'user', text: 'Hello' },
+    { role: 'assistant', text: '(no answer)', calls: [] },
+    { role: 'user', text: 'again' },
+  ]);
+  t.end();
+});
+
 t.test('CLI-4 · a session that is closed is forgotten', (t) => {
   const { ward, chats, id } = stage();
   chats.close(id);
