@@ -10,7 +10,7 @@ import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { answerOf, type Draft, emptyDraft } from '../../machines/agent/model-draft.ts';
 import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
 import { readEvent, readWhole, requestBody } from '../../machines/agent/model-wire.ts';
-import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
+import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
@@ -57,8 +57,8 @@ type Attempt =
       readonly passing: boolean;
       readonly tokens: Tokens;
       readonly waitMs?: number;
-      /** The model takes no temperature, as many that think. */
-      readonly refusesTemperature?: boolean;
+      /** A parameter that the endpoint does not take and an answer does not need. */
+      readonly refuses?: string;
     };
 
 const usualLimits: StreamLimits = {
@@ -78,6 +78,10 @@ const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 5
 const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 /** Waiting does not restore a spent quota. */
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
+/** Models that think take no temperature; Mistral's endpoint and others count the tokens of a stream unasked. */
+const dispensable = ['temperature', 'stream_options'];
+/** Endpoints that have refused the latter, so that it is not sent again with each step of a run. */
+const countsUnasked = new WeakSet<ModelSettings>();
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
 
@@ -92,18 +96,18 @@ export async function streamModel(
 ): Promise<ModelVerdict> {
   const limits = { ...usualLimits, ...ports.limits };
   let spent = noTokens;
-  let asked = question;
+  const without = new Set(countsUnasked.has(model) ? ['stream_options'] : []);
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await askOnce(model, asked, { ...ports, limits, signal });
+    const outcome = await askOnce(model, question, { ...ports, limits, signal, without });
     if (outcome.kind === 'answered') {
       return { kind: 'answered', answer: { ...outcome.answer, tokens: sum(spent, outcome.answer.tokens) } };
     }
     spent = sum(spent, outcome.tokens);
     const failed = (why: string): ModelVerdict => ({ kind: 'failed', why, tokens: spent });
     if (signal.aborted) return failed('the run was stopped');
-    if (outcome.refusesTemperature && asked.temperature !== undefined) {
-      const { temperature: _, ...others } = asked;
-      asked = others;
+    if (outcome.refuses !== undefined) {
+      without.add(outcome.refuses);
+      if (outcome.refuses === 'stream_options') countsUnasked.add(model);
       continue;
     }
     if (!outcome.passing) return failed(outcome.why);
@@ -134,10 +138,12 @@ function backoffMs(attempt: number, chance: number): number {
 interface Asking extends Omit<StreamModelPorts, 'limits'> {
   readonly limits: StreamLimits;
   readonly signal: AbortSignal;
+  /** Parameters that are left out. */
+  readonly without: ReadonlySet<string>;
 }
 
 async function askOnce(model: ModelSettings, question: Question, asking: Asking): Promise<Attempt> {
-  const { limits, signal } = asking;
+  const { limits, signal, without } = asking;
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), limits.idleMs);
   const stop = createStopSignal([signal, silence.signal]);
@@ -145,12 +151,14 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const draft = emptyDraft();
   try {
     // The signal is passed to `fetch`: one of the `Request` is collected with it, before the answer is read.
-    const request = requestOf(model, question);
+    const parameters = Object.entries(requestBody(model, question)).filter(([name]) => !without.has(name));
+    const body = Object.fromEntries(parameters);
+    const request = requestOf(model, body);
     const route = await throughProxy(request.url);
     if (route.kind === 'unusable') throw new Unusable(route.why, false);
     const response = await fetch(request, { ...route.init, signal: stop.signal });
     timer.refresh();
-    if (!response.ok) return await refusalOf(response, model, asking);
+    if (!response.ok) return await refusalOf(response, model, { ...asking, body });
     await readAnswer(response, { model, limits, heard: () => timer.refresh(), draft, onText: asking.onText });
     return verdictOn(draft, 'it broke off before its end');
   } catch (thrown) {
@@ -177,13 +185,13 @@ class Unusable extends Error {
   }
 }
 
-function requestOf(model: ModelSettings, question: Question): Request {
+function requestOf(model: ModelSettings, body: JsonObject): Request {
   const { url, headers } = modelEndpoint(model);
   try {
     return new Request(url, {
       method: 'POST',
       headers: { accept: 'text/event-stream, application/json', ...headers },
-      body: JSON.stringify(requestBody(model, question)),
+      body: JSON.stringify(body),
       // A redirect could send the key to another host.
       redirect: 'manual',
     });
@@ -257,7 +265,11 @@ function verdictOn(draft: Draft, otherwise: string): Attempt {
   return { kind: 'failed', why: `${what}: ${otherwise}`, passing: true, tokens };
 }
 
-async function refusalOf(response: Response, model: ModelSettings, { nowMs }: Asking): Promise<Attempt> {
+async function refusalOf(
+  response: Response,
+  model: ModelSettings,
+  { nowMs, body }: Asking & { readonly body: JsonObject },
+): Promise<Attempt> {
   const { status, headers } = response;
   const text = await shortBody(response);
   const isPage = /^\s*<(?:!doctype|html)/i.test(text);
@@ -269,6 +281,8 @@ async function refusalOf(response: Response, model: ModelSettings, { nowMs }: As
   const passing = passingStatuses.has(status) && !(status === 429 && spentQuota.test(text));
   const message = tellingStatuses.has(status) ? messageIn(text, model) : '';
   const cure = passing ? '' : status === 429 ? '; its quota is spent' : '; check agent.model';
+  const isInvalid = status === 400 || status === 422;
+  const refuses = isInvalid ? dispensable.find((name) => name in body && text.includes(name)) : undefined;
   const waitMs = passing
     ? retryAfterMs(
         { header: headers.get('retry-after'), milliseconds: headers.get('retry-after-ms') ?? undefined },
@@ -281,7 +295,7 @@ async function refusalOf(response: Response, model: ModelSettings, { nowMs }: As
     passing,
     tokens: noTokens,
     ...(waitMs === undefined ? {} : { waitMs }),
-    refusesTemperature: status === 400 && /temperature/i.test(message),
+    ...(refuses === undefined ? {} : { refuses }),
   };
 }
 

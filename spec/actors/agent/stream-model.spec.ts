@@ -265,6 +265,24 @@ t.test('SRV-2 · a model that takes no temperature is asked without it', async (
   t.equal(server.asked.length, 1);
 });
 
+t.test('DIS-3 · an endpoint that counts tokens unasked is asked once for that', async (t) => {
+  const found = { type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'], msg: 'not permitted' };
+  const refusal = { object: 'error', message: { detail: [found] } };
+  const server = await startModelServer(t, ({ body }) =>
+    'stream_options' in body
+      ? { kind: 'status', status: 422, body: JSON.stringify(refusal) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  for (const requests of [2, 3]) {
+    const verdict = await streamModel(model, question, { ...ports, signal });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Fine.', tokens: costOfAnswer } });
+    t.equal(server.asked.length, requests);
+  }
+});
+
 t.test('DIS-3 · a run that is stopped stops its question, in mid-stream too', async (t) => {
   for (const reply of [{ kind: 'silent' }, { kind: 'silent', text: 'Half' }] as const) {
     const stopping = new AbortController();
