@@ -78,8 +78,8 @@ const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 5
 const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 /** Waiting does not restore a spent quota. */
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
-/** Models that think take no temperature; Mistral's endpoint and others count the tokens of a stream unasked. */
-const dispensable = ['temperature', 'stream_options'];
+/** Models that think take no temperature, OpenAI's no stop; Mistral's endpoint counts the tokens of a stream unasked. */
+const dispensable = ['temperature', 'stop', 'stream_options'];
 /** Endpoints that have refused the latter, so that it is not sent again with each step of a run. */
 const countsUnasked = new WeakSet<ModelSettings>();
 const maxErrorBytes = 65_536;

@@ -265,6 +265,19 @@ t.test('SRV-2 · a model that takes no temperature is asked without it', async (
   t.equal(server.asked.length, 1);
 });
 
+t.test('SRV-2 · a model that takes no stop sequences is asked without them', async (t) => {
+  const refusal = { error: { message: "Unsupported parameter: 'stop' is not supported with this model." } };
+  const server = await startModelServer(t, ({ body }) =>
+    'stop' in body ? { kind: 'status', status: 400, body: JSON.stringify(refusal) } : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  const verdict = await streamModel(model, { ...question, stopSequences: ['END'] }, { ...ports, signal });
+  t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+  t.equal(server.asked.length, 2);
+});
+
 t.test('DIS-3 · an endpoint that counts tokens unasked is asked once for that', async (t) => {
   const found = { type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'], msg: 'not permitted' };
   const refusal = { object: 'error', message: { detail: [found] } };
