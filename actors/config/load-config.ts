@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { byPlace, type Diagnostic } from '../../machines/config/diagnostic.ts';
 import { parseEnvFile, strayLines } from '../../machines/config/env-file.ts';
@@ -84,9 +84,9 @@ export function loadHome(source: HomeSource): LoadedHome {
   const { multiplexProfiles } = main.profile.settings.gateway;
   if (multiplexProfiles) {
     const { webhook, workspace } = main.profile.settings;
-    const { host, secret, allowWeakSecrets } = webhook;
+    const { host, secret, allowWeakSecrets, publicUrl } = webhook;
     for (const name of named) {
-      const listener = { host, allowWeakSecrets, ...(secret === undefined ? {} : { secret }) };
+      const listener = defined({ host, allowWeakSecrets, secret, publicUrl });
       const loaded = loadProfile(name, source, { known: { listener }, stamps, workspace });
       profiles.set(name, loaded.profile);
       read.push(loaded);

@@ -95,6 +95,23 @@ t.test("PRF-2 · SIG-5 · a profile's secret that cannot be used is a finding, n
   t.end();
 });
 
+t.test("PRF-2 · SRC-2 · SEC-6 · a profile's routes are reached at the home's public_url", (t) => {
+  const { path } = makeHome(t, {
+    'config.yaml': home('secret: of-the-home-itself, public_url: "https://hooks.example/in"'),
+    'profiles/work/config.yaml':
+      'platforms: {webhook: {routes: {calls: {source: twilio, secret: 9f86d081884c7d659a2feaa0c55ad015}, weak: {secret: hunter2}}}}\n',
+  });
+  const { profiles, webhookBlocked, diagnostics } = loadHome({ home: path, env: {} });
+  t.same(webhookBlocked, []);
+  t.same(
+    diagnostics.map(({ file, code, severity }) => [file, code, severity]),
+    [['profiles/work/config.yaml', 'secret-weak', 'warning']],
+  );
+  const { routes = [] } = profiles.get('work' as ProfileName)?.settings.webhook ?? {};
+  t.match(routes[0]?.route, { name: 'calls', publicUrl: 'https://hooks.example/in' });
+  t.end();
+});
+
 t.test('PRF-2 · CFG-1 · what only counts in the home is a warning in a profile', (t) => {
   const places = [
     'gateway: {front: node}',
