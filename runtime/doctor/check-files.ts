@@ -39,15 +39,15 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
     });
   };
   let seen = 0;
-  const visit = (path: string, each: (path: string, found: Stats) => void): void => {
-    const found = statSync(path, { throwIfNoEntry: false });
+  const visit = (path: string, each: (path: string, found: Stats) => void, links: Links = 'followed'): void => {
+    const found = statOf(path);
     if (found === undefined || seen > mostFiles) return;
     seen += 1;
     each(path, found);
-    if (found.isDirectory()) for (const name of namesIn(path)) visit(`${path}/${name}`, each);
+    if (found.isDirectory()) for (const name of namesIn(path, links)) visit(`${path}/${name}`, each, links);
   };
   const one = (path: string): void => {
-    const found = statSync(path, { throwIfNoEntry: false });
+    const found = statOf(path);
     if (found !== undefined) look(path, found);
   };
   // The socket's folder keeps others out; whether the socket's own mode does depends on the system.
@@ -69,14 +69,27 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
         fix: () => chmodSync(path, found.mode & 0o755),
       });
     };
-    for (const path of [own.scripts, own.skills]) visit(path, writable);
+    // A link within the folder leads to what is looked at anyway; what lies outside is not run.
+    for (const path of [own.scripts, own.skills]) visit(path, writable, 'left');
   }
   return findings.length > 0 ? findings : [good('home', `${paths.home}, its owner’s alone`)];
 }
 
-function namesIn(path: string): readonly string[] {
+type Links = 'followed' | 'left';
+
+/** Undefined also of a link that leads nowhere, or to itself. */
+function statOf(path: string): Stats | undefined {
   try {
-    return readdirSync(path);
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function namesIn(path: string, links: Links): readonly string[] {
+  try {
+    const entries = readdirSync(path, { withFileTypes: true });
+    return entries.filter((entry) => links === 'followed' || !entry.isSymbolicLink()).map(({ name }) => name);
   } catch {
     return [];
   }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { checkFiles } from '../../../runtime/doctor/check-files.ts';
 import { codes, examined, troubles } from '../../support/examined.ts';
@@ -35,6 +35,22 @@ t.test('HOME-3 · CLI-2 · what other users can reach is found, and closed by --
     t.equal(statSync(`${home}${path}`).mode & 0o077, code.includes('script') ? 0o055 : 0, path);
     chmodSync(`${home}${path}`, before);
   }
+});
+
+t.test('HOME-3 · SCR-1 · CLI-2 · a link out of the scripts is not run, and leads --fix to no file of others', (t) => {
+  const one = examined(t, { 'config.yaml': '', 'scripts/a.sh': '#!/bin/sh\n' });
+  chmodSync(one.paths.home, 0o700);
+  const shared = `${t.testdir()}/shared.sh`;
+  writeFileSync(shared, '#!/bin/sh\n');
+  chmodSync(shared, 0o775);
+  symlinkSync(shared, `${one.paths.scripts}/b.sh`);
+  mkdirSync(one.paths.skills);
+  symlinkSync('.', `${one.paths.skills}/self`);
+  symlinkSync('loop', `${one.paths.skills}/loop`);
+  mkdirSync(one.paths.logs, { mode: 0o700 });
+  symlinkSync('loop', `${one.paths.logs}/loop`);
+  t.same(codes(checkFiles(one)), []);
+  t.end();
 });
 
 t.test('CLI-2 · what belongs to another user is told with its cure', (t) => {
