@@ -33,7 +33,13 @@ export function checkLock({ paths, home, gateway }: Examined): readonly Finding[
       place: placeIn(paths.home, paths.socket),
       what: 'was left by a gateway that has ended',
       cure: `rm ${shellWord(paths.socket)}; a start takes it over by itself`,
-      fix: () => rmSync(paths.socket, { force: true }),
+      // Under the gateway's lock: a gateway that has started meanwhile listens on a new one at the same path.
+      fix: () => {
+        const taken = tryLock(paths.lock);
+        if (taken.kind !== 'taken') return;
+        rmSync(paths.socket, { force: true });
+        taken.lock.release();
+      },
     });
   }
   for (const { paths: own } of home.profiles.values()) {

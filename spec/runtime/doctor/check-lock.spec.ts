@@ -29,6 +29,21 @@ t.test('HOME-2 · CLI-2 · what a dead gateway left is found and removed; a livi
   if (held.kind === 'taken') held.lock.release();
 });
 
+t.test('CLI-2 · HOME-2 · --fix removes no socket of a gateway that has started meanwhile', (t) => {
+  const one = examined(t, { 'config.yaml': '' });
+  writeFileSync(one.paths.socket, '');
+  const [found] = troubles(checkLock(one));
+  t.equal(found?.code, 'socket-stale');
+  const taken = tryLock(one.paths.lock);
+  void found?.fix?.();
+  t.ok(existsSync(one.paths.socket));
+  if (taken.kind === 'taken') taken.lock.release();
+  void found?.fix?.();
+  t.notOk(existsSync(one.paths.socket));
+  t.notOk(existsSync(one.paths.lock));
+  t.end();
+});
+
 t.test('CLI-2 · --fix removes no lock that another process has taken meanwhile', (t) => {
   const one = examined(t, { 'gateway.lock': deadMark });
   const [found] = troubles(checkLock(one));
