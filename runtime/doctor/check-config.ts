@@ -4,6 +4,7 @@
  */
 
 import { findLooseEnds } from '../../actors/config/route-world.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
@@ -26,6 +27,8 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
     const { routes, problems, fault, isUnread } = store.current();
     const file =
       profile === 'default' ? 'webhook_subscriptions.json' : `profiles/${profile}/webhook_subscriptions.json`;
+    const remove = (name: string): string =>
+      `agent webhook remove ${shellWord(name)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
     if (isUnread === true) {
       const what = 'the subscriptions are in Postgres and were not read';
       findings.push({ level: 'note', area: 'config', code: 'not-asked', place: file, what, cure: listCure });
@@ -42,7 +45,7 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
         code: 'subscription-finding',
         place: name === '' ? file : `${file}: ${name}`,
         what: `${message} [${code}]`,
-        cure: name === '' ? 'correct the file, or move it away' : `agent webhook remove ${name}, and subscribe it anew`,
+        cure: name === '' ? 'correct the file, or move it away' : `${remove(name)}, and subscribe it anew`,
       });
     }
     for (const entry of routes) {
@@ -54,7 +57,7 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
           code: 'subscription-finding',
           place: `${file}: ${route.name}`,
           what: `${message} [${code}]`,
-          cure: `once it is there, nothing more is to be done; agent webhook remove ${route.name} takes it away`,
+          cure: `once it is there, nothing more is to be done; ${remove(route.name)} takes it away`,
         });
       }
     }

@@ -40,6 +40,20 @@ t.test('CFG-2 · CLI-2 · what a route or a subscription names and is not there 
   t.end();
 });
 
+t.test('PRF-2 · CLI-2 · the cure of a subscription is a command that reaches it', (t) => {
+  const one = examined(t, {
+    'config.yaml': `gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true, secret: ${strong}}}\n`,
+    'webhook_subscriptions.json': JSON.stringify({ 'Bad Name': { secret: strong } }),
+    'profiles/work/config.yaml': '',
+    'profiles/work/webhook_subscriptions.json': JSON.stringify({ hook: { secret: strong, cron_job: 'gone' } }),
+  });
+  t.match(troubles(checkConfig(one)), [
+    { cure: /^agent webhook remove 'Bad Name', / },
+    { cure: /; agent webhook remove hook --profile work takes it away$/ },
+  ]);
+  t.end();
+});
+
 t.test('SUB-2 · CLI-2 · subscriptions in a database are left unread, and that is no fault of the home', (t) => {
   const one = examined(t, {
     'config.yaml': `gateway: {journal: postgres, postgres: {url: "\${DB}"}}\nplatforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {cron_job: shared}}}}\n`,
