@@ -59,12 +59,15 @@ export async function checkServers(examined: Examined): Promise<readonly Finding
   const broken = enabled.filter(({ server }) => server.problem !== undefined);
   const isBroken = ({ profile, name }: JsonObject): boolean =>
     broken.some((one) => one.profile === profile && one.server.name === name);
+  const rows = await gateway?.ask('mcp.list');
+  if (gateway !== undefined && rows === undefined && sound.length > 0) {
+    const names = sound.map(({ profile, server }) => inProfile(server.name, profile)).join(', ');
+    return [notAsked('servers', names, 'the gateway gave no answer; look again in a moment')];
+  }
   const findings =
     gateway === undefined
       ? await inTurns(sound, ({ profile, server }) => probed(examined, profile, server))
-      : toldByGateway(await gateway.ask('mcp.list'), 'servers', (row) =>
-          isBroken(row) ? undefined : serverTrouble(row),
-        );
+      : toldByGateway(rows, 'servers', (row) => (isBroken(row) ? undefined : serverTrouble(row)));
   if (findings.length > 0 || sound.length === 0) return findings;
   return [good('servers', `${sound.length === 1 ? 'one answers' : `all ${sound.length} answer`}`)];
 }

@@ -35,6 +35,11 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
   ]);
 });
 
+t.test('CLI-2 · servers that the gateway does not answer for are not said to answer', async (t) => {
+  const found = troubles(await checkServers({ ...examined(t, servers), gateway: answering({}) }));
+  t.match(found, [{ level: 'note', code: 'not-asked', place: 'a, b' }]);
+});
+
 t.test('CLI-2 · DEV-5 · without a gateway a server is connected to once, and no login begins', async (t) => {
   const found = troubles(await checkServers(examined(t, servers)));
   t.same(codes(found), ['wrong server-unreachable', 'note not-asked']);
