@@ -16,7 +16,7 @@ export function openBrowser(url: string, env: Readonly<Record<string, string | u
 }
 
 export function browserCommand(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  if (env.BROWSER !== undefined) return env.BROWSER;
+  if (env.BROWSER !== undefined && env.BROWSER !== '') return env.BROWSER;
   if (env.SSH_CONNECTION !== undefined || env.SSH_TTY !== undefined) return undefined;
   if (process.platform === 'darwin') return 'open';
   return env.DISPLAY !== undefined || env.WAYLAND_DISPLAY !== undefined ? 'xdg-open' : undefined;

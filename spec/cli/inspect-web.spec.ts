@@ -61,6 +61,9 @@ t.test('SEC-1 · without a home and without a browser the link is printed all th
   t.match((await runCli(['inspect', '--web'], home.path, gone)).stdout, /open\?token=/);
   t.same(readdirSync(join(user.path, 'run')), ['keep']);
 
+  const none = await runCli(['inspect', '--web'], home.path, { ...env, BROWSER: '' });
+  t.match(none, { code: 0, stdout: /open\?token=/ });
+
   const { BROWSER: _, ...remote } = { ...env, SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' };
   const over = await runCli(['inspect', '--web'], home.path, remote);
   t.equal(over.code, 0);
