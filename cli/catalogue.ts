@@ -35,7 +35,7 @@ export interface Flag {
   readonly name: string;
   /** The name of its value in help; absent: a switch. */
   readonly value?: string;
-  /** May be repeated; the values are joined by line breaks. */
+  /** May be repeated; `listFlag` splits its values again. */
   readonly many?: true;
   readonly help: string;
   /**

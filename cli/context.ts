@@ -47,9 +47,12 @@ export function hasFlag(context: CommandContext, name: string): boolean {
   return context.flags[name] !== undefined;
 }
 
+/** Between the values of a repeatable flag: the only character that no word of a command line can have. */
+export const betweenValues = '\0';
+
 /** The values of a repeatable flag. */
 export function listFlag(context: CommandContext, name: string): readonly string[] {
-  return textFlag(context, name)?.split('\n') ?? [];
+  return textFlag(context, name)?.split(betweenValues) ?? [];
 }
 
 /** The selected profile; its format was checked by the parser. */

@@ -10,6 +10,7 @@ import { meantStatus } from '../machines/base/status.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { canonicalTarget, cureOfTarget } from '../machines/config/targets.ts';
 import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
+import { betweenValues } from './context.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
 import { usageLine } from './usage.ts';
 
@@ -51,7 +52,7 @@ export function parseWords(words: readonly string[]): Parsed {
     if (problem !== undefined) return misused(problem);
     const earlier = flag?.many === true ? flags[name] : undefined;
     const text = flag?.value === undefined ? true : meantOf(flag, value ?? '');
-    flags[name] = typeof earlier === 'string' ? `${earlier}\n${text}` : text;
+    flags[name] = typeof earlier === 'string' ? `${earlier}${betweenValues}${text}` : text;
   }
   const args = bare.slice(command.path.length);
   const required = command.args.filter((arg) => !arg.startsWith('['));

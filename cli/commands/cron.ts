@@ -12,7 +12,7 @@ import type {
   Result,
 } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';
@@ -24,14 +24,14 @@ type CronMethod = Extract<Method, `cron.${string}`>;
 export async function addJob(context: CommandContext): Promise<ExitCode> {
   const [name = '', schedule] = context.args;
   const grace = textFlag(context, 'grace');
-  const skills = textFlag(context, 'skill')?.split('\n');
+  const skills = listFlag(context, 'skill');
   const chatId = textFlag(context, 'deliver-chat-id');
   const noticeChatId = textFlag(context, 'on-failure-chat-id');
   const record: JsonObject = {
     ...optional('schedule', schedule),
     ...optional('timezone', textFlag(context, 'timezone')),
     ...optional('prompt', textFlag(context, 'prompt')),
-    ...(skills === undefined ? {} : { skills }),
+    ...(skills.length === 0 ? {} : { skills }),
     ...optional('model', textFlag(context, 'model')),
     ...optional('deliver', textFlag(context, 'deliver')),
     ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),

@@ -6,7 +6,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ChangedServer } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { parseObject, printReport, profileOf } from './mcp.ts';
 
@@ -61,7 +61,7 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
   const others = entry.url !== undefined ? ofCommands : entry.command !== undefined ? ofUrls : [];
   for (const key of others) changes[key] ??= null;
   if (entry.command !== undefined) changes.args ??= null;
-  for (const path of (textFlag(context, 'unset') ?? '').split('\n').filter(Boolean)) unset(changes, path.split('.'));
+  for (const path of listFlag(context, 'unset').filter(Boolean)) unset(changes, path.split('.'));
   if (Object.keys(changes).length === 0) {
     return misused(context, 'name what is to change: a command after `--`, --url, --env, --header, --entry or --unset');
   }
@@ -136,8 +136,8 @@ function entryOf(context: CommandContext, command: readonly string[]): JsonObjec
   const extra = text === undefined ? {} : parseObject(text);
   if (extra === undefined) return '--entry must be a JSON object of further keys';
   if (url !== undefined && command.length > 0) return 'give a command or --url, not both';
-  const env = pairs(textFlag(context, 'env'), '=');
-  const headers = pairs(textFlag(context, 'header'), ':');
+  const env = pairs(listFlag(context, 'env'), '=');
+  const headers = pairs(listFlag(context, 'header'), ':');
   if (env === undefined) return '--env takes NAME=VALUE';
   if (headers === undefined) return '--header takes "Name: value"';
   const [program, ...args] = command;
@@ -154,13 +154,13 @@ function entryOf(context: CommandContext, command: readonly string[]): JsonObjec
   };
 }
 
-/** The `name<separator>value` pairs of a repeated flag, one per line; undefined if a line is not a pair. */
-function pairs(text: string | undefined, separator: string): Record<string, string> | undefined {
+/** The `name<separator>value` pairs of a repeated flag; undefined if one is not a pair. */
+function pairs(given: readonly string[], separator: string): Record<string, string> | undefined {
   const found: Record<string, string> = {};
-  for (const line of text === undefined ? [] : text.split('\n')) {
-    const at = line.indexOf(separator);
+  for (const one of given) {
+    const at = one.indexOf(separator);
     if (at < 1) return undefined;
-    found[line.slice(0, at).trim()] = line.slice(at + 1).trim();
+    found[one.slice(0, at).trim()] = one.slice(at + 1).trim();
   }
   return found;
 }

@@ -5,7 +5,7 @@ import { readJson } from '../../machines/base/read-json.ts';
 import type { Params, ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
 import { bold, oneLine, plain, printJson, printJsonLine, shellWord, table } from '../terminal.ts';
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
@@ -99,6 +99,8 @@ Type the token in at ${title}: --wait prints it, and later agent events show lat
 
 /** The record of a subscription; a string is the usage error. */
 function recordOf(context: CommandContext, secret: string | undefined): JsonObject | string {
+  // A fresh one in its place would not be the sender's.
+  if (secret === '') return 'a secret given as "-" must be a line of the standard input';
   const chatId = textFlag(context, 'deliver-chat-id');
   const noticeChatId = textFlag(context, 'on-failure-chat-id');
   const key = textFlag(context, 'coalesce');
@@ -106,8 +108,8 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
   const isBatch = hasFlag(context, 'coalesce-batch');
   if (key === undefined && (window !== undefined || isBatch))
     return '--coalesce-window and --coalesce-batch need --coalesce, which names what the events have in common';
-  const conditions = textFlag(context, 'filter')?.split('\n').map(conditionOf);
-  if (conditions?.some((one) => one === undefined))
+  const conditions = listFlag(context, 'filter').map(conditionOf);
+  if (conditions.some((one) => one === undefined))
     return `--filter must be field=value, or a condition as a JSON object such as '{"field": "action", "in": ["opened"]}'`;
   const coalesce = {
     key: key ?? '',
@@ -125,7 +127,7 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
         .filter(Boolean),
     ),
     ...optional('prompt', textFlag(context, 'prompt')),
-    ...optional('filters', conditions as Json[] | undefined),
+    ...(conditions.length === 0 ? {} : { filters: conditions as Json[] }),
     ...optional('script', textFlag(context, 'script')),
     ...(key === undefined ? {} : { coalesce }),
     ...optional('deliver', textFlag(context, 'deliver')),
@@ -143,7 +145,7 @@ async function givenSecret(context: CommandContext): Promise<string | undefined>
   const given = textFlag(context, 'secret');
   if (given !== '-') return given;
   const { inputLines } = await import('./setup.ts');
-  return (await inputLines(1))[0];
+  return (await inputLines(1))[0] ?? '';
 }
 
 /** A condition as JSON, or `field=value` with numbers, true and false as such; undefined if it is neither. */

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { listFlag } from '../../cli/context.ts';
 import { parseWords } from '../../cli/parse.ts';
 
 t.test('CLI-2 · what is wrong with the words is named with what was probably meant', (t) => {
@@ -59,6 +60,13 @@ t.test('CLI-2 · the form of a profile’s name is checked by the parser, whatev
       t.match(parseWords([...words, name]), { kind: 'misused', message }, message);
     }
   }
+  t.end();
+});
+
+t.test('CLI-2 · a value of several lines of a flag that may be repeated is one value', (t) => {
+  const parsed = parseWords(['mcp', 'add', 'x', '--env', 'KEY=-----BEGIN\nMIIB=\n', '--env', 'B=2', '--', 'y']);
+  const flags = parsed.kind === 'command' ? parsed.flags : {};
+  t.same(listFlag({ flags } as never, 'env'), ['KEY=-----BEGIN\nMIIB=\n', 'B=2']);
   t.end();
 });
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { subscribeWebhook } from '../../cli/commands/webhook.ts';
+import { betweenValues } from '../../cli/context.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli, main, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -18,8 +19,9 @@ const hasTools = ['curl', 'openssl'].every((tool) => spawnSync(tool, ['--version
 
 t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secret', async (t) => {
   const answer = { name: 'ci', url: 'https://hooks.example/webhooks/ci', secret: 's', events: [] };
+  const filters = ['action=opened', '{"field":"n",\n"in":[1,2]}', 'pr.draft=false', 'count=3', 'zip=007'];
   const flags = {
-    filter: 'action=opened\n{"field":"n","in":[1,2]}\npr.draft=false\ncount=3\nzip=007',
+    filter: filters.join(betweenValues),
     script: 'a.sh',
     coalesce: 'pr.number',
     'coalesce-window': '5',
@@ -75,6 +77,12 @@ t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip:
     input: 'from the input\n',
   });
   t.match(JSON.parse(String(read.stdout)), { name: 'cd', secret: 'from the input' });
+  const empty = spawnSync(process.execPath, [main, 'webhook', 'subscribe', 'none', '--secret', '-'], {
+    env: { ...process.env, AGENT_HOME: home.path },
+    input: '',
+    encoding: 'utf8',
+  });
+  t.match(empty, { status: 2, stderr: /a secret given as "-" must be a line of the standard input/ });
 });
 
 t.test('SUB-1 · SRC-2 · the address that is pasted is the public one, everywhere it is shown', async (t) => {
