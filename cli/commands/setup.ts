@@ -89,10 +89,11 @@ async function ask(context: CommandContext, prompts: Prompts, standing: Standing
   return askAll(prompts, { standing, variables, hasSecret, isRunning: running !== undefined });
 }
 
-/** The names of the variables set in `.env` or the environment. */
+/** The names of the variables that have a value in `.env`, else in the environment. */
 async function variablesOf({ home, env }: CommandContext): Promise<ReadonlySet<string>> {
   const ofFile = parseEnvFile((await readText(homePaths(home).env)) ?? '');
-  return new Set([...ofFile.keys(), ...Object.keys(env).filter((name) => env[name] !== '')]);
+  const set = Object.entries({ ...env, ...Object.fromEntries(ofFile) });
+  return new Set(set.flatMap(([name, value]) => (value === '' ? [] : [name])));
 }
 
 function hasGlobalSecret(standing: Standing, variables: ReadonlySet<string>): boolean {

@@ -177,6 +177,18 @@ t.test(
   },
 );
 
+t.test('CLI-1 · SEC-6 · an empty variable is no secret', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml':
+      'platforms: {webhook: {enabled: true, host: 127.0.0.1, routes: {one: {prompt: x}, own: {secret: "${OWN}"}}}}\n',
+    '.env': 'WEBHOOK_SECRET=\nOWN=\n',
+  });
+  t.equal((await askCli(['gateway', 'setup', '--port', '0'], home.path)).code, 0);
+  const variables = parseEnvFile(readFileSync(`${home.path}/.env`, 'utf8'));
+  t.match([variables.get('WEBHOOK_SECRET_ONE'), variables.get('OWN')], [/^[0-9a-f]{64}$/, /^[0-9a-f]{64}$/]);
+  t.match(await askCli(['config', 'check'], home.path), { code: 0, stdout: 'No findings.\n' });
+});
+
 t.test(
   'CLI-1 · SEC-6 · routes without any secret get one each, and a weak one is used only where that is said',
   async (t) => {
