@@ -130,7 +130,7 @@ async function askPort(
     const fault = asked.isRunning || chosen === 0 ? undefined : await bindingFault(host, chosen);
     if (fault === undefined) return chosen;
     initial = await freePortAbove(host, chosen);
-    prompts.step(`${host}:${chosen} cannot be had: ${whyUnbound(fault)}.`);
+    prompts.step(`${addressOf(host, chosen)} cannot be had: ${whyUnbound(fault)}.`);
     if (unboundForAll.has(fault)) return chosen;
   }
 }
@@ -144,7 +144,7 @@ async function askPage(prompts: Prompts, asked: Asked): Promise<Answers> {
   if (isRunning || port === 0 || standing('inspector', 'enabled') === false) return {};
   const fault = await bindingFault(host, port);
   if (fault === undefined) return {};
-  prompts.step(`The inspector page's ${host}:${port} cannot be had: ${whyUnbound(fault)}.`);
+  prompts.step(`The inspector page's ${addressOf(host, port)} cannot be had: ${whyUnbound(fault)}.`);
   const inspectorPort = await askPort(
     prompts,
     'Port of the inspector page',
@@ -199,15 +199,17 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
     providers.map((value) => ({ value, label: value === 'anthropic' ? 'Anthropic' : 'OpenAI-compatible' })),
     (at('provider') ?? 'anthropic') as (typeof providers)[number],
   );
-  const baseUrl = await prompts.text('Base URL', at('base_url') ?? usualUrls[provider] ?? '', urlProblem);
-  const name = await prompts.text('Name of the model', at('name') ?? '', notEmpty);
+  // Another provider has another address, and other models.
+  const known = (key: string): string | undefined => (provider === at('provider') ? at(key) : undefined);
+  const baseUrl = await prompts.text('Base URL', known('base_url') ?? usualUrls[provider] ?? '', urlProblem);
+  const name = await prompts.text('Name of the model', known('name') ?? '', notEmpty);
   const key = await prompts.secret(`API key (empty: ${at('api_key') === undefined ? 'none' : 'keep it'})`);
   return definite({ provider, baseUrl, name, key: key === '' ? undefined : key });
 }
 
 /** Names the secrets without showing them. */
 function summary({ enabled, host, port, inspectorPort, secret, routes = [], runner, command, model }: Answers): string {
-  const listener = enabled === true ? `on, at ${host}:${port}` : 'off';
+  const listener = enabled === true ? `on, at ${addressOf(host, port)}` : 'off';
   const held = secret === undefined ? [] : ['secret    into .env'];
   const how = model === undefined ? (command ?? []).map(quotedWord).join(' ') : `${model.name}, ${model.baseUrl}`;
   return [
@@ -226,6 +228,10 @@ function summaryOfRoute({ name, secret, toolsets = [] }: RouteAnswer): readonly 
     `route     ${name}${secret === undefined ? '' : ', its secret into .env'}`,
     `tools     ${servers.length === 0 ? 'none of the servers' : `of ${servers.join(', ')}`}`,
   ];
+}
+
+function addressOf(host = '', port = 0): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function textOf(value: Json | undefined): string | undefined {

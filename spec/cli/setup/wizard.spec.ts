@@ -9,6 +9,7 @@ import { hasTerminal, startTerminal } from '../../support/terminal.ts';
 
 const enter = '\r';
 const down = '\u001b[B';
+const up = '\u001b[A';
 const ctrlC = '\u0003';
 const noTerminal = hasTerminal ? false : 'no `script` that runs a command';
 
@@ -169,6 +170,36 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
   ]);
   t.equal(refused.code, 4, refused.screen);
   t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), before);
+});
+
+t.test('CLI-1 · another provider is offered with its own address and models', { skip: noTerminal }, async (t) => {
+  const model = '{provider: openai-compatible, base_url: "http://127.0.0.1:9/v1", name: small}';
+  const home = makeHome(t, { 'config.yaml': `${quiet}agent: {runner: model, model: ${model}}\n` });
+  const kept = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
+    [/Receive webhooks\?/, `${down}${enter}`],
+    [/What runs the agent\?/, enter],
+    [/Which interface has the model\?/, enter],
+    [/Base URL[\s\S]*127\.0\.0\.1:9/, enter],
+    [/Name of the model[\s\S]*small/, enter],
+    [/API key/, enter],
+    [/Write it\?/, `${down}${enter}`],
+  ]);
+  t.equal(kept.code, 4, kept.screen);
+  const changed = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
+    [/Receive webhooks\?/, `${down}${enter}`],
+    [/What runs the agent\?/, enter],
+    [/Which interface has the model\?/, `${up}${enter}`],
+    [/Base URL/, enter],
+    [/Name of the model/, `claude${enter}`],
+    [/API key/, enter],
+    [/Write it\?/, enter],
+  ]);
+  t.equal(changed.code, 0, changed.screen);
+  t.match(parse(readFileSync(`${home.path}/config.yaml`, 'utf8')).agent.model, {
+    provider: 'anthropic',
+    base_url: 'https://api.anthropic.com',
+    name: 'claude',
+  });
 });
 
 t.test(
