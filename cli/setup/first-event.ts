@@ -19,10 +19,12 @@ const pollMs = 100;
 const patienceMs = 120_000;
 const ended: ReadonlySet<string> = new Set([
   'delivered',
+  'partial',
   'failed',
   'ignored',
   'refused',
   'interrupted',
+  'cancelled',
   'unknown',
   'deadLettered',
 ]);
