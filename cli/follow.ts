@@ -1,8 +1,19 @@
 /** Keeps a command that shows changes running until the gateway ends; Ctrl-C ends it like any other command. */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ControlClient } from '../runtime/control/client.ts';
 import { NotRunning } from './call.ts';
 import type { GatewayPlace } from './context.ts';
+
+/**
+ * Returns a wait that the end of the connection cuts short. A race with `closed` itself would leave something behind in it
+ * at each turn, for as long as the gateway lives.
+ */
+export function pausesOf(client: ControlClient): (ms: number) => Promise<void> {
+  const ended = new AbortController();
+  void client.closed.then(() => ended.abort());
+  return (ms) => wait(ms, undefined, { signal: ended.signal }).catch(() => {});
+}
 
 /**
  * Requests the stream and waits for its end. Rejects with NotRunning when the gateway ends or crashes, so that a script does

@@ -4,13 +4,12 @@
  * @see CLI-6 in docs/specification.md
  */
 
-import { setTimeout as wait } from 'node:timers/promises';
 import { rowLimit } from '../machines/base/row-limits.ts';
 import { meantOr } from '../machines/config/nearest.ts';
 import type { Ask, HistoryQuery } from '../runtime/control/contract.ts';
 import { connectGateway } from './call.ts';
 import { type CommandContext, type ExitCode, hasFlag, textFlag } from './context.ts';
-import { followUntilEnd } from './follow.ts';
+import { followUntilEnd, pausesOf } from './follow.ts';
 import { queryOf } from './history-query.ts';
 import { ago, dim, oneLine, printJson, printJsonLine, tableLines, wrapped } from './terminal.ts';
 
@@ -92,6 +91,7 @@ async function followList<Row>(context: CommandContext, listing: Listing<Row>): 
     return 2;
   }
   const client = await connectGateway(context.gateway);
+  const pause = pausesOf(client);
   const print = createPrinter(context, listing);
   let phases: ReadonlyMap<string, string> | undefined;
   return followUntilEnd(client, context.gateway, async () => {
@@ -103,7 +103,7 @@ async function followList<Row>(context: CommandContext, listing: Listing<Row>): 
         (known === undefined ? changed.slice(0, rowLimit(queryOf(context).limit ?? firstRows)) : changed).reverse(),
       );
       phases = new Map(rows.map((row) => [listing.keyOf(row), listing.phaseOf(row)]));
-      await Promise.race([wait(pollMs), client.closed]);
+      await pause(pollMs);
     }
   });
 }

@@ -3,12 +3,12 @@
  * @see SUB-4 and SRC-5 in docs/specification.md
  */
 
-import { setTimeout as wait } from 'node:timers/promises';
 import { stateWords } from '../../machines/base/status.ts';
-import type { ControlClient } from '../../runtime/control/client.ts';
+import { ConnectionLost, type ControlClient } from '../../runtime/control/client.ts';
 import type { HistoryRow } from '../../runtime/control/contract.ts';
 import { NotRunning } from '../call.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
+import { pausesOf } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
 
 export interface AwaitedRoute {
@@ -36,20 +36,19 @@ export async function waitForEvent(
   route: AwaitedRoute,
   known: Set<string>,
 ): Promise<void> {
-  const gone = client.closed.then((): never => {
-    throw new NotRunning(context.gateway);
-  });
-  // Only the races below handle its rejection; between two of them it would count as unhandled.
-  gone.catch(() => {});
+  const pause = pausesOf(client);
   for (;;) {
-    const fresh = (await Promise.race([rowsOf(client, route), gone])).filter(({ key }) => !known.has(key));
+    const rows = await rowsOf(client, route).catch((thrown: unknown) => {
+      throw thrown instanceof ConnectionLost ? new NotRunning(context.gateway) : thrown;
+    });
+    const fresh = rows.filter(({ key }) => !known.has(key));
     for (const row of fresh.reverse()) {
       known.add(row.key);
       if (hasFlag(context, 'json')) printJsonLine(context, row);
       else for (const line of await linesOf(client, route, row)) context.out.print(`${line}\n`);
       if (!passedOver.has(row.status)) return;
     }
-    await Promise.race([wait(pollMs), gone]);
+    await pause(pollMs);
   }
 }
 

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
+import { pausesOf } from '../../cli/follow.ts';
+import type { ControlClient } from '../../runtime/control/client.ts';
 import { createControlServer } from '../../runtime/control/server.ts';
 import type { DaemonView } from '../../runtime/control/view.ts';
 import { main } from '../support/daemon.ts';
@@ -39,6 +41,29 @@ async function followed(t: Test, words: readonly string[]) {
   await asked;
   return { server, child, ended: async () => ({ code: (await closed)[0] as number, errors }) };
 }
+
+t.test(
+  'CLI-6 · a command that follows leaves nothing behind at each turn, and its pause ends with the gateway',
+  async (t) => {
+    let end = (): void => {};
+    let reads = 0;
+    const closed = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const client = {
+      get closed() {
+        reads += 1;
+        return closed;
+      },
+    };
+    const pause = pausesOf(client as unknown as ControlClient);
+    for (let turn = 0; turn < 3; turn += 1) await pause(1);
+    t.equal(reads, 1, 'a reaction in it lasts as long as the gateway');
+    const last = pause(2_147_483_647);
+    end();
+    await last;
+  },
+);
 
 for (const words of [
   ['inspect', 'follow', '--json'],
