@@ -4,8 +4,9 @@
  * @see CLI-2 in docs/specification.md
  */
 
+import { placedSocket } from '../../actors/socket-place.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
-import { homeOf, homePaths } from '../../machines/config/profile.ts';
+import { homeOf } from '../../machines/config/profile.ts';
 import { type Candidate, expectedAt } from '../complete.ts';
 import { completionScripts } from '../completion-scripts.ts';
 import type { CommandContext, ExitCode, GatewayPlace } from '../context.ts';
@@ -69,10 +70,10 @@ async function candidates(
 }
 
 /** The gateway that the words select, as the command itself would; the shell has not expanded the home's tilde. */
-function placeIn(words: readonly string[], { gateway }: CommandContext): GatewayPlace {
+function placeIn(words: readonly string[], { gateway, env }: CommandContext): GatewayPlace {
   const given = flagIn('--home', words);
   const home = given === undefined ? undefined : homeOf({ AGENT_HOME: given }, userHomeFolder());
-  return home === undefined ? gateway : { home, socket: homePaths(home).socket };
+  return home === undefined ? gateway : { home, socket: placedSocket(home, 'gateway.sock', env) };
 }
 
 function flagIn(flag: string, words: readonly string[]): string | undefined {

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ensurePrivateFolder } from '../../actors/files.ts';
+import { placedPaths } from '../../actors/socket-place.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
@@ -18,6 +19,8 @@ import { gatewayLog, readableLine } from './gateway-logs.ts';
 const startTimeoutMs = 30_000;
 const pollMs = 50;
 const keptLogLines = 12;
+/** The states of a gateway that was asked to stop, or that has ended. */
+const isEnding = /\bdraining$|^(?:closing|stopped|failed)$/;
 /** A log that is larger than this is rotated at the next start; one earlier file is kept. */
 const longestLog = 16 * 1_048_576;
 
@@ -48,11 +51,21 @@ export async function runGateway(context: CommandContext): Promise<ExitCode> {
 /** Starts the daemon in the background and waits until it answers, or reports why it does not. */
 export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const paths = homePaths(context.home);
-  const running = await connectControl(paths.socket);
+  // Asked anew each time: a home that is too deep has its socket where the gateway finds room for it.
+  const connect = () => connectControl(placedPaths(context.home, context.env).socket);
+  const running = await connect();
   if (running !== undefined) {
-    await running.ask('gateway.status').finally(() => running.close());
-    context.out.print('The gateway is running already.\n');
-    return 0;
+    const { state } = await running.ask('gateway.status').catch((thrown: unknown) => {
+      running.close();
+      throw thrown;
+    });
+    if (!isEnding.test(state)) {
+      running.close();
+      context.out.print('The gateway is running already.\n');
+      return 0;
+    }
+    context.out.complain('The gateway is stopping; it is started anew once it has ended.\n');
+    await running.closed;
   }
   if (refuseSudo(context)) return 1;
   await ensurePrivateFolder(paths.home);
@@ -78,7 +91,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   // Another start of this home may have been first; its gateway is waited for.
   const isOvertaken = (): boolean => /\bgateway-(?:running|starting)\b/.test(ownLines());
   for (let waitedMs = 0; waitedMs < startTimeoutMs && (!ended || isOvertaken()); waitedMs += pollMs) {
-    const client = await connectControl(paths.socket);
+    const client = await connect();
     if (client !== undefined) {
       // A gateway that fails to listen may end before it answers.
       const status = await client.ask('gateway.status').catch(() => undefined);

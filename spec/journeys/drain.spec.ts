@@ -1,9 +1,11 @@
 /** What SIGTERM lets end and what it leaves for the next start. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { askCli, startDaemon } from '../support/daemon.ts';
+import { askCli, main, runCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
@@ -69,6 +71,36 @@ t.test(
     ]);
   },
 );
+
+t.test('CLI-1 · CON-2 · a start waits for a gateway that is stopping', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        slow: {prompt: p}\n', {
+      more: 'inspector: {enabled: false}\nagent: {runner: command, command: [node, scripts/agent.mjs]}',
+    }),
+    'scripts/agent.mjs': agent,
+  });
+  const first = await startDaemon(t, home.path);
+  await postSigned(`${first.url}/webhooks/slow`, {}, { secret });
+  while (!existsSync(`${home.path}/began`)) await wait(10);
+  first.kill('SIGTERM');
+  await first.line(({ message }) => message.includes('SIGTERM'));
+  t.teardown(() => runCli(['gateway', 'stop'], home.path));
+  const starting = spawn(process.execPath, [main, 'gateway'], { env: { ...process.env, AGENT_HOME: home.path } });
+  let said = '';
+  for (const stream of [starting.stdout, starting.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      said += String(chunk);
+      if (said.includes('is stopping')) home.write('go', '');
+    });
+  }
+  const [code] = await once(starting, 'close');
+  home.write('go', '');
+  t.same([code, await first.exited], [0, 0]);
+  t.match(
+    said,
+    /^The gateway is stopping; it is started anew once it has ended\.\n[\s\S]*The gateway runs \(pid \d+\)/,
+  );
+});
 
 /** Counts its beginnings, and stays when it is told to end until it is let go. */
 const reluctant = `import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
