@@ -160,5 +160,6 @@ function typeNames(type: unknown): string {
 function typeOf(value: unknown): string {
   if (value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
-  return typeNames(typeof value);
+  // `.inf` or `.nan`
+  return typeof value === 'number' && !Number.isFinite(value) ? 'not finite' : typeNames(typeof value);
 }

@@ -6,6 +6,7 @@ t.test('CFG-1 · CFG-2 · every difference is a sentence with the name, what is 
   const rows: readonly (readonly [schema: object, value: Json, message: string, code: string])[] = [
     [{ type: 'string' }, 7, '"a" must be a text; it is a number; put it in quotes', 'wrong-type'],
     [{ type: 'integer' }, 'x', '"a" must be a whole number; it is a text', 'wrong-type'],
+    [{ type: 'number' }, Number.POSITIVE_INFINITY, '"a" must be a number; it is not finite', 'wrong-type'],
     [{ type: 'boolean' }, null, '"a" must be true or false; it is empty', 'wrong-type'],
     [{ type: 'array' }, {}, '"a" must be a list; it is a mapping', 'wrong-type'],
     [{ type: 'object' }, [], '"a" must be a mapping; it is a list', 'wrong-type'],
