@@ -81,16 +81,15 @@ export function loadHome(source: HomeSource): LoadedHome {
   const main = loadProfile(defaultProfile, source, { known: { profiles: existing }, stamps });
   const profiles = new Map([[defaultProfile, main.profile]]);
   const read = [main];
-  const { multiplexProfiles } = main.profile.settings.gateway;
-  if (multiplexProfiles) {
-    const { webhook, workspace } = main.profile.settings;
-    const { host, secret, allowWeakSecrets, publicUrl } = webhook;
-    for (const name of named) {
-      const listener = defined({ host, allowWeakSecrets, secret, publicUrl });
-      const loaded = loadProfile(name, source, { known: { listener }, stamps, workspace });
-      profiles.set(name, loaded.profile);
-      read.push(loaded);
-    }
+  const { gateway, webhook, workspace } = main.profile.settings;
+  const { host, secret, allowWeakSecrets, publicUrl } = webhook;
+  for (const name of named) {
+    // A draft is checked whether its profile is served or not.
+    if (!gateway.multiplexProfiles && source.drafts?.has(profilePaths(source.home, name).config) !== true) continue;
+    const listener = defined({ host, allowWeakSecrets, secret, publicUrl });
+    const loaded = loadProfile(name, source, { known: { listener }, stamps, workspace });
+    profiles.set(name, loaded.profile);
+    read.push(loaded);
   }
   const documents = source.documents?.(main.profile.settings.gateway) ?? fileDocuments;
   // A route may be bound to a profile that is read after the route's own.
@@ -99,7 +98,7 @@ export function loadHome(source: HomeSource): LoadedHome {
     const loose = drafts.flatMap((entry) => looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)));
     return [...found, ...loose].sort(byPlace);
   });
-  const diagnostics = multiplexProfiles ? [...unlisted, ...ofFiles] : ofFiles;
+  const diagnostics = gateway.multiplexProfiles ? [...unlisted, ...ofFiles] : ofFiles;
   const webhookBlocked = diagnostics.filter(
     ({ scope, severity }) => severity === 'error' && scope.kind !== 'server' && scope.kind !== 'platform',
   );

@@ -52,6 +52,15 @@ t.test('CLI-6 · config edit never lets a draft with errors take the file’s pl
   t.same(drafts(), [broken]);
 });
 
+t.test('CLI-6 · PRF-2 · config edit checks the draft of a profile that is not served too', async (t) => {
+  const { home, env } = edited(t, ['agent: {runner: nothing}\n']);
+  home.write('profiles/work/config.yaml', good);
+  const { code, stderr } = await askCli(['config', 'edit', '--profile', 'work'], home.path, env);
+  t.equal(code, 1);
+  t.match(stderr, /^profiles\/work\/config\.yaml:1:\d+: .*\[wrong-value\]/);
+  t.equal(readFileSync(`${home.path}/profiles/work/config.yaml`, 'utf8'), good);
+});
+
 t.test(
   'CLI-6 · config edit leaves the file as it is: unchanged, with a failed editor, or changed meanwhile',
   async (t) => {
