@@ -2,6 +2,7 @@
 
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { causeOf } from '../../machines/base/fault.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
@@ -26,7 +27,7 @@ export async function printService(context: CommandContext): Promise<ExitCode> {
     program: realpathSync(process.argv[1] ?? ''),
     home,
     path: context.env.PATH ?? '',
-    drainSeconds: await drainSecondsOf(home),
+    drainSeconds: await drainSecondsOf(context, home),
   };
   if (flag === 'launchd' || (flag === undefined && process.platform === 'darwin')) {
     const log = `${paths.logs}/gateway.log`;
@@ -44,11 +45,20 @@ export async function printService(context: CommandContext): Promise<ExitCode> {
 }
 
 /** Read from the configuration now; edit the unit if the setting changes. */
-async function drainSecondsOf(home: string): Promise<number> {
+async function drainSecondsOf({ out }: CommandContext, home: string): Promise<number> {
   const [{ valueAt }, { readText }] = await Promise.all([
     import('../../machines/config/edit.ts'),
     import('../../actors/files.ts'),
   ]);
-  const given = valueAt((await readText(homePaths(home).config)) ?? '', ['gateway', 'drain_timeout_seconds']);
+  const { config } = homePaths(home);
+  // The home of a unit for the machine belongs to another user.
+  const text = await readText(config).catch((thrown: unknown) => {
+    const why = oneLine(causeOf(thrown));
+    out.complain(
+      `agent: ${oneLine(config)} cannot be read (${why}), so the unit allows for a drain of ${usualDrainSeconds} s\n`,
+    );
+    return undefined;
+  });
+  const given = valueAt(text ?? '', ['gateway', 'drain_timeout_seconds']);
   return typeof given === 'number' ? Math.ceil(given) : usualDrainSeconds;
 }

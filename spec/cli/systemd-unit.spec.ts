@@ -81,6 +81,14 @@ t.test('CLI-2 · systemd finds nothing wrong with what the command prints', { sk
   });
 });
 
+t.test('CLI-2 · a unit is printed where its configuration cannot be read, and says so', async (t) => {
+  const home = makeHome(t, { 'config.yaml/of-another': '' });
+  const { code, stdout, stderr } = await runCli(['gateway', 'service', '--system'], home.path);
+  t.equal(code, 0);
+  t.match(stdout, /TimeoutStopSec=65/);
+  t.match(stderr, /config\.yaml cannot be read \(EISDIR.*\), so the unit allows for a drain of 30 s/);
+});
+
 t.test('PKG-1 · the launchd agent restarts a gateway that failed, drains on its end, and finds programs', async (t) => {
   const home = makeHome(t, { 'config.yaml': 'gateway: {drain_timeout_seconds: 75}\n' });
   const { code, stdout } = await runCli(['gateway', 'service', '--launchd'], home.path, { PATH: '/opt/<&>/bin' });
