@@ -6,7 +6,7 @@
 
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,7 +17,7 @@ import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../../runtime/mcp/link-dialog.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
+import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { bold, oneLine } from '../terminal.ts';
 import { mainUrl } from '../version.ts';
 
@@ -86,7 +86,11 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
   }
   await mkdir(folder, { recursive: true });
   const main = fileURLToPath(mainUrl());
-  await writeFile(file, desktopEntry(`${quoted(process.execPath)} ${quoted(main)} link open %u`));
+  // The desktop has not the environment of this shell.
+  const isNamed = (textFlag(context, 'home') ?? context.env.AGENT_HOME) !== undefined;
+  const home = isNamed ? ['--home', quoted(resolve(context.home))] : [];
+  const words = [quoted(process.execPath), quoted(main), ...home, 'link', 'open', '%u'];
+  await writeFile(file, desktopEntry(words.join(' ')));
   try {
     await run('xdg-mime', ['default', desktopFile, scheme]);
   } catch (thrown) {

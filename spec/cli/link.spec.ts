@@ -92,8 +92,9 @@ t.test(
     t.equal(registered.code, 0, registered.stderr);
     t.match(
       readFileSync(file, 'utf8'),
-      /Exec=".*" ".*main\.js" link open %u\n[\s\S]*MimeType=x-scheme-handler\/agent;/,
+      /Exec=".*" ".*main\.js" --home ".*" link open %u\n[\s\S]*MimeType=x-scheme-handler\/agent;/,
     );
+    t.match(readFileSync(file, 'utf8'), ` --home "${folder}" `, 'the desktop has not this environment');
     t.equal(readFileSync(asked, 'utf8'), 'default agent-gateway-link.desktop x-scheme-handler/agent\n');
 
     const undone = await runCli(['link', 'register', '--undo'], folder, env);
