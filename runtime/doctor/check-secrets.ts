@@ -105,10 +105,13 @@ function literals(held: Json, path = '', isSecret = false): readonly string[] {
   if (typeof held === 'string') return isSecret && isLiteral(held) ? [path] : [];
   if (Array.isArray(held)) return held.flatMap((one, at) => literals(one, `${path}.${at}`, isSecret));
   if (!isJsonObject(held)) return [];
-  return Object.entries(held).flatMap(([name, inner]) =>
+  // A route may be about passwords, and is no secret.
+  const isNamed = /(?:^|\.)(?:routes|mcp_servers|users)$/.test(path);
+  return Object.entries(held).flatMap(([name, inner]) => {
     // The key of a client certificate is the path of a file.
-    literals(inner, path === '' ? name : `${path}.${name}`, isSecret || (isSecretName(name) && name !== 'client_key')),
-  );
+    const isOne = !isNamed && isSecretName(name) && name !== 'client_key';
+    return literals(inner, path === '' ? name : `${path}.${name}`, isSecret || isOne);
+  });
 }
 
 function isLiteral(value: string): boolean {

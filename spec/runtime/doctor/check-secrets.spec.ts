@@ -42,6 +42,7 @@ platforms: {telegram: {enabled: true, token: "\${TOKEN}"}, discord: {enabled: tr
 mcp_servers:
   hub: {url: https://mcp.example/mcp, headers: {Authorization: Bearer ${strong}, X-Team: a}, client_cert: /c.pem, client_key: /c.key, oauth: {client_secret: ${strong}}}
   own: {command: x, env: {A_TOKEN: "\${A_TOKEN}", B_PASSWORD: ${strong}, MODE: plain}}
+  vault-token: {command: x, args: [serve]}
 `,
     'profiles/work/config.yaml': `mcp_servers: {one: {command: x, env: {API_KEY: ${strong}}}}\n`,
   });
