@@ -4,7 +4,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import { type ControlClient, connectControl } from '../runtime/control/client.ts';
 import type { NameKind } from './catalogue.ts';
@@ -97,8 +97,10 @@ function actorNames(tree: Json | undefined): readonly Candidate[] {
 
 function profileNames(home: string): readonly Candidate[] {
   try {
-    const folders = readdirSync(`${home}/profiles`, { withFileTypes: true }).filter((one) => one.isDirectory());
-    return [{ word: 'default', help: '' }, ...folders.map(({ name }) => ({ word: name, help: '' }))];
+    const folders = readdirSync(`${home}/profiles`).filter(
+      (name) => statSync(`${home}/profiles/${name}`, { throwIfNoEntry: false })?.isDirectory() === true,
+    );
+    return [{ word: 'default', help: '' }, ...folders.map((word) => ({ word, help: '' }))];
   } catch {
     return [{ word: 'default', help: '' }];
   }

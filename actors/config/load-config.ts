@@ -217,9 +217,10 @@ export function findingOfFile(file: string, { message, code }: Pick<Diagnostic, 
 /** A folder that cannot be listed is a finding, because its profiles are not gone. */
 function profilesOf(folder: string, unlisted: Diagnostic[]): ProfileName[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => profileName(name))
+    // Also of a link: people keep their settings elsewhere.
+    return readdirSync(folder)
+      .filter((name) => isFolder(`${folder}/${name}`))
+      .map(profileName)
       .filter((name) => name !== undefined && name !== defaultProfile)
       .filter((name): name is ProfileName => name !== undefined)
       .sort();

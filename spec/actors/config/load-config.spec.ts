@@ -34,6 +34,17 @@ t.test('PRF-2 · CFG-3 · profiles that cannot be listed are a finding of the ho
   t.end();
 });
 
+t.test('HOME-1 · PRF-1 · a profile may be a link to a folder elsewhere', (t) => {
+  const elsewhere = makeHome(t, { 'config.yaml': 'agent: {timeout_seconds: 5}\n' }).path;
+  const { path } = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/file': '' });
+  symlinkSync(elsewhere, `${path}/profiles/work`);
+  symlinkSync(`${path}/gone`, `${path}/profiles/gone`);
+  const { profiles, existing } = loadHome({ home: path, env: {} });
+  t.equal(profiles.get('work' as ProfileName)?.settings.agent.timeoutMs, 5_000);
+  t.same([...existing], ['default', 'work']);
+  t.end();
+});
+
 const home = (webhook: string): string =>
   `gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true, host: 127.0.0.1, ${webhook}}}\n`;
 
