@@ -52,8 +52,10 @@ export function samePath(one: ConfigPath, other: ConfigPath): boolean {
 }
 
 const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
-/** Without a match, every integer is exact. */
-const longDigits = /\d{16}|0x[\da-f]{14}/i;
+/** Without a match, every integer is exact and none is a phone number. */
+const longDigits = /\d{16}|0x[\da-f]{14}|\+\d{7}/i;
+/** YAML reads it as a number, which has no plus. */
+const phoneNumber = /^\+[1-9]\d{6,14}$/;
 /** A reference outside of quotes, judged by one line. */
 const bareReference = /^[^"'#]*\$\{/;
 /** A key with a text that YAML reads otherwise outside of quotes: `{action} by {user}`, `Review: {title}`. */
@@ -235,12 +237,14 @@ function isMergeKey({ value, type }: Scalar): boolean {
   return typeof value === 'symbol' || (value === '<<' && type === 'PLAIN');
 }
 
-/** An integer beyond 2^53 becomes the text of its digits, as in a payload. */
+/** An integer beyond 2^53 becomes the text of its digits, as in a payload, and a phone number its own text. */
 function keepDigits(document: Document.Parsed): void {
   visit(document, {
     Scalar(_, scalar) {
-      if (typeof scalar.value !== 'number' || Number.isSafeInteger(scalar.value)) return;
-      if (wholeNumber.test(scalar.source ?? '')) scalar.value = String(BigInt(scalar.source ?? ''));
+      const { value, source = '' } = scalar;
+      if (typeof value !== 'number') return;
+      if (phoneNumber.test(source)) scalar.value = source;
+      else if (!Number.isSafeInteger(value) && wholeNumber.test(source)) scalar.value = String(BigInt(source));
     },
   });
 }

@@ -149,6 +149,18 @@ t.test('FIL-2 · CFG-2 · a whole number beyond 2^53 is the text of its digits, 
   t.end();
 });
 
+t.test('DLV-2 · CFG-2 · a phone number without quotes keeps its plus', (t) => {
+  const rows: readonly (readonly [written: string, value: unknown])[] = [
+    ['+15551234567', '+15551234567'],
+    ['+491701234567', '+491701234567'],
+    ['+5', 5],
+    ['+0123456789', 123456789],
+    ['15551234567', 15551234567],
+  ];
+  for (const [written, value] of rows) t.strictSame(parseDocument(`a: ${written}`).value, { a: value }, written);
+  t.end();
+});
+
 t.test('CFG-2 · two paths are one where their steps are, an index as its text', (t) => {
   t.ok(samePath(['a', 1], ['a', '1']));
   t.notOk(samePath(['a'], ['a', 1]));
