@@ -68,9 +68,11 @@ const maxAliasedNodes = 10_000;
 const deepest = 200;
 const top: Place = { line: 1, column: 1 };
 
-export function parseDocument(text: string): ConfigDocument {
+export function parseDocument(written: string): ConfigDocument {
+  // Neither a byte order mark nor a carriage return is part of a line.
+  const text = written.replace(/^\uFEFF/, '');
   const counter = new LineCounter();
-  const lines = text.split('\n');
+  const lines = text.split(/\r?\n/);
   const { tokens, stopped } = readTokens(text, counter.addNewLine);
   // The library compares each key with all before it and walks the document for each alias; `misuses` is linear.
   const documents =

@@ -161,6 +161,15 @@ t.test('DLV-2 · CFG-2 · a phone number without quotes keeps its plus', (t) => 
   t.end();
 });
 
+t.test('CFG-2 · neither a byte order mark nor a carriage return is part of a line', (t) => {
+  const { value, findings, place, line } = parseDocument('\uFEFFa: 1\r\nb: 2\r\n');
+  t.same([value, findings], [{ a: 1, b: 2 }, []]);
+  t.same(place(['a']), { line: 1, column: 1 });
+  t.same(place(['b']), { line: 2, column: 1 });
+  t.same([line(1), line(2)], ['a: 1', 'b: 2']);
+  t.end();
+});
+
 t.test('CFG-2 · two paths are one where their steps are, an index as its text', (t) => {
   t.ok(samePath(['a', 1], ['a', '1']));
   t.notOk(samePath(['a'], ['a', 1]));
