@@ -106,6 +106,12 @@ export function parseDocument(written: string): ConfigDocument {
   }
   // A syntax error may have cut off the anchor of an alias.
   if (error === undefined) for (const misuse of misuses(document)) report(misuse);
+  const odd = document.warnings.find(({ code }) => code === 'TAG_RESOLVE_FAILED');
+  if (odd !== undefined && findings.length === 0) {
+    const [offset, end] = odd.pos;
+    const message = `not usable: the tag ${text.slice(offset, end)} means nothing here; write the value itself, or "\${NAME}" with NAME in .env`;
+    report({ offset, message, code: 'yaml-syntax' });
+  }
   let value: Json = {};
   if (findings.length === 0) {
     if (longDigits.test(text)) keepDigits(document);

@@ -46,6 +46,8 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     ['a: 1\nb: [', 'yaml-syntax', 2],
     ['a: 1\na: 2\n', 'yaml-syntax', 2],
     ['a: 1\n---\nb: 2\n', 'yaml-documents', 2],
+    ['a: 1\nb: !secret hook\n', 'yaml-syntax', 2],
+    ['a: 1\nb: !vault [hook]\n', 'yaml-syntax', 2],
     ['- a\n', 'config-not-mapping', 1],
     ['just words', 'config-not-mapping', 1],
     [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 2],
@@ -167,6 +169,13 @@ t.test('CFG-2 · neither a byte order mark nor a carriage return is part of a li
   t.same(place(['a']), { line: 1, column: 1 });
   t.same(place(['b']), { line: 2, column: 1 });
   t.same([line(1), line(2)], ['a: 1', 'b: 2']);
+  t.end();
+});
+
+t.test('CFG-2 · CFG-7 · a tag of another program is named, with what to write', (t) => {
+  const [found] = parseDocument('a: !env HOOK_SECRET\n').findings;
+  t.match(found, { line: 1, column: 4, message: /the tag !env means nothing here; .*"\$\{NAME\}"/ });
+  t.same(parseDocument('a: !!str 7\nb: ! x\n').value, { a: '7', b: 'x' });
   t.end();
 });
 
