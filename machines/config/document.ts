@@ -219,13 +219,15 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
     if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
     let size = 1;
     if (isCollection(node)) {
-      const keys = new Set<unknown>();
+      const keys = new Set<string>();
       for (const item of node.items) {
         if (isPair(item) && isMap(node) && (isCollection(item.key) || isAlias(item.key)))
           refuse(item.key, 'not usable: a key is a text, not a list, a mapping or an alias', 'yaml-syntax');
         if (isPair(item) && isMap(node) && isScalar(item.key)) {
-          if (keys.has(item.key.value)) repeated ??= item.key;
-          keys.add(item.key.value);
+          // `7` and "7" are one key.
+          const key = String(item.key.value);
+          if (keys.has(key)) repeated ??= item.key;
+          keys.add(key);
           if (isMergeKey(item.key) && !sourcesOf(item.value).every(isMap))
             refuse(item.key, 'not usable: << takes a mapping, an alias of one, or a list of them', 'yaml-syntax');
         }

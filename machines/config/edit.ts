@@ -13,6 +13,7 @@ import {
   type Node,
   type Pair,
   parseDocument as parseYaml,
+  type Scalar,
   stringify,
   type YAMLMap,
   type YAMLSeq,
@@ -73,9 +74,10 @@ function parseKept(text: string): ReturnType<typeof parseYaml> {
   return parseYaml(text, { uniqueKeys: false });
 }
 
-function editOne(text: string, edit: ConfigEdit): string | undefined {
+function editOne(text: string, given: ConfigEdit): string | undefined {
   if (!isKept(text)) return undefined;
   const document = parseKept(text);
+  const edit = { ...given, path: keysOf(document, given.path) };
   const spliced = splice(text, document, edit);
   try {
     if (edit.value === undefined) {
@@ -91,6 +93,16 @@ function editOne(text: string, edit: ConfigEdit): string | undefined {
     // A key below a value that is not a mapping.
     return undefined;
   }
+}
+
+/** The path with the keys as the document has them: the library does not find the key `7` by its text. */
+function keysOf(document: Document, path: ConfigPath): ConfigPath {
+  let holder: unknown = document.contents;
+  return path.map((step) => {
+    const pair = isMap(holder) ? pairOf(holder, step) : undefined;
+    holder = isSeq(holder) ? holder.items[Number(step)] : pair?.value;
+    return pair === undefined ? step : ((pair.key as Scalar).value as string | number);
+  });
 }
 
 /** Turns keys without a value on the way into mappings. */

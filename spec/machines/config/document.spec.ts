@@ -45,6 +45,7 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
   const rows: readonly (readonly [string, string, number])[] = [
     ['a: 1\nb: [', 'yaml-syntax', 2],
     ['a: 1\na: 2\n', 'yaml-syntax', 2],
+    ['7: 1\n"7": 2\n', 'yaml-syntax', 2],
     ['a: 1\n---\nb: 2\n', 'yaml-documents', 2],
     ['a: 1\nb: !secret hook\n', 'yaml-syntax', 2],
     ['a: 1\nb: !vault [hook]\n', 'yaml-syntax', 2],

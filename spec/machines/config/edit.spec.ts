@@ -83,6 +83,16 @@ t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing
   t.end();
 });
 
+t.test('HOME-4 · CLI-5 · a key that YAML reads as a number is changed and taken out as any other', (t) => {
+  const text = 'routes:\n  404: # not found\n    prompt: p\n  b: {}\n';
+  t.equal(
+    editConfig(text, [{ path: ['routes', '404', 'enabled'], value: false }]),
+    'routes:\n  404: # not found\n    prompt: p\n    enabled: false\n  b: {}\n',
+  );
+  t.equal(editConfig(text, [{ path: ['routes', '404'], value: undefined }]), 'routes:\n  b: {}\n');
+  t.end();
+});
+
 t.test('HOME-4 · CLI-1 · a variable is set in its place, and reads back as it was given', (t) => {
   t.equal(editVariable('', 'A', 'x'), 'A=x\n');
   t.equal(editVariable('# c\n\nB=1', 'A', 'x'), '# c\n\nB=1\nA=x\n');
