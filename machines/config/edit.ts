@@ -20,7 +20,7 @@ import {
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
 import { cutOut } from './cut-out.ts';
-import { type ConfigPath, parseDocument } from './document.ts';
+import { type ConfigPath, keepDigits, parseDocument } from './document.ts';
 import { endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
 
 export interface ConfigEdit {
@@ -71,7 +71,9 @@ export function isKept(text: string): boolean {
 
 /** Duplicate keys are checked elsewhere: the library compares each key with all of its mapping. */
 function parseKept(text: string): ReturnType<typeof parseYaml> {
-  return parseYaml(text, { uniqueKeys: false });
+  const document = parseYaml(text, { uniqueKeys: false });
+  keepDigits(document);
+  return document;
 }
 
 function editOne(text: string, given: ConfigEdit): string | undefined {

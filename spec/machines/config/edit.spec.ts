@@ -1,5 +1,6 @@
 import t from 'tap';
 import { parse } from 'yaml';
+import { parseDocument } from '../../../machines/config/document.ts';
 import { editConfig, editVariable, valueAt } from '../../../machines/config/edit.ts';
 import { parseEnvFile } from '../../../machines/config/env-file.ts';
 import { fc, runs } from '../../support/property.ts';
@@ -80,6 +81,14 @@ t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing
   t.equal(valueAt('a: 1', ['a', 'b']), undefined);
   t.equal(valueAt('a: [', ['a']), undefined);
   t.equal(valueAt(`a: ${'['.repeat(5_000)}${']'.repeat(5_000)}`, ['b']), undefined);
+  t.end();
+});
+
+t.test('HOME-4 · a file that has to be written anew keeps its long numbers and phone numbers', (t) => {
+  const text = 'discord: 1234567890123456789 # ours\nsms: +15551234567\ncommand: [a]\n';
+  const after = editConfig(text, [{ path: ['command'], value: ['b', 'c'] }]) ?? '';
+  t.match(after, '# ours');
+  t.same(parseDocument(after).value, { discord: '1234567890123456789', sms: '+15551234567', command: ['b', 'c'] });
   t.end();
 });
 
