@@ -31,13 +31,14 @@ export interface ConfigEdit {
 
 /** The text after the edits; undefined if the text is not YAML that can be edited. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
-  let edited = text;
+  const [mark = ''] = /^\uFEFF/.exec(text) ?? [];
+  let edited = text.slice(mark.length);
   for (const edit of edits) {
     const next = editOne(edited, edit);
     if (next === undefined) return undefined;
     edited = next;
   }
-  return edited;
+  return mark + edited;
 }
 
 /** The value at a path as it is written; undefined if there is none or the text is not YAML. */
@@ -118,7 +119,9 @@ function makeRoom(document: Document, path: ConfigPath): void {
 /** A splice is used only if the result reads like the library's own edit. */
 function holdsTheSame(text: string, document: Document): boolean {
   const read = parseKept(text);
-  return isKept(text) && JSON.stringify(read.toJS()) === JSON.stringify(document.toJS());
+  // `isKept` has counted what the aliases expand to.
+  const valueOf = (one: Document): string => JSON.stringify(one.toJS({ maxAliasCount: -1 }));
+  return isKept(text) && valueOf(read) === valueOf(document);
 }
 
 function splice(text: string, document: ReturnType<typeof parseYaml>, { path, value }: ConfigEdit): string | undefined {

@@ -102,6 +102,13 @@ t.test('HOME-4 · CLI-5 · a key that YAML reads as a number is changed and take
   t.end();
 });
 
+t.test('HOME-4 · a file that names one anchor many times, or begins with a byte order mark, is edited in place', (t) => {
+  const items = Array.from({ length: 150 }, (_, at) => `r${at}: *one\n`).join('');
+  t.equal(edited(`one: &one { x: 1 }\n${items}`, ['a']), `one: &one { x: 1 }\n${items}a: 9\n`);
+  t.equal(edited('\uFEFFa:   1 # c\n', ['b']), '\uFEFFa:   1 # c\nb: 9\n');
+  t.end();
+});
+
 t.test('HOME-4 · CLI-1 · a variable is set in its place, and reads back as it was given', (t) => {
   t.equal(editVariable('', 'A', 'x'), 'A=x\n');
   t.equal(editVariable('# c\n\nB=1', 'A', 'x'), '# c\n\nB=1\nA=x\n');
