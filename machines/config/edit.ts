@@ -44,7 +44,7 @@ export function editConfig(text: string, edits: readonly ConfigEdit[]): string |
 /** The value at a path as it is written; undefined if there is none or the text is not YAML. */
 export function valueAt(text: string, path: ConfigPath): Json | undefined {
   let at: Json | undefined = parseDocument(text).value;
-  for (const step of path) at = isJsonObject(at) ? at[String(step)] : undefined;
+  for (const step of path) at = isJsonObject(at) && Object.hasOwn(at, step) ? at[String(step)] : undefined;
   return at;
 }
 

@@ -109,6 +109,12 @@ t.test('HOME-4 · a file that names one anchor many times, or begins with a byte
   t.end();
 });
 
+t.test('HOME-4 · a name of every object is one that is not there', (t) => {
+  t.equal(valueAt('a: {b: 1}', ['a', 'constructor']), undefined);
+  t.equal(valueAt('a: {b: 1}', ['a', 'toString', 'name']), undefined);
+  t.end();
+});
+
 t.test('HOME-4 · CLI-1 · a variable is set in its place, and reads back as it was given', (t) => {
   t.equal(editVariable('', 'A', 'x'), 'A=x\n');
   t.equal(editVariable('# c\n\nB=1', 'A', 'x'), '# c\n\nB=1\nA=x\n');
