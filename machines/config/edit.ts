@@ -51,8 +51,9 @@ export function valueAt(text: string, path: ConfigPath): Json | undefined {
 /** Sets a variable in a `.env`: in its place if it exists, else at the end. */
 export function editVariable(text: string, name: string, value: string): string {
   const assignment = `${name}=${quoted(value)}`;
+  // As in `env-file.ts`, a quote begins a value only if its end is that of the value: it may hold the lines below.
   const standing = new RegExp(
-    `^([ \\t]*(?:export[ \\t]+)?)${name}[ \\t]*=[ \\t]*(?:'[^']*'|"(?:[^"\\\\]|\\\\[\\s\\S])*"|[^\\r\\n]*)`,
+    `^(\uFEFF?[ \\t]*(?:export[ \\t]+)?)${name}[ \\t]*=[ \\t]*(?:(?:'[^']*'|"(?:[^"\\\\]|\\\\[\\s\\S])*")(?=[ \\t]*(?:[ \\t]#[^\\r\\n]*)?$)|[^\\r\\n]*)`,
     'gm',
   );
   if (standing.test(text)) return text.replace(standing, (_, before: string) => `${before}${assignment}`);
@@ -120,8 +121,8 @@ function makeRoom(document: Document, path: ConfigPath): void {
 function holdsTheSame(text: string, document: Document): boolean {
   const read = parseKept(text);
   // `isKept` has counted what the aliases expand to.
-  const valueOf = (one: Document): string => JSON.stringify(one.toJS({ maxAliasCount: -1 }));
-  return isKept(text) && valueOf(read) === valueOf(document);
+  const written = (one: Document): string => JSON.stringify(one.toJS({ maxAliasCount: -1 }));
+  return isKept(text) && written(read) === written(document);
 }
 
 function splice(text: string, document: ReturnType<typeof parseYaml>, { path, value }: ConfigEdit): string | undefined {

@@ -102,12 +102,15 @@ t.test('HOME-4 · CLI-5 · a key that YAML reads as a number is changed and take
   t.end();
 });
 
-t.test('HOME-4 · a file that names one anchor many times, or begins with a byte order mark, is edited in place', (t) => {
-  const items = Array.from({ length: 150 }, (_, at) => `r${at}: *one\n`).join('');
-  t.equal(edited(`one: &one { x: 1 }\n${items}`, ['a']), `one: &one { x: 1 }\n${items}a: 9\n`);
-  t.equal(edited('\uFEFFa:   1 # c\n', ['b']), '\uFEFFa:   1 # c\nb: 9\n');
-  t.end();
-});
+t.test(
+  'HOME-4 · a file that names one anchor many times, or begins with a byte order mark, is edited in place',
+  (t) => {
+    const items = Array.from({ length: 150 }, (_, at) => `r${at}: *one\n`).join('');
+    t.equal(edited(`one: &one { x: 1 }\n${items}`, ['a']), `one: &one { x: 1 }\n${items}a: 9\n`);
+    t.equal(edited('\uFEFFa:   1 # c\n', ['b']), '\uFEFFa:   1 # c\nb: 9\n');
+    t.end();
+  },
+);
 
 t.test('HOME-4 · a name of every object is one that is not there', (t) => {
   t.equal(valueAt('a: {b: 1}', ['a', 'constructor']), undefined);
@@ -115,9 +118,25 @@ t.test('HOME-4 · a name of every object is one that is not there', (t) => {
   t.end();
 });
 
+t.test('HOME-4 · a quote without its end takes no line below with it', (t) => {
+  for (const text of [`A='tis\nB='x'\n`, `A="a\nB="x"\n`, `A='x'y'\nB=x\n`, `A="x"#y\nB=x\n`]) {
+    const after = parseEnvFile(editVariable(text, 'A', 'new'));
+    t.same(
+      [...after],
+      [
+        ['A', 'new'],
+        ['B', 'x'],
+      ],
+      text,
+    );
+  }
+  t.end();
+});
+
 t.test('HOME-4 · CLI-1 · a variable is set in its place, and reads back as it was given', (t) => {
   t.equal(editVariable('', 'A', 'x'), 'A=x\n');
   t.equal(editVariable('# c\n\nB=1', 'A', 'x'), '# c\n\nB=1\nA=x\n');
+  t.equal(editVariable('\uFEFFA=1\r\nB=1\r\n', 'A', 'x'), '\uFEFFA=x\r\nB=1\r\n');
   t.equal(
     editVariable('# c\n\nexport A="two\nlines" # why\nB=1\n', 'A', 'x'),
     '# c\n\nexport A=x # why\nB=1\n',
