@@ -186,6 +186,10 @@ async function startAndTest(context: CommandContext, tests: boolean): Promise<Ex
   }
   if (!tests) return 0;
   const outcome = await sendFirstEvent(context);
+  if (outcome.kind === 'cancelled') {
+    context.out.complain('Cancelled.\n');
+    return 130;
+  }
   if (outcome.kind === 'failed') {
     const why = `the first event did not go through: ${outcome.why}; \`agent doctor\` looks for the cause`;
     return refuse(context, why, 1);

@@ -10,6 +10,8 @@ import { oneLine } from '../terminal.ts';
 
 export type FirstEvent =
   | { readonly kind: 'went'; readonly result: string }
+  /** By Ctrl-C. */
+  | { readonly kind: 'cancelled' }
   | { readonly kind: 'failed'; readonly why: string };
 
 const route = 'setup-test';
@@ -31,8 +33,12 @@ const ended: ReadonlySet<string> = new Set([
 const longestShown = 300;
 
 export async function sendFirstEvent({ ask }: Pick<CommandContext, 'ask'>): Promise<FirstEvent> {
-  await ask('webhook.subscribe', { name: route, record: { prompt, deliver: 'log' }, force: true });
+  const cancel = new AbortController();
+  const onInterrupt = (): void => cancel.abort();
+  // Without this, Ctrl-C would end the process and leave the subscription.
+  process.on('SIGINT', onInterrupt);
   try {
+    await ask('webhook.subscribe', { name: route, record: { prompt, deliver: 'log' }, force: true });
     const answer = await ask('webhook.test', {
       name: route,
       event: 'setup',
@@ -42,14 +48,16 @@ export async function sendFirstEvent({ ask }: Pick<CommandContext, 'ask'>): Prom
     if (answer.status !== 202 || id === undefined) {
       return { kind: 'failed', why: `it was answered HTTP ${answer.status}: ${oneLine(answer.body)}` };
     }
-    return await outcomeOf(id, ask);
+    return await outcomeOf(id, ask, cancel.signal);
   } finally {
     await ask('webhook.remove', { name: route }).catch(() => {});
+    process.off('SIGINT', onInterrupt);
   }
 }
 
-async function outcomeOf(id: string, ask: CommandContext['ask']): Promise<FirstEvent> {
+async function outcomeOf(id: string, ask: CommandContext['ask'], signal: AbortSignal): Promise<FirstEvent> {
   for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += pollMs) {
+    if (signal.aborted) return { kind: 'cancelled' };
     const row = await ask('webhook.delivery', { id });
     const { status } = row;
     if (ended.has(status)) {
@@ -59,7 +67,7 @@ async function outcomeOf(id: string, ask: CommandContext['ask']): Promise<FirstE
       const said = response !== undefined ? ` The agent said: ${oneLine(response).slice(0, longestShown)}` : '';
       return { kind: 'went', result: `The event was signed, accepted, run and delivered to the log.${said}` };
     }
-    await wait(pollMs);
+    await wait(pollMs, undefined, { signal }).catch(() => {});
   }
   return { kind: 'went', result: `The event was accepted and its run continues; see \`agent events show ${id}\`.` };
 }

@@ -18,3 +18,20 @@ t.test('CLI-1 · a first event whose run has ended otherwise is not waited for',
     t.equal(asked.at(-1), 'webhook.remove');
   }
 });
+
+t.test('CLI-1 · CLI-6 · Ctrl-C while the first event is waited for leaves no subscription', async (t) => {
+  const before = process.listeners('SIGINT');
+  const own = () => process.listeners('SIGINT').filter((one) => !before.includes(one));
+  const asked: string[] = [];
+  const outcome = await sendFirstEvent({
+    ask: (method: string) => {
+      asked.push(method);
+      if (method === 'webhook.test') return Promise.resolve({ status: 202, body: '{"delivery_id": "d"}' } as never);
+      if (method === 'webhook.delivery') for (const interrupt of own()) interrupt('SIGINT');
+      return Promise.resolve({ status: 'accepted' } as never);
+    },
+  });
+  t.same(outcome, { kind: 'cancelled' });
+  t.equal(asked.at(-1), 'webhook.remove');
+  t.same(own(), []);
+});
