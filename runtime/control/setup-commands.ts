@@ -11,10 +11,13 @@ import { knownPrograms } from '../../machines/agent/known-programs.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type ConfigEdit, editConfig, editVariable, valueAt } from '../../machines/config/edit.ts';
+import { parseEnvFile } from '../../machines/config/env-file.ts';
+import { variablesIn } from '../../machines/config/interpolate.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
 import { type SourceName, sourceNames, sourceOf } from '../../machines/config/sources.ts';
 import { targetTitle } from '../../machines/config/target-titles.ts';
+import { variableFor } from '../../machines/mcp/variable-names.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { type CommandHost, type Commands, ofHome, optionalText, refuse, textOf } from './command.ts';
 import type { Result, SourceChoice } from './contract.ts';
@@ -101,8 +104,12 @@ async function chooseTarget(host: CommandHost, params: JsonObject): Promise<Resu
   const token = textOf(params, 'token');
   const channel = optionalText(params, 'home_channel');
   const profile = profileOf(params.profile);
-  const variable = `${target.toUpperCase()}_TOKEN`;
-  const { env } = profilePaths(host.source.home, profile);
+  const { config, env } = profilePaths(host.source.home, profile);
+  const variable = variableOfToken(target, token, {
+    config: (await readText(config)) ?? '',
+    secrets: parseEnvFile((await readText(env)) ?? ''),
+    env: host.source.env,
+  });
   const edits: ConfigEdit[] = [
     { path: ['platforms', target, 'enabled'], value: true },
     { path: ['platforms', target, 'token'], value: `\${${variable}}` },
@@ -112,6 +119,30 @@ async function chooseTarget(host: CommandHost, params: JsonObject): Promise<Resu
   // The variable first: a reference must not exist before it.
   await updateFileLocked(env, (text) => editVariable(text ?? '', variable, token));
   return { file: await write(host, profile, edits), variable };
+}
+
+/** A variable that only this token is in: what another reader has there must not be replaced. */
+function variableOfToken(
+  target: string,
+  token: string,
+  {
+    config,
+    secrets,
+    env,
+  }: {
+    readonly config: string;
+    readonly secrets: ReadonlyMap<string, string>;
+    readonly env: Readonly<Record<string, string | undefined>>;
+  },
+): string {
+  const path = ['platforms', target, 'token'];
+  const others = new Set(variablesIn(valueAt(editConfig(config, [{ path, value: undefined }]) ?? '', []) ?? {}));
+  const own = new Set(variablesIn(valueAt(config, path) ?? '').filter((name) => !others.has(name)));
+  return variableFor(`${target.toUpperCase()}_TOKEN`, token, {
+    held: new Map([...secrets].filter(([name]) => !own.has(name))),
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => !own.has(name))),
+    isReferred: (name) => others.has(name),
+  });
 }
 
 async function enableWebhooks(host: CommandHost, params: JsonObject): Promise<Result<'setup.webhooks'>> {
