@@ -4,13 +4,15 @@
  * @see HOME-2 and CLI-2 in docs/specification.md
  */
 
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, rmSync, statSync } from 'node:fs';
 import { holderOf, tryLock } from '../../actors/lock-file.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
-export function checkLock({ paths, home, gateway }: Examined): readonly Finding[] {
+export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter): readonly Finding[] {
   const findings: Finding[] = [];
+  // Another check reports a home that this user may not enter.
+  if (!enters(paths.home)) return findings;
   const main = holderOf(paths.lock);
   if (main.kind === 'dead') findings.push(stale(paths.home, paths.lock));
   if (main.kind === 'living' && gateway === undefined) {
@@ -68,6 +70,15 @@ function stale(home: string, path: string): Finding {
       if (taken.kind === 'taken') taken.lock.release();
     },
   };
+}
+
+function mayEnter(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function locksIn(folder: string): readonly string[] {

@@ -29,6 +29,14 @@ t.test('HOME-2 · CLI-2 · what a dead gateway left is found and removed; a livi
   if (held.kind === 'taken') held.lock.release();
 });
 
+t.test('CLI-2 · HOME-3 · nothing is said of the locks of a home that this user may not enter', (t) => {
+  t.same(
+    checkLock(examined(t, { 'config.yaml': '' }), () => false),
+    [],
+  );
+  t.end();
+});
+
 t.test('CLI-2 · HOME-2 · --fix removes no socket of a gateway that has started meanwhile', (t) => {
   const one = examined(t, { 'config.yaml': '' });
   writeFileSync(one.paths.socket, '');
