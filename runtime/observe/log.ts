@@ -79,15 +79,16 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
 
   /** The descriptor of a file that was removed or moved away takes lines that cannot be read any more. */
   function keepInPlace(path: string): void {
-    if (inode === undefined || statSync(path, { throwIfNoEntry: false })?.ino === inode) return;
+    if (inode === undefined) return;
     try {
+      if (statSync(path, { throwIfNoEntry: false })?.ino === inode) return;
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       const opened = openSync(path, 'a', 0o600);
       if (fd !== given) closeSync(fd);
       fd = opened;
       inode = fstatSync(opened).ino;
     } catch {
-      // The folder cannot be written: it is tried again with the next lines.
+      // The folder cannot be read or written: it is tried again with the next lines.
     }
   }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createLog, type Log } from '../../../runtime/observe/log.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
@@ -67,6 +67,12 @@ t.test('OBS-1 · a log that is a file of the home is made again where its folder
   renameSync(path, `${path}.1`);
   say('third');
   t.match(readFileSync(path, 'utf8'), /^\{[^\n]*"third"\}\n$/);
+  renameSync(`${home.path}/logs`, `${home.path}/before`);
+  writeFileSync(`${home.path}/logs`, '');
+  t.doesNotThrow(() => say('unseen'), 'no line ends the gateway while the place of the file cannot even be looked at');
+  rmSync(`${home.path}/logs`);
+  say('again');
+  t.match(readFileSync(path, 'utf8'), /^\{[^\n]*"again"\}\n$/);
   const elsewhere = openSync(`${home.path}/own.log`, 'a');
   const other = createLog({
     env: {},
