@@ -33,7 +33,7 @@ export interface CommandHost {
 export interface CommandPeer {
   /** Params that are a string are already JSON. */
   notify(method: string, params: object | string): void;
-  /** Calls back once when the peer has left; returns a function that cancels this. */
+  /** Calls back once when the peer has left, at once if it has; returns a function that cancels this. */
   onEnd(end: () => void): () => void;
 }
 

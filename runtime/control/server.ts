@@ -166,7 +166,9 @@ export function serveConnection(
     asker,
     notify: (name: string, sent: JsonObject | string) => outbox.notify(notificationParts(name, sent)),
     onEnd(end: () => void) {
-      ends.add(end);
+      // A command may do other work first, during which its client leaves.
+      if (socket.destroyed) end();
+      else ends.add(end);
       return () => void ends.delete(end);
     },
   };

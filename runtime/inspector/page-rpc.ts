@@ -87,7 +87,9 @@ export async function answerPage(
       if (response.writableLength > mostUnreadBytes + answerBytes) response.destroy();
     },
     onEnd(one) {
-      ends.add(one);
+      // A command may do other work first, during which the page leaves.
+      if (response.destroyed) one();
+      else ends.add(one);
       return () => void ends.delete(one);
     },
   });

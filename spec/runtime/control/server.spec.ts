@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Fault } from '../../../machines/base/fault.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
-import type { CommandHost } from '../../../runtime/control/command.ts';
+import type { Command, CommandHost } from '../../../runtime/control/command.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
 import { createControlServer } from '../../../runtime/control/server.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
@@ -240,6 +240,29 @@ t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async
   client.close();
   await until(() => listeners.size === 0);
   t.equal(listeners.size, 0);
+});
+
+t.test('CLI-3 · a command that asks late whether its client is there learns that it has left', async (t) => {
+  const { path } = makeHome(t);
+  const socket = join(path, 'gateway.sock');
+  const heard: string[] = [];
+  const run: Command['run'] = async (_params, _host, peer) => {
+    await new Promise<void>((resolve) => peer.onEnd(resolve));
+    peer.onEnd(() => heard.push('late'));
+    heard.push('asked');
+  };
+  const server = await createControlServer({
+    path: socket,
+    host: { source: { home: path, env: {} }, commandOf: () => ({ access: 'home', run }) },
+    log: { log: () => {}, warnOnce: () => {} },
+    redact: (text) => text,
+  });
+  t.teardown(() => server.close());
+  const client = await connectControl(socket);
+  void client?.call('mcp.test').catch(() => {});
+  client?.close();
+  await until(() => heard.includes('asked'));
+  t.same(heard, ['late', 'asked']);
 });
 
 t.test('CLI-3 · INS-2 · the last words before the socket closes are said', async (t) => {
