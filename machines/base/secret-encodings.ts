@@ -1,6 +1,6 @@
 /**
- * The forms in which a text that quotes a request may contain a secret: as it is, in JSON, in a URL and in a form, whose
- * encoding differs from that of a URL.
+ * The forms in which a text that quotes a request may contain a secret: as it is, in JSON, in JSON that is a text of JSON, in
+ * a URL and in a form, whose encoding differs from that of a URL.
  * @see OBS-1 in docs/specification.md
  * @see [URL, application/x-www-form-urlencoded](https://url.spec.whatwg.org/#application/x-www-form-urlencoded)
  */
@@ -9,7 +9,17 @@
 export function encodingsOf(secret: string): readonly string[] {
   // Half of a surrogate pair cannot be encoded in a URL.
   const url = encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '\uFFFD'));
-  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), url, formEncoded(secret)])];
+  const json = inJson(secret);
+  // PHP escapes slashes in JSON.
+  const php = json.replaceAll('/', '\\/');
+  const escaped = [url, formEncoded(secret)];
+  // .NET writes the digits in lower case.
+  const lower = escaped.map((text) => text.replace(/%../g, (byte) => byte.toLowerCase()));
+  return [...new Set([secret, json, inJson(json), php, inJson(php), ...escaped, ...lower])];
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 export function formEncoded(text: string): string {

@@ -40,6 +40,10 @@ const planted: readonly (readonly [text: string, secret: string])[] = [
   ['the learnt secret value', 'learnt secret'],
   ['q=learnt%20secret%2F%22value', 'secret%2F'],
   ['q=learnt+secret%2F%22value', 'secret%2F'],
+  ['q=learnt%20secret%2f%22value', 'value'],
+  ['q=learnt+secret%2f%22value', 'value'],
+  ['{"error":"no such learnt secret/\\"value"}', 'value'],
+  ['{"error":"no such learnt secret\\/\\"value"}', 'value'],
 ];
 
 function learned(): ReturnType<typeof createRedactor> {
