@@ -14,7 +14,8 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
   // Another check reports a home that this user may not enter.
   if (!enters(paths.home)) return findings;
   const main = holderOf(paths.lock);
-  if (main.kind === 'dead') findings.push(stale(paths.home, paths.lock));
+  // The process of a gateway in another container is not visible from here.
+  if (main.kind === 'dead' && gateway === undefined) findings.push(stale(paths.home, paths.lock));
   if (main.kind === 'living' && gateway === undefined) {
     const { pid } = main.holder;
     findings.push({

@@ -52,6 +52,12 @@ t.test('CLI-2 · HOME-2 · --fix removes no socket of a gateway that has started
   t.end();
 });
 
+t.test('HOME-2 · CLI-2 · the lock of a gateway that answers from another container is not stale', (t) => {
+  const one = examined(t, { 'gateway.lock': deadMark });
+  t.same(codes(checkLock({ ...one, gateway: answering({}) })), []);
+  t.end();
+});
+
 t.test('CLI-2 · --fix removes no lock that another process has taken meanwhile', (t) => {
   const one = examined(t, { 'gateway.lock': deadMark });
   const [found] = troubles(checkLock(one));
