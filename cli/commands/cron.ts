@@ -1,6 +1,7 @@
 /** `agent cron …`: the jobs of a profile, when they are due and how they ended. @see CRN-1 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { rowLimit } from '../../machines/base/row-limits.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type {
   ChangedJob,
@@ -15,7 +16,7 @@ import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
-import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';
+import { ago, bold, indented, inTime, oneLine, printJson, shellWord, table } from '../terminal.ts';
 
 const defaultFirings = 10;
 
@@ -100,13 +101,16 @@ function inZone(iso: string, zone: string | undefined): string {
 }
 
 export async function showJob(context: CommandContext): Promise<ExitCode> {
-  const limit = Number(textFlag(context, 'limit') ?? defaultFirings);
+  const limit = rowLimit(Number(textFlag(context, 'limit') ?? defaultFirings));
+  const larger = rowLimit(limit * 2);
   // One more than is shown, to see whether there are more.
   const found = await call(context, 'cron.show', { ...jobOf(context), limit: limit + 1 });
   const job = found.history === undefined ? found : { ...found, history: found.history.slice(0, limit) };
-  const isShort = (found.history?.length ?? 0) > limit;
+  const isShort = (found.history?.length ?? 0) > limit || (larger === limit && job.history?.length === limit);
+  const route = shellWord(`cron/${oneLine(job.name)}`);
+  const rest = larger === limit ? `\`agent events --route ${route}\` lists them all` : `--limit ${larger} shows more`;
   const sayShort = (): void => {
-    if (isShort) sayStopped(context, `The newest ${limit} firings. --limit ${limit * 2} shows more.`);
+    if (isShort) sayStopped(context, `The newest ${limit} firings. ${rest}.`);
   };
   if (hasFlag(context, 'json')) {
     printJson(context, job);

@@ -176,4 +176,10 @@ t.test('CLI-6 · a server’s log and the history of a cron job say when they st
   t.same(job.seen.asked, [{ method: 'cron.show', job: 'j', limit: 3 }]);
   t.equal(JSON.parse(job.seen.printed).history.length, 2);
   t.equal(job.seen.complained, 'agent: The newest 2 firings. --limit 4 shows more.\n');
+  // The gateway reads no more than this of a history.
+  const most = { ...answer, history: Array(1_000).fill(firing) };
+  const long = stageCommand({ answer: most, args: ['j'], flags: { limit: '5000', json: true } });
+  t.equal(await showJob(long.context), 0);
+  t.equal(JSON.parse(long.seen.printed).history.length, 1_000);
+  t.equal(long.seen.complained, 'agent: The newest 1000 firings. `agent events --route cron/j` lists them all.\n');
 });
