@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { shownJson, shownText, withoutGaps } from '../../machines/base/shown-json.ts';
-import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
+import type { AddServerContext, AddServerEvent, AddVerdict } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../../runtime/mcp/link-dialog.ts';
@@ -51,6 +51,7 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
       { home: context.home, profile: profileFlag(context) },
       {
         ask: ({ mustRename, context: dialog }) => ask(context, question, mustRename, dialog),
+        write: ({ name }) => write(context, name),
       },
     );
     switch (outcome.kind) {
@@ -101,6 +102,17 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
   }
   out.print(`Registered agent:// links (${file}). Undo with \`agent link register --undo\`.\n`);
   return 0;
+}
+
+/** Adds the server as the page does, so that it is in the audit log. */
+async function write(context: CommandContext, name: string): Promise<AddVerdict> {
+  try {
+    await context.ask('link.add', { url: context.args[0] ?? '', name, profile: profileFlag(context) });
+    return { kind: 'added' };
+  } catch (thrown) {
+    const { code, message } = thrown as Error & { readonly code?: string };
+    return code === 'link-name' ? { kind: 'taken' } : { kind: 'failed', why: message };
+  }
 }
 
 type Question = (prompt: string) => Promise<string>;

@@ -17,6 +17,8 @@ import type { InstallLink } from '../../machines/mcp/install-link.ts';
 export interface LinkSurface {
   /** Shows the current dialog and resolves with the person's choice. */
   ask(question: { readonly mustRename: boolean; readonly context: AddServerContext }): Promise<AddServerEvent>;
+  /** Writes the entry in another way than into the home's files. */
+  readonly write?: (confirmed: AddServerContext) => Promise<AddVerdict>;
 }
 
 export type LinkOutcome =
@@ -33,6 +35,7 @@ export function runLinkDialog(
     actors: {
       lookUpName: fromPromise<boolean, string>(({ input }) => hasServerEntry({ ...place, name: input })),
       writeEntry: fromPromise<AddVerdict, AddServerContext>(async ({ input }) => {
+        if (surface.write !== undefined) return surface.write(input);
         const change = await addServerEntry({ ...place, name: input.name }, input.config);
         switch (change.kind) {
           case 'changed':

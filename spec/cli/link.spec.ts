@@ -56,7 +56,7 @@ t.test('LNK-2 · what a link carries cannot move the cursor or hide a part of it
 });
 
 t.test(
-  'LNK-3 · at a terminal a person renames and confirms',
+  'LNK-3 · SEC-1 · at a terminal a person renames and confirms, and the audit log says so',
   { skip: spawnSync('script', ['-V']).status !== 0 },
   async (t) => {
     const home = t.testdir({ 'config.yaml': '# mine\nmcp_servers:\n  docs: {command: mine}\n' });
@@ -73,6 +73,12 @@ t.test(
     const text = readFileSync(join(home, 'config.yaml'), 'utf8');
     t.match(text, /^# mine\n/);
     t.match(text, /docs2:\s+url: https:\/\/mcp\.example\.com\/mcp/);
+    t.match(JSON.parse(readFileSync(join(home, 'logs', 'audit.log'), 'utf8')), {
+      who: 'owner',
+      from: 'terminal',
+      what: 'added a server by a link',
+      on: { name: 'docs2', profile: 'default' },
+    });
   },
 );
 
