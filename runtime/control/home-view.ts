@@ -17,7 +17,7 @@ import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf, type RouteWithSecret } from '../../machines/config/route.ts';
 import { type Source, type SourceName, sourceOf } from '../../machines/config/sources.ts';
-import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
+import { editSubscriptions, hasSubscription, readSubscription } from '../../machines/config/subscription.ts';
 import { notionCode } from '../../machines/webhook/handshake.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
@@ -131,13 +131,16 @@ export async function subscribe(
       'profile-unknown',
       `profile "${profile}" is not served; set gateway.multiplex_profiles: true and make profiles/${profile}`,
     );
-  const { routes, problems } = store.current();
-  const exists = routes.some(({ route }) => route.name === name) || problems.some((problem) => problem.name === name);
+  let exists = false;
+  const updated = await store.update((text) => {
+    // Under the lock, because another command, or another gateway, may subscribe the same name at the same time.
+    exists = hasSubscription(text, name);
+    return exists && !force ? undefined : editSubscriptions(text, name, whole);
+  });
+  if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
   if (exists && !force) {
     refuse('subscription-exists', `"${name}" is subscribed already; remove it first or pass --force`);
   }
-  const updated = await store.update((text) => editSubscriptions(text, name, whole));
-  if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
   const row = routeRows(home, listener)(read.value);
   const local = routeUrl(listener ?? configuredUrl(home), { profile, name });
   return {

@@ -27,8 +27,11 @@ export async function editSubscription(
   let refused: Refusal | undefined;
   let isChanged = false;
   const updated = await store.update((text) => {
-    const before = valueAt(text, [name]);
-    const record = isJsonObject(before) ? before : {};
+    const record = valueAt(text, [name]);
+    if (!isJsonObject(record)) {
+      refused = new Refusal('subscription-unknown', `"${name}" is no subscription of profile "${profile}" any more`);
+      return undefined;
+    }
     const change = changeOf(record);
     if (change === undefined) return undefined;
     const merged = Object.entries({ ...record, ...change });

@@ -182,6 +182,18 @@ t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and
   t.not(again.secret, made.secret, 'replaced, with a secret anew');
   t.same(written('new').events, undefined);
 
+  const atOnce = desk();
+  const both = await Promise.allSettled([1, 2].map(() => subscribe(atOnce, asked({ name: 'twice' }), undefined)));
+  t.match(
+    both.filter(({ status }) => status === 'rejected'),
+    [{ reason: { code: 'subscription-exists' } }],
+  );
+  t.same(
+    both.flatMap((end) => (end.status === 'fulfilled' ? [end.value.secret] : [])),
+    [written('twice').secret],
+    'the secret that was shown is the one in the file',
+  );
+
   const refused: readonly (readonly [Partial<SubscriptionRequest>, string, RegExp])[] = [
     [{}, 'subscription-exists', /remove it first or pass --force/],
     [{ name: 'both' }, 'subscription-static', /takes precedence; choose another name/],

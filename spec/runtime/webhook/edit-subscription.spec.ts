@@ -30,4 +30,8 @@ t.test('SUB-1 · SRC-3 · keys of a record change by the rules of routes, and by
   const refused = await edit(() => ({ events: 7 })).catch((error: Refusal) => error);
   t.match(refused, { code: 'wrong-type', message: '"events" must be a list; it is a number' });
   t.same(written().a, { secret: 's3-of-the-sender-0123', events: ['x'] }, 'what is refused changes nothing');
+  home.write('webhook_subscriptions.json', '{}');
+  const gone = await edit(() => ({ secret: 's5-of-the-sender-0123' })).catch((error: Refusal) => error);
+  t.match(gone, { code: 'subscription-unknown', message: '"a" is no subscription of profile "default" any more' });
+  t.same(written(), {}, 'what was removed meanwhile does not come back');
 });
