@@ -177,7 +177,12 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
     },
     onListsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
     approvals: () => approvals.list(),
-    approval: (id) => approvals.show(id),
+    approval(id) {
+      const shown = approvals.show(id);
+      const call = approvals.callOf(id);
+      // The copy in the chart is bounded, and what is left out of it is what a person would have to see.
+      return shown === undefined || call === undefined ? shown : { ...shown, detail: redactor.record(call.args) };
+    },
     askedCall: (id) => approvals.callOf(id),
     answer: (id, grant, by, values, more) => approvals.answer(id, grant, by, values, more),
     answered: () => approvals.answered(),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createLineLog } from '../../../actors/line-log.ts';
+import type { Json } from '../../../machines/base/json.ts';
 import { type BreakerState, closedBreaker } from '../../../machines/mcp/retry-plan.ts';
 import { createRegistry } from '../../../runtime/mcp/registry.ts';
 import { createMcpView } from '../../../runtime/mcp/view.ts';
@@ -20,7 +21,7 @@ interface Connection {
 
 const log = { log: () => {}, warnOnce: () => {} };
 
-function stage(t: Test, rows: readonly Connection[]) {
+function stage(t: Test, rows: readonly Connection[], approvals: object = {}) {
   const ward = fakeWard<Connection>(({ server, profile = 'default', state, why = null, breaker = closedBreaker }) => ({
     value: state,
     since: 1_000,
@@ -45,7 +46,7 @@ function stage(t: Test, rows: readonly Connection[]) {
   const view = createMcpView(
     {
       calls: { start: () => Promise.resolve({ kind: 'fault', fault: { code: 'cancelled', message: '' } }) },
-      approvals: {},
+      approvals,
       reconcile: {
         settings: (_: string, name: string) =>
           names.includes(name)
@@ -127,6 +128,26 @@ t.test('LIF-1 · rows keep the order of the configuration, and a state is one of
     ['old', 'off', 'none'].map((name) => view.standing('default', name)),
     ['enabled', 'disabled', 'unknown'],
   );
+  t.end();
+});
+
+t.test('TRU-3 · SEC-7 · a question shows all arguments of its call, however many, long or deep, secrets redacted', (t) => {
+  let deep: Json = 'the end';
+  for (let level = 0; level < 40; level += 1) deep = [deep];
+  const args = {
+    files: Array.from({ length: 300 }, (_, at) => `file-${at}`),
+    text: `${'x'.repeat(20_000)} rm -rf`,
+    deep,
+    note: 'with hunter2-hunter2',
+  };
+  const shown = { id: 'a1', detail: 'as the chart keeps it' };
+  const { view } = stage(t, [], {
+    show: (id: string) => (id === 'gone' ? undefined : shown),
+    callOf: (id: string) => (id === 'form' ? undefined : { args }),
+  });
+  t.same(view.approval('a1'), { id: 'a1', detail: { ...args, note: 'with [redacted]' } });
+  t.equal(view.approval('form'), shown);
+  t.equal(view.approval('gone'), undefined);
   t.end();
 });
 
