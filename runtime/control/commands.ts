@@ -16,6 +16,7 @@ import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { parseBody } from '../../machines/webhook/body.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
+import type { Hand } from '../../machines/webhook/record.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
@@ -164,7 +165,7 @@ const table: Commands = {
   }),
 
   ...inspectCommands,
-  'runs.cancel': ofDaemon((daemon, params) => cancelRun(daemon, textOf(params, 'id'))),
+  'runs.cancel': ofDaemon((daemon, params) => cancelRun(daemon, textOf(params, 'id'), handOf(params))),
 };
 
 export const commands: ReadonlyMap<string, Command> = new Map(Object.entries(table));
@@ -203,8 +204,7 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<
   const headers = { 'content-type': 'application/json', ...signed };
   const checksOnly = params.checks_only === true || undefined;
   if (key !== undefined && isSignedBySenderAlone(route, key)) {
-    const handedIn = params.by === 'page' ? 'the page' : 'the command line';
-    const answer = await daemon.sendOwn({ path, query, headers, body, checksOnly, handedIn });
+    const answer = await daemon.sendOwn({ path, query, headers, body, checksOnly, handedIn: handOf(params) });
     const signer = sourceOf(route.sender)?.title ?? 'the sender';
     return { ...answer, note: `Only ${signer} can sign this event, so it was handed in without its signature.` };
   }
@@ -268,9 +268,13 @@ function testEvent(
   return { headers: secret === undefined ? {} : signV2(secret, Math.floor(Date.now() / 1_000), body), body };
 }
 
-async function cancelRun(daemon: DaemonView, asked: string): Promise<Result<'runs.cancel'>> {
+function handOf({ by }: JsonObject): Hand {
+  return by === 'page' ? 'the page' : 'the command line';
+}
+
+async function cancelRun(daemon: DaemonView, asked: string, by: Hand): Promise<Result<'runs.cancel'>> {
   const id = (await daemon.run(asked))?.id ?? asked;
-  const verdict = await daemon.cancelRun(id, 'the command line');
+  const verdict = await daemon.cancelRun(id, by);
   switch (verdict.kind) {
     case 'cancelled':
       return { cancelled: id };

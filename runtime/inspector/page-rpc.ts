@@ -31,6 +31,7 @@ const fromPage: Readonly<Record<string, JsonObject>> = {
   'mcp.login': { from: 'page' },
   'mcp.call': { caller: 'page' },
   'approvals.answer': { by: 'page' },
+  'runs.cancel': { by: 'page' },
   'webhook.test': { by: 'page' },
 };
 

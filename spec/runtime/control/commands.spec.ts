@@ -118,17 +118,22 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
 });
 
 t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
-  const cancel = (kind: object): Promise<unknown> =>
+  const hands: string[] = [];
+  const cancel = (kind: object, by?: string): Promise<unknown> =>
     ask(
       hostOf(t, {
         run: async (id) => (id === 'latest' ? ({ id: 'r1' } as never) : undefined),
-        cancelRun: async () => kind as never,
+        cancelRun: async (_, hand) => {
+          hands.push(hand);
+          return kind as never;
+        },
       }),
       'runs.cancel',
-      { id: 'latest' },
+      { id: 'latest', ...(by === undefined ? {} : { by }) },
     );
   t.same(await cancel({ kind: 'cancelled' }), { cancelled: 'r1' }, 'the answer has the full id');
-  t.same(await cancel({ kind: 'told' }), { cancelling: 'r1' });
+  t.same(await cancel({ kind: 'told' }, 'page'), { cancelling: 'r1' });
+  t.same(hands, ['the command line', 'the page'], 'the reason names where it was cancelled');
   t.equal(await codeOf(cancel({ kind: 'over', status: 'delivered' })), 'run-over');
   t.equal(await codeOf(cancel({ kind: 'refused', reason: 'disk full' })), 'journal-unavailable');
   t.equal(await codeOf(cancel({ kind: 'unknown' })), 'run-unknown');
