@@ -13,6 +13,7 @@ import { valueAt } from '../../machines/config/edit.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { routesPath } from '../../machines/config/read-webhook.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
+import type { ShownSetting } from '../../machines/config/shown-settings.ts';
 import { sourceOf, sourceWords } from '../../machines/config/sources.ts';
 import { filterWords } from '../../machines/webhook/filter-words.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
@@ -82,7 +83,7 @@ async function findRoute({ name, profile }: Route, { source }: CommandHost) {
 async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): Promise<Partial<RouteDetail>> {
   const verifies = secret.kind === 'shared';
   if (route.source === 'dynamic') {
-    const file = 'webhook_subscriptions.json';
+    const file = `${route.profile === defaultProfile ? '' : `profiles/${route.profile}/`}webhook_subscriptions.json`;
     return { place: { file }, secret: verifies ? { set: true, from: file } : { set: false } };
   }
   const found = await findRoute(route, host);
@@ -90,13 +91,32 @@ async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): 
   const file = configFile(found.profile);
   const place = { file, line: found.line };
   if (!verifies) return { place, secret: { set: false } };
-  const { settings } = await showConfig(host.source, found.profile);
-  const key = sourceOf(route.sender)?.secretKey ?? 'secret';
-  const own = settings.find((one) => one.key === [...found.path, key].join('.'));
-  const used = own ?? settings.find((one) => one.key === [...found.path.slice(0, -2), 'secret'].join('.'));
-  const [variable] = used?.variables ?? [];
-  const from = variable === undefined ? file : `${variable.from}, ${variable.name}`;
+  const from = await secretOrigin(found, sourceOf(route.sender)?.secretKey ?? 'secret', host);
   return { place, secret: { set: true, from } };
+}
+
+/** Of the same key, the one under `extra` counts. */
+const globalSecrets = ['platforms.webhook.extra.secret', 'platforms.webhook.secret'];
+
+/** The route's own secret, else that of its file, else the home's: a file, or a variable and where it is set. */
+async function secretOrigin(
+  { path, profile }: { readonly path: ConfigPath; readonly profile: ProfileName },
+  key: string,
+  { source }: CommandHost,
+): Promise<string> {
+  for (const one of new Set<ProfileName>([profile, defaultProfile])) {
+    const { file, settings } = await showConfig(source, one);
+    const keys = [...(one === profile ? [[...path, key].join('.')] : []), ...globalSecrets];
+    const [used] = keys.flatMap((name) => settings.filter((row) => row.key === name && isOfProfile(row, one)));
+    const [variable] = used?.variables ?? [];
+    if (used !== undefined) return variable === undefined ? file : `${variable.from}, ${variable.name}`;
+  }
+  return configFile(profile);
+}
+
+/** WEBHOOK_SECRET of the gateway's own environment is the home's alone. */
+function isOfProfile({ from, variables }: ShownSetting, profile: ProfileName): boolean {
+  return from !== 'variable' || profile === defaultProfile || variables?.[0]?.from === '.env';
 }
 
 function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { home }: HomeDesk): readonly string[] {

@@ -64,6 +64,40 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   t.equal(await codeOf(ask(host, 'webhook.test', { name: 'hook' })), 'gateway-not-running');
 });
 
+t.test('INS-4 · PRF-2 · a route is shown with the place of the secret that opens it', async (t) => {
+  const routes = 'own: {secret: a-secret-of-the-route}, ours: {}, bound: {profile: work}';
+  const rows: readonly (readonly [home: string, work: string, from: Record<string, string>])[] = [
+    [
+      `extra: {secret: "\${KEY}", routes: {${routes}}}`,
+      'routes: {theirs: {}}',
+      { own: 'config.yaml', ours: '.env, KEY', bound: '.env, KEY', theirs: '.env, KEY' },
+    ],
+    [
+      `routes: {${routes}}`,
+      'extra: {secret: a-secret-of-the-profile}, routes: {theirs: {}}',
+      { ours: 'environment, WEBHOOK_SECRET', theirs: 'profiles/work/config.yaml' },
+    ],
+    [
+      `secret: "\${KEY}", extra: {routes: {${routes}}}`,
+      'routes: {theirs: {}}',
+      { ours: '.env, KEY', theirs: '.env, KEY', subscribed: 'profiles/work/webhook_subscriptions.json' },
+    ],
+  ];
+  for (const [home, work, places] of rows) {
+    const { path } = makeHome(t, {
+      'config.yaml': `gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true, host: 127.0.0.1, ${home}}}\n`,
+      '.env': 'KEY=a-secret-of-the-home\n',
+      'profiles/work/config.yaml': `platforms: {webhook: {${work}}}\n`,
+      'profiles/work/webhook_subscriptions.json': JSON.stringify({ subscribed: { secret } }),
+    });
+    const host = { source: { home: path, env: { WEBHOOK_SECRET: 'a-secret-of-the-process' } } };
+    for (const [name, from] of Object.entries(places)) {
+      const profile = name === 'own' || name === 'ours' ? 'default' : 'work';
+      t.match(await ask(host, 'webhook.show', { name, profile }), { secret: { set: true, from } }, `${name}: ${home}`);
+    }
+  }
+});
+
 t.test('CLI-3 · a parameter that is missing or of another form is said to be so', async (t) => {
   const host = hostOf(t, {});
   for (const method of [
