@@ -53,11 +53,17 @@ t.test('CLI-3 · another user who holds the name of a deep home’s socket folde
     'agent: {runner: echo}\ninspector: {enabled: false}\nplatforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, routes: {ci: {secret: of-the-route-itself}}}}}\n',
     { mode: 0o600 },
   );
-  await startDaemon(t, home, env);
+  const daemon = await startDaemon(t, home, env);
   const status = await runCli(['gateway', 'status', '--json'], home, env);
   t.equal(status.code, 0, status.stderr);
   t.match(JSON.parse(status.stdout), { pid: Number });
   t.match(await runCli(['gateway'], home, env), { code: 0, stdout: 'The gateway is running already.\n' });
   const completed = await runCli(['complete', '--', 'webhook', 'show', '--home', home, ''], makeHome(t).path, env);
   t.match(completed, { code: 0, stdout: /^ci\t/ });
+  daemon.kill('SIGTERM');
+  await daemon.exited;
+  for (const words of [['gateway'], ['gateway', 'stop']]) {
+    const { code, stderr } = await runCli(words, home, env);
+    t.equal(code, 0, `${words.join(' ')}: ${stderr}`);
+  }
 });
