@@ -61,6 +61,7 @@ export async function showSending(context: CommandContext): Promise<ExitCode> {
         ['Ended', row.ended_at && `${moment(row.ended_at, nowMs)}, after ${span(row.queued_at, row.ended_at)}`],
         ['Message', row.message_id],
         ['Reason', row.reason],
+        ['Note', record.note],
       ]) +
       titledText(out, 'Text', record.text),
   );
@@ -134,7 +135,7 @@ async function change(
     return 2;
   }
   const params: Params<typeof method> = all
-    ? { ...sendingQuery(context), all: true }
+    ? { ...sendingQuery(context), all: true, ...reasonFlag(context) }
     : { id: id ?? '', force: hasFlag(context, 'force'), ...reasonFlag(context) };
   const answer = (await context.ask(method, params)) as OutgoingRow | Swept;
   const { left, refusals } = 'left' in answer ? answer : { left: 0, refusals: [] };

@@ -1282,7 +1282,7 @@ export interface DeliveryDesk {
   confirmEach(ids: readonly string[], note?: string): Promise<Bulk>;
   /** Retries all matching dead letters, the oldest first; one that cannot be retried does not block the others. */
   retryAll(query: DeadLetterQuery): Promise<Sweep>;
-  dropAll(query: DeadLetterQuery): Promise<Sweep>;
+  dropAll(query: DeadLetterQuery, note?: string): Promise<Sweep>;
   /** The configured targets with the state of their connections. */
   targets(): readonly TargetRow[];
 }

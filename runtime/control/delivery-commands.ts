@@ -32,7 +32,7 @@ export const deliveryCommands = {
     return answerOf(
       'dropped',
       params.all === true
-        ? await sendings.dropAll(sendingQueryOf(params))
+        ? await sendings.dropAll(sendingQueryOf(params), reasonOf(params))
         : await sendings.drop(textOf(params, 'id'), reasonOf(params)),
     );
   }),

@@ -276,7 +276,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     retry: (id, { force }) => actOnId(id, (one) => retry(one, force)),
     drop: (id, note) => actOnId(id, (one) => drop(one, note)),
     retryAll: (query) => sweep(query, (one) => retry(one, false)),
-    dropAll: (query) => sweep(query, (one) => drop(one)),
+    dropAll: (query, note) => sweep(query, (one) => drop(one, note)),
     retryEach: (ids, { force }) => each(ids, (one) => retry(one, force)),
     dropEach: (ids, note) => each(ids, (one) => drop(one, note)),
     confirmEach: (ids, note) => each(ids, (one) => confirm(one, note)),

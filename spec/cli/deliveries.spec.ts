@@ -1,5 +1,5 @@
 import t from 'tap';
-import { retrySending } from '../../cli/commands/deliveries.ts';
+import { dropSending, retrySending, showSending } from '../../cli/commands/deliveries.ts';
 import { stageCommand } from '../support/command-stage.ts';
 
 t.test('DLV-4 · CLI-2 · who retries a delivery behind a pause reads until when it waits, and why', async (t) => {
@@ -16,4 +16,25 @@ t.test('DLV-4 · CLI-2 · who retries a delivery behind a pause reads until when
     t.equal(await retrySending(context), 0);
     t.equal(seen.printed, words);
   }
+});
+
+t.test('DLV-4 · CLI-2 · a delivery is dropped with the reason that a person gives, one or all of them', async (t) => {
+  const row = { id: 'k1', target: 'slack', route: 'ci', profile: 'default' };
+  const one = stageCommand({ answer: row, args: ['k1'], flags: { reason: 'sent by hand' } });
+  await dropSending(one.context);
+  t.match(one.seen.asked, [{ method: 'deliveries.drop', id: 'k1', reason: 'sent by hand' }]);
+  const answer = { dropped: 2, left: 0, refusals: [] };
+  const all = stageCommand({ answer, flags: { all: true, target: 'slack', reason: 'its channel is gone' } });
+  t.equal(await dropSending(all.context), 0);
+  t.match(all.seen.asked, [{ all: true, target: 'slack', reason: 'its channel is gone' }]);
+  const shown = stageCommand({
+    answer: {
+      ...{ ...row, status: 'dropped', attempts: 1, event: 'push', delivery_id: 'd1' },
+      queued_at: '2026-01-01T00:00:00.000Z',
+      record: { text: 'x', note: 'sent by hand' },
+    },
+    args: ['k1'],
+  });
+  t.equal(await showSending(shown.context), 0);
+  t.match(shown.seen.printed, /Note +sent by hand/);
 });

@@ -121,7 +121,7 @@ t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is 
   it.deliveries.handle().spawn('k2', { key: 'k2', record: delivery } as never);
   it.deliveries.move('k2', 'sending');
 
-  const dropped = it.desk.dropAll({});
+  const dropped = it.desk.dropAll({}, 'its target is gone');
 
   t.same(await it.land(dropped), {
     done: 2,
@@ -132,6 +132,7 @@ t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is 
     ['k1', 'k2', 'k3'].map((key) => it.stored(key)?.value.status),
     ['dropped', 'deadLettered', 'dropped'],
   );
+  t.equal(it.stored('k3')?.value.note, 'its target is gone');
 });
 
 t.test('DLV-4 · DUR-2 · a delivery that waits is told as dropped once that is on disk', async (t) => {
