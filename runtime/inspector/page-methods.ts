@@ -35,8 +35,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'inspect.endSessions': 'terminalOnly',
   'journal.copy': 'terminalOnly',
   'link.read': 'open',
-  // A server at an address starts no program.
-  'link.add': ({ url }) => (namesAddress(url) ? 'open' : 'fresh'),
+  'link.add': ({ url }) => (startsNothing(entryOf(url)) ? 'open' : 'fresh'),
   ...all('mcp', ['call', 'calls', 'disable', 'getPrompt', 'importable', 'instructions', 'list', 'login']),
   ...all('mcp', ['loginPaste', 'logs', 'oauthServers', 'prompts', 'readResource', 'reconnect', 'resourceTemplates']),
   ...all('mcp', ['resources', 'show', 'tools', 'watch']),
@@ -81,7 +80,8 @@ function isHarmless(changes: unknown): boolean {
   return isJsonObject(changes) && Object.keys(changes).every((key) => harmless.has(key));
 }
 
-function namesAddress(url: unknown): boolean {
+/** The entry that a link adds; undefined if it is no link. */
+function entryOf(url: unknown): JsonObject | undefined {
   const reading = readInstallLink(typeof url === 'string' ? url : '');
-  return reading.kind === 'link' && reading.link.config.command === undefined;
+  return reading.kind === 'link' ? reading.link.config : undefined;
 }

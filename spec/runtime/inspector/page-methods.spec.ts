@@ -79,7 +79,9 @@ t.test('SEC-1 · a session that may only read calls these methods and no other',
 t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link only where it brings one', (t) => {
   const rows: readonly (readonly [string, JsonObject, PageAccess])[] = [
     ['link.add', { url: linkTo({ command: 'sh' }) }, 'fresh'],
-    ['link.add', { url: linkTo({ url: 'http://127.0.0.1:1/mcp' }) }, 'open'],
+    ['link.add', { url: linkTo({ url: 'http://127.0.0.1:1/mcp' }) }, 'fresh'],
+    ['link.add', { url: linkTo({ url: 'http://127.0.0.1:1/mcp', trust: 'untrusted' }) }, 'open'],
+    ['link.add', { url: linkTo({ url: 'http://127.0.0.1:1/mcp', trust: 'untrusted', ssl_verify: false }) }, 'fresh'],
     ['link.add', { url: 'nonsense' }, 'fresh'],
     ['link.add', { url: 1 }, 'fresh'],
     ['approvals.answer', { id: 'a1', grant: true, remember: 'run' }, 'open'],

@@ -172,8 +172,13 @@ t.test('SEC-1 · what starts a program needs a link that was opened in the last 
   }
   t.same(await page.rpc('cron.list'), [], 'nothing was added');
   t.match(await page.rpc('link.read', program('late')), { kind: 'command' }, 'a link may be read');
-  const address = { url: linkTo('remote', { url: 'http://127.0.0.1:1/mcp' }), profile: 'default' };
-  t.match(await page.rpc('link.add', address), { added: 'remote' }, 'an address starts no program');
+  const address = (more: object) => ({
+    url: linkTo('remote', { url: 'http://127.0.0.1:1/mcp', ...more }),
+    profile: 'default',
+  });
+  t.match(await page.rpc('link.add', address({})), refusal, 'its tools would run without asking');
+  const asking = address({ trust: 'untrusted' });
+  t.match(await page.rpc('link.add', asking), { added: 'remote' }, 'one that asks starts no program');
   t.match(await (await openPage(t, home)).rpc('link.add', program('late')), { added: 'late' });
 });
 
