@@ -13,6 +13,7 @@ import { learnSecrets } from '../config/loaded-home.ts';
 import type { RunHistory } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
 import { createRedactor } from '../observe/redact.ts';
+import { createSourceReader } from '../webhook/route-sources.ts';
 import { createRunHistory } from './run-history.ts';
 
 /**
@@ -34,6 +35,7 @@ export async function askKeptRuns<Answer>(
   const journal = opened?.value;
   const redactor = createRedactor();
   learnSecrets(home, redactor);
+  createSourceReader({ log: { log: () => {}, warnOnce: () => {} }, learn: redactor.learn }).read(home);
   try {
     note(
       `${absence}; ${kind === 'memory' ? memoryAlone : kind === 'postgres' ? inDatabase : journal === undefined ? neverStarted : readFromDisk}.`,

@@ -23,9 +23,12 @@ const run: RunRecord = {
 
 /** A home that a gateway has left, with some runs by their keys. */
 async function leftHome(t: Test, runs: Readonly<Record<string, Partial<RunRecord>>> = { r1: {} }): Promise<TestHome> {
-  const home = makeHome(t, { '.env': 'TOKEN=hunter2hunter2\n' });
+  const home = makeHome(t, {
+    '.env': 'TOKEN=hunter2hunter2\n',
+    'webhook_subscriptions.json': '{"hook": {"secret": "of-a-subscription"}}',
+  });
   const journal = await openJournal(`${home.path}/state`);
-  const event = { deliveryId: 'd1', route: 'gh', profile: 'default', event: 'push', prompt: 'say hunter2hunter2' };
+  const event = { deliveryId: 'd1', route: 'gh', profile: 'default', event: 'push', prompt: 'say hunter2hunter2 of-a-subscription' };
   await journal.commit([
     { kind: 'put', collection: 'events', key: 'e1', value: event },
     ...Object.entries(runs).map(([key, more]) => ({
@@ -76,7 +79,7 @@ t.test('COA-3 · CLI-5 · without a gateway the runs are read from the journal o
   t.notMatch((await list(home, '--status', 'failed')).stdout, /r2|r3/);
   t.match(JSON.parse((await list(home, '--status', 'queued', '--limit', '1', '--json')).stdout), [{ id: 'r3' }]);
   const shown = await askCli(['runs', 'show', 'r1', '--json'], home.path);
-  t.match(JSON.parse(shown.stdout), { id: 'r1', prompt: 'say [redacted]', response: null });
+  t.match(JSON.parse(shown.stdout), { id: 'r1', prompt: 'say [redacted] [redacted]', response: null });
   t.match(shown.stderr, /read from its journal/);
   t.match(await askCli(['runs', 'show', 'r9'], home.path), { code: 1, stderr: /\[run-unknown\]/ });
   t.same(stateOf(home), before, 'nothing of the home is changed');
