@@ -19,6 +19,7 @@ import { readServerSettings, type ServerSettings } from '../../machines/mcp/serv
 import { learnSecrets } from '../config/loaded-home.ts';
 import type { CallRequest } from '../mcp/calls.ts';
 import type { McpView } from '../mcp/view.ts';
+import { learntCredentials } from '../oauth/learnt-credentials.ts';
 import { createRedactor } from '../observe/redact.ts';
 import {
   type Command,
@@ -252,9 +253,9 @@ async function testServer(
   const { probeServer } = await import('../mcp/probe.ts');
   const { home, tokens } = profilePaths(source.home, profile);
   const loaded = loadHome(source);
-  const credentials = createCredentials(tokens, loaded.documents);
   const redactor = createRedactor();
   learnSecrets(loaded, redactor);
+  const credentials = learntCredentials(createCredentials(tokens, loaded.documents), redactor.learnNext);
   for (const value of secretTexts(settings, entry !== undefined)) redactor.learn(value);
   const report = await whileAsked(peer, (signal) =>
     probeServer(settings, { profile, home, credentials, env: source.env, version, nowMs: Date.now, signal }),

@@ -13,6 +13,8 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { learnSecrets } from '../config/loaded-home.ts';
+import { createRedactor } from '../observe/redact.ts';
 import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
 
 /** Bounds the entry's timeout, because a person waits for the report; `agent mcp test` uses the entry's timeout alone. */
@@ -140,7 +142,7 @@ function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
 }
 
 async function probed(
-  { home: { documents, main }, env, version, offline, paths }: Examined,
+  { home: loaded, env, version, offline, paths }: Examined,
   profile: ProfileName,
   server: Parameters<typeof readServerSettings>[0],
 ): Promise<Finding | undefined> {
@@ -149,20 +151,24 @@ async function probed(
   if (settings.transport.kind !== 'stdio' && settings.transport.oauth !== null) {
     return notAsked('servers', place, 'start the gateway, which has its credentials');
   }
-  if (settings.isPlacedOnce && main.settings.gateway.journal === 'postgres')
+  if (settings.isPlacedOnce && loaded.main.settings.gateway.journal === 'postgres')
     return notAsked('servers', place, '`agent mcp list` shows its state');
   if (offline) return notAsked('servers', place, 'ask without --offline');
   const { probeServer } = await import('../mcp/probe.ts');
   const bounded: ServerSettings = { ...settings, connectTimeoutMs: Math.min(patienceMs, settings.connectTimeoutMs) };
   const { home, tokens } = profilePaths(paths.home, profile);
-  const report = await probeServer(bounded, {
-    profile,
-    home,
-    credentials: createCredentials(tokens, documents),
-    env,
-    version,
-    nowMs: Date.now,
-  });
+  const redactor = createRedactor();
+  learnSecrets(loaded, redactor);
+  const report = redactor.record(
+    await probeServer(bounded, {
+      profile,
+      home,
+      credentials: createCredentials(tokens, loaded.documents),
+      env,
+      version,
+      nowMs: Date.now,
+    }),
+  );
   if (report.ok) {
     const trouble = leftOutTools(report.left_out);
     return trouble === undefined ? undefined : { area: 'servers', place, ...trouble };

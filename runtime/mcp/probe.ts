@@ -71,7 +71,9 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     // The process may exit after the test, so a renewal in progress is awaited.
     await renewalsSettled(credentials);
     const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: false });
-    const lines = stderr.toString('utf8').split(/\r?\n/);
+    const [first = '', ...others] = stderr.toString('utf8').split(/\r?\n/);
+    // The beginning of what was cut may be half a secret.
+    const lines = stderr.length < keptStderrBytes || others.length === 0 ? [first, ...others] : others;
     const said = lines.filter((line) => line.trim() !== '').slice(-keptStderrLines);
     return {
       ok: false,

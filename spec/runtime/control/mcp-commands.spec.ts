@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ListName } from '../../../machines/mcp/offers.ts';
@@ -331,6 +334,27 @@ t.test(
     await t.rejects(test({ server: 'new', entry: { command: 'x', url: 'https://x.example' } }), /url|command/);
   },
 );
+
+t.test('OBS-1 · OAU-2 · the report on a test hides the token that it was made with', async (t) => {
+  const server = createServer((request, response) => {
+    response.writeHead(500).end(`no such token: ${request.headers.authorization?.slice('Bearer '.length)}`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${origin}/mcp`;
+  const home = makeHome(t, {
+    'config.yaml': JSON.stringify({ mcp_servers: { hub: { url, auth: 'oauth' } } }),
+    'mcp-tokens/hub.json': JSON.stringify({
+      ...{ access_token: 'a-planted-access-token', expires_at: Date.now() + 3_600_000, issuer: origin },
+      ...{ client_id: 'client', url },
+    }),
+  });
+  const { run } = stage(t);
+  const report = await run('mcp.test', { server: 'hub' }, { source: { home: home.path, env: {} } });
+  t.match(report, { ok: false, error: /no such token: \[redacted\]/ });
+});
 
 t.test('CLI-6 · a question is shown by the letters of its id or `latest`, never by a part of its number', async (t) => {
   const open = ['abcdf12'];

@@ -49,6 +49,15 @@ t.test('CLI-2 · DEV-5 · without a gateway a server is connected to once, and n
   t.same(codes(await checkServers(examined(t))), []);
 });
 
+t.test('OBS-1 · CLI-2 · a server that quotes a secret brings it into no finding', async (t) => {
+  const one = examined(t, {
+    '.env': 'KEY=a-planted-api-token\n',
+    'config.yaml': `mcp_servers: {a: {command: /bin/sh, args: [-c, 'echo "no such key: $API_TOKEN" >&2; exit 1'], env: {API_TOKEN: "\${KEY}"}}}\n`,
+  });
+  const [found] = troubles(await checkServers(one));
+  t.match(found, { code: 'server-unreachable', what: /no such key: \[redacted\]/ });
+});
+
 t.test('CFG-3 · CLI-2 · what the configuration is told of is not told of its server as well', async (t) => {
   const one = examined(t, { 'config.yaml': 'mcp_servers: {bad: {command: x, tiemout: 3}}\n' });
   const gateway = answering({ 'mcp.list': [{ name: 'bad', profile: 'default', state: 'failed', error: 'tiemout' }] });

@@ -51,6 +51,13 @@ t.test('CLI-5 · LIF-7 · a server that cannot be reached is told in one line wi
   });
 });
 
+t.test('CLI-5 · OBS-1 · of a long standard error whole lines are kept: half a line may be half a secret', async (t) => {
+  const words = 'head -c 8200 /dev/zero | tr "\\0" x >&2; printf "\\nlast words\\n" >&2; exit 1';
+  const report = await probeServer(settingsOf({ command: '/bin/sh', args: ['-c', words] }), ports(t));
+  t.match(report, { ok: false });
+  t.same(report.ok ? [] : report.stderr, ['last words']);
+});
+
 t.test(
   'CLI-5 · OAU-8 · what is logged in to is tried with its tokens, anything else says that it needs a login',
   async (t) => {
