@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { checkAgent, checkServers, checkTargets } from '../../../runtime/doctor/check-reach.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
@@ -50,9 +53,16 @@ t.test('CLI-2 · DEV-5 · without a gateway a server is connected to once, and n
 });
 
 t.test('OBS-1 · CLI-2 · a server that quotes a secret brings it into no finding', async (t) => {
+  const server = createServer((request, response) => {
+    response.writeHead(500).end(`no such key: ${request.headers['x-api-key']}`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   const one = examined(t, {
     '.env': 'KEY=a-planted-api-token\n',
-    'config.yaml': `mcp_servers: {a: {command: /bin/sh, args: [-c, 'echo "no such key: $API_TOKEN" >&2; exit 1'], env: {API_TOKEN: "\${KEY}"}}}\n`,
+    'config.yaml': `mcp_servers: {a: {url: "${url}", headers: {X-Api-Key: "\${KEY}"}}}\n`,
   });
   const [found] = troubles(await checkServers(one));
   t.match(found, { code: 'server-unreachable', what: /no such key: \[redacted\]/ });
