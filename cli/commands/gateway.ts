@@ -77,7 +77,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...process.env, AGENT_HOME: context.home },
+    env: { ...context.env, AGENT_HOME: context.home },
   });
   let ended = false;
   const end = (): void => {

@@ -136,6 +136,14 @@ t.test('CLI-1 · HOME-2 · who stopped the gateway has its home for himself', as
   }
 });
 
+t.test('CLI-1 · SEC-4 · the program of a run starts a gateway of another home', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'agent: { runner: echo }\n' }).path;
+  for (const words of [['gateway'], ['gateway', 'stop']]) {
+    const { code, stderr } = await runCli([...words, '--home', home], home, { AGENT_SOCKET: `${home}/of-a-run.sock` });
+    t.equal(code, 0, stderr);
+  }
+});
+
 t.test('SUB-1 · HOME-3 · subscriptions are made, refused and removed without a daemon', async (t) => {
   const home = makeHome(t, {
     'config.yaml': 'platforms: {webhook: {secret: long-enough-secret, routes: {fixed: {}}}}\n',
