@@ -9,6 +9,7 @@ import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
 import { askedEvent } from '../history-query.ts';
+import { span } from '../labelled.ts';
 import { ago, oneLine, plain, printJson, wrapped } from '../terminal.ts';
 
 const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Style]>> = {
@@ -43,8 +44,9 @@ export async function explainDelivery(context: CommandContext): Promise<ExitCode
 
 function chapterLines(context: CommandContext, { title, actor, began, ended, stairs }: Chapter): string[] {
   const { out } = context;
+  const from = new Date(began).toISOString();
   const took =
-    ended === undefined ? `  for ${ago(new Date(began).toISOString(), Date.now())}` : `  ${formatTook(ended - began)}`;
+    ended === undefined ? `  for ${ago(from, Date.now())}` : `  ${span(from, new Date(ended).toISOString())}`;
   const width = Math.max(0, ...stairs.map(({ state }) => stateWords(state).length));
   return [
     line(out, [
@@ -88,12 +90,4 @@ function textLines(context: CommandContext, { texts = [] }: Stair): string[] {
       .split('\n')
       .map((one) => `      │ ${one}`),
   ]);
-}
-
-/** A duration, rounded for people. */
-function formatTook(ms: number): string {
-  if (ms < 1_000) return `${ms} ms`;
-  return ms < 60_000
-    ? `${(ms / 1_000).toFixed(1)} s`
-    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }

@@ -1,4 +1,6 @@
 import t from 'tap';
+import { explainDelivery } from '../../cli/commands/inspect-why.ts';
+import { stageCommand } from '../support/command-stage.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
@@ -23,4 +25,21 @@ t.test('INS-2 · in the tree of a terminal, n goes from one failed actor to the 
   await terminal.shows(/1 of 1 failed: connections\/second {2}up/);
   terminal.type('q');
   await terminal.exited;
+});
+
+t.test('INS-2 · a timeline rounds how long a part took as every other duration', async (t) => {
+  const chapter = (took: number) => ({
+    ...{ kind: 'run', machine: 'agentRun', actor: 'runs/r', title: `took ${took}`, state: 'delivered', stairs: [] },
+    ...{ began: 0, ended: took },
+  });
+  const { context, seen } = stageCommand({
+    args: ['d1'],
+    answer: {
+      ...{ delivery: 'd1', key: 'k', route: 'r', profile: 'default', event: 'e', status: 'delivered', received: 0 },
+      ...{ verdict: 'It was delivered.', cure: '', chapters: [59_960, 119_700].map(chapter) },
+    },
+  });
+  t.equal(await explainDelivery(context), 0);
+  t.match(seen.printed, 'took 59960  1 min 0 s  runs/r');
+  t.match(seen.printed, 'took 119700  2 min 0 s  runs/r');
 });
