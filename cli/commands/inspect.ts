@@ -45,16 +45,17 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
 async function watchTree(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   const rows = new Map<string, ActorRow>();
-  client.on('inspect.delta', (delta) => apply(rows, delta));
+  // Deltas that were received together with the answer are newer than the answer.
+  const early: DeltaMessage[] = [];
+  let take = (delta: DeltaMessage): void => void early.push(delta);
+  client.on('inspect.delta', (delta) => take(delta));
   const first = await client.ask('inspect.watch').catch((thrown: unknown) => {
     client.close();
     throw thrown;
   });
-  const standing = new Map(first.actors.map((row) => [row.id, row]));
-  // Deltas received before the answer was read are newer than the answer.
-  for (const [id, row] of rows) standing.set(id, row);
-  rows.clear();
-  for (const [id, row] of standing) rows.set(id, row);
+  for (const row of first.actors) rows.set(row.id, row);
+  take = (delta) => apply(rows, delta);
+  for (const delta of early) take(delta);
   let chosen: string | undefined;
   let failed: Tree['failed'] = [];
   const draw = (width: number, height: number, offset: number): Drawn => {

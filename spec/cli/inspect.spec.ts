@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import t from 'tap';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
+import { homePaths } from '../../machines/config/profile.ts';
 import { stageCommand } from '../support/command-stage.ts';
+import { makeHome } from '../support/home.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
@@ -23,6 +27,30 @@ t.test('INS-2 · in the tree of a terminal, n goes from one failed actor to the 
   await terminal.shows(/agent {2}1 failed {2}up/);
   terminal.type('n');
   await terminal.shows(/1 of 1 failed: connections\/second {2}up/);
+  terminal.type('q');
+  await terminal.exited;
+});
+
+t.test('INS-2 · an actor that ends while the tree is read is not left in it', only, async (t) => {
+  const home = makeHome(t).path;
+  const row = (id: string) => ({ id, parent: null, machine: 'connection', state: 'failed', since: 0, tags: ['failed'] });
+  const actors = [row('connections/gone'), row('connections/here')];
+  const lines = (id: unknown) => [
+    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+    { method: 'inspect.delta', params: { at: 0, changed: [], gone: ['connections/gone'], steps: [], skipped: 0 } },
+  ];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (asked) => {
+      const { id } = JSON.parse(String(asked));
+      socket.write(lines(id).map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`).join(''));
+    });
+  });
+  server.listen(homePaths(home).socket);
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
+  await terminal.shows(/agent {2}1 failed {2}up/);
   terminal.type('q');
   await terminal.exited;
 });
