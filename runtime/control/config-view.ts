@@ -5,7 +5,7 @@
 
 import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { readText } from '../../actors/files.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
@@ -36,10 +36,18 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
       return {
         ...row,
         ...(named.length === 0 ? {} : { variables: named }),
-        ...(typeof row.value === 'string' ? { value: redactor.text(row.value) } : {}),
+        value: eachText(row.value, redactor.text),
       };
     }),
   };
+}
+
+/** A secret-looking name must not mask a reference, so each text is redacted alone. */
+export function eachText(value: Json, change: (text: string) => string): Json {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((one) => eachText(one, change));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, eachText(held, change)]));
 }
 
 /** The name of a profile's file in findings. */

@@ -8,7 +8,7 @@ import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { changeServerEntry } from '../../actors/config/server-entries.ts';
 import { readText } from '../../actors/files.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type Json, type JsonObject, objectAt } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject, objectAt } from '../../machines/base/json.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
@@ -26,7 +26,7 @@ import { readServerSettings } from '../../machines/mcp/server-settings.ts';
 import { adapterBlock, learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type CommandHost, type Commands, ofHome, textOf } from './command.ts';
-import { configFile } from './config-view.ts';
+import { configFile, eachText } from './config-view.ts';
 import type { ChangedServer, Result } from './contract.ts';
 import { profileOf } from './home-view.ts';
 import { unknownServer } from './mcp-commands.ts';
@@ -146,14 +146,6 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
     lowers: loweredGuards(entry),
     own_variables: variables.filter((variable) => ofFile.has(variable) && !elsewhere.has(variable)),
   };
-}
-
-/** A secret-looking name must not mask a reference, so each text is redacted alone. */
-function eachText(value: Json, change: (text: string) => string): Json {
-  if (typeof value === 'string') return change(value);
-  if (Array.isArray(value)) return value.map((one) => eachText(one, change));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, eachText(held, change)]));
 }
 
 function objectOf(params: JsonObject, key: string): JsonObject {

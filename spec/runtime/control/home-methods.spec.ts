@@ -32,3 +32,17 @@ t.test('SEC-1 · the audit log has what was refused while no gateway ran too, an
     await t.rejects(run('audit.list', wrong), { code: 'params-missing' }, JSON.stringify(wrong));
   }
 });
+
+t.test('CLI-6 · OBS-1 · the settings show no known secret, in a list neither, and references as written', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': 'agent: {runner: command, command: [run, --as, Violet-Otter-81, "${HELD}", --token=abc-def-123]}\n',
+    '.env': 'HELD=Violet-Otter-81\n',
+  });
+  const asked = { home: home.path, env: {} };
+  const { settings } = (await runAtHome('config.show', {}, asked, { notify: () => {}, onEnd: () => () => {} })) as {
+    readonly settings: readonly object[];
+  };
+  t.match(settings.find((row) => (row as { key?: unknown }).key === 'agent.command'), {
+    value: ['run', '--as', '[redacted]', '${HELD}', '--token=[redacted]'],
+  });
+});
