@@ -51,7 +51,7 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
   let tracer: Tracer | undefined;
   let standing: string | undefined;
   const fromEnvironment =
-    env.OTEL_SDK_DISABLED !== 'true' &&
+    env.OTEL_SDK_DISABLED?.toLowerCase() !== 'true' &&
     [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((one) => (one ?? '') !== '');
 
   for (const variable of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
@@ -69,7 +69,8 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
     if (wanted === undefined) return;
     standing = wanted;
     const { openTracer } = await import('../../actors/telemetry/open-tracer.ts');
-    const serviceName = env.OTEL_SERVICE_NAME ?? 'agent-gateway';
+    // OpenTelemetry takes an empty variable for one that is not set.
+    const serviceName = env.OTEL_SERVICE_NAME || 'agent-gateway';
     const batchMs = Number(env.OTEL_BSP_SCHEDULE_DELAY ?? Number.NaN);
     const batching = batchMs > 0 ? { batchMs } : {};
     tracer = openTracer({ endpoint, serviceName, version, log, ...batching });

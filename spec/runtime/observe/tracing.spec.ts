@@ -200,3 +200,19 @@ t.test('OBS-1 · CFG-2 · of two configurations that come at once the last one s
   await tracing.close();
   t.notOk(tracing.isOn());
 });
+
+t.test('OBS-1 · an empty variable of OpenTelemetry is none, and true is true in any case', async (t) => {
+  const collector = await startCollector(t);
+  const log = { log: () => {}, warnOnce: () => {} };
+  const tracingOf = (env: Readonly<Record<string, string>>) =>
+    createTracing({ env, version: '0', redact: (text) => text, learn: () => {}, nowMs: () => 1, log });
+  const named = tracingOf({ OTEL_SERVICE_NAME: '' });
+  await named.apply(collector.url);
+  named.begin({ name: 'span', kind: 'server', parent: undefined })?.end({});
+  await named.close();
+  t.match(collector.text(), '"service.name","value":{"stringValue":"agent-gateway"}');
+  const off = tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SDK_DISABLED: 'TRUE' });
+  await off.apply(undefined);
+  t.notOk(off.isOn());
+  await off.close();
+});
