@@ -77,7 +77,7 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
     out.complain('agent: the scheme is registered through xdg-utils, which this system does not have\n');
     return 1;
   }
-  const data = context.env.XDG_DATA_HOME ?? join(userHomeFolder(), '.local', 'share');
+  const data = context.env.XDG_DATA_HOME || join(userHomeFolder(), '.local', 'share');
   const folder = join(data, 'applications');
   const file = join(folder, desktopFile);
   if (hasFlag(context, 'undo')) {

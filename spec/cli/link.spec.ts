@@ -107,5 +107,9 @@ t.test(
 
     t.equal(undone.code, 0);
     t.notOk(existsSync(file));
+
+    const empty = await runCli(['link', 'register'], folder, { ...env, XDG_DATA_HOME: '', HOME: folder });
+
+    t.match(empty.stdout, `${folder}/.local/share/applications/`, 'an empty variable is none');
   },
 );
