@@ -28,7 +28,7 @@ const othersMs = 1_000;
 export const approvalCommands = {
   'approvals.list': {
     access: 'daemon',
-    run: async (_, host) => [...mcpOf(host).approvals(), ...((await host.nodes?.askQuestionsOfOthers()) ?? [])],
+    run: async (_, host) => openQuestions(host),
   },
   'approvals.answered': ofServers((mcp) => mcp.answered()),
   'approvals.show': {
@@ -36,8 +36,17 @@ export const approvalCommands = {
     run: async (params, host) => {
       const mcp = mcpOf(host);
       const id = textOf(params, 'id');
-      const row = mcp.approval(id) ?? mcp.approval(meantApproval(id, mcp.approvals()) ?? id) ?? refuseApproval(id);
-      return withAsker(row, host);
+      const own = mcp.approval(id);
+      if (own !== undefined) return withAsker(own, host);
+      const meant = isShort(id) ? meantApproval(id, await openQuestions(host)) : undefined;
+      const row = meant === undefined ? undefined : mcp.approval(meant);
+      if (row !== undefined) return withAsker(row, host);
+      if (meant === undefined || host.nodes === undefined) return refuseApproval(id);
+      // Another gateway has it, which would take the short form for one of its own questions.
+      const request = { method: 'approvals.show', params: { id: meant } };
+      const answer = await host.nodes.routed(request, undefined, async () => refuseApproval(id));
+      // The answer of another gateway is trusted to have the contract's type.
+      return answer as unknown as ApprovalDetail;
     },
   },
 
@@ -77,6 +86,11 @@ export const approvalCommands = {
     },
   },
 } satisfies Partial<Commands>;
+
+/** The questions of this gateway, and those of the others. */
+async function openQuestions(host: CommandHost): Promise<readonly ApprovalRow[]> {
+  return [...mcpOf(host).approvals(), ...((await host.nodes?.askQuestionsOfOthers()) ?? [])];
+}
 
 /** Returns the questions that wait at other gateways, and notifies the peer of later changes there. */
 async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly ApprovalRow[]> {
@@ -203,15 +217,22 @@ function personIn(body: string): string | undefined {
   }
 }
 
+/** Part of a number identifies no question: 1, which has ended, must not match 12. */
+function isShort(asked: string): boolean {
+  return asked.length >= shortestPrefix && !/\d/.test(asked);
+}
+
 /**
- * The id of the open question that `latest` or the letters of an id identify. Part of a number identifies none: 1, which
- * has ended, must not match 12. Answers require the complete id, since another question may be open by then.
+ * The id of the open question that `latest` or the letters of an id identify. Answers require the complete id, since another
+ * question may be open by then.
  */
 function meantApproval(asked: string, open: readonly ApprovalRow[]): string | undefined {
-  const ids = open.map(({ id }) => id);
-  if (asked === latest) return ids.at(-1);
-  if (asked.length < shortestPrefix || /\d/.test(asked)) return undefined;
-  const found = ids.filter((id) => id.startsWith(asked));
+  if (asked === latest)
+    return open.reduce<ApprovalRow | undefined>(
+      (last, row) => (last !== undefined && row.asked_at < last.asked_at ? last : row),
+      undefined,
+    )?.id;
+  const found = open.map(({ id }) => id).filter((id) => id.startsWith(asked));
   if (found.length > 1) throw ambiguous(asked, found);
   return found[0];
 }

@@ -66,7 +66,7 @@ function stage(t: Test, view: Partial<McpView> = {}) {
   const leave = (): void => {
     for (const end of ends) end();
   };
-  return { asked, told, run, leave, alone: { source } satisfies CommandHost };
+  return { asked, told, run, leave, host, alone: { source } satisfies CommandHost };
 }
 
 const codeOf = (asked: Promise<unknown>): Promise<string> =>
@@ -372,4 +372,27 @@ t.test('CLI-6 · a question is shown by the letters of its id or `latest`, never
   open.push('abcdf13');
   t.match(await run('approvals.show', { id: 'latest' }), { id: 'abcdf13' });
   await t.rejects(run('approvals.show', { id: 'abcd' }), { code: 'id-ambiguous', message: /abcdf12\n {2}abcdf13/ });
+});
+
+t.test('CLI-6 · SCA-3 · `latest` and the letters of an id are of the questions of all gateways', async (t) => {
+  const here = { id: 'abcdf12', asked_at: '2026-06-01T09:00:00.000Z' };
+  const there = { id: 'abcdg3', asked_at: '2026-06-01T09:00:01.000Z' };
+  const { run, host } = stage(t, {
+    approvals: () => [here] as never,
+    approval: (id) => (id === here.id ? (here as never) : undefined),
+  });
+  const asked: unknown[] = [];
+  const nodes = {
+    askQuestionsOfOthers: async () => [there],
+    routed: async (request: unknown, _: unknown, own: () => Promise<unknown>) => {
+      asked.push(request);
+      return own().catch(() => there);
+    },
+  };
+  const from = { ...host, nodes } as unknown as CommandHost;
+  t.match(await run('approvals.show', { id: 'latest' }, from), there);
+  t.match(await run('approvals.show', { id: 'abcdg' }, from), there);
+  t.match(await run('approvals.show', { id: 'abcdf' }, from), here);
+  t.same(asked, Array(2).fill({ method: 'approvals.show', params: { id: there.id } }));
+  await t.rejects(run('approvals.show', { id: 'abcd' }, from), { code: 'id-ambiguous' });
 });
