@@ -52,7 +52,7 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
   let fd = given;
   let inode = file === undefined ? undefined : sharedInode(given, file);
   const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
-  const coloured = isTerminal && (env.NO_COLOR ?? '') === '';
+  const coloured = isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   const warned = new Set<string>();
   let waiting = '';
   let scheduled = false;

@@ -175,15 +175,19 @@ t.test('OBS-1 · the environment chooses the level, and a name that is none mean
   t.end();
 });
 
-t.test('CON-2 · only a terminal without NO_COLOR sees colours', (t) => {
+t.test('CON-2 · CLI-2 · only a terminal that can, without NO_COLOR, sees colours', (t) => {
   const coloured = (isTerminal: boolean, env: Record<string, string>): boolean =>
     logged(t, isTerminal, (log) => log.log('warn', 'x'), env)
       .join('')
       .includes('\u001b[33m');
-  t.same(
-    [coloured(true, {}), coloured(true, { NO_COLOR: '' }), coloured(true, { NO_COLOR: '1' }), coloured(false, {})],
-    [true, true, false, false],
-  );
+  const rows: readonly (readonly [boolean, Record<string, string>, boolean])[] = [
+    [true, {}, true],
+    [true, { NO_COLOR: '' }, true],
+    [true, { NO_COLOR: '1' }, false],
+    [true, { TERM: 'dumb' }, false],
+    [false, {}, false],
+  ];
+  for (const [isTerminal, env, expected] of rows) t.equal(coloured(isTerminal, env), expected, JSON.stringify(env));
   t.end();
 });
 
