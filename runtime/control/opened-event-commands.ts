@@ -75,10 +75,11 @@ function withoutBody(found: HistoryDetail | undefined, id: string, choice: Event
 }
 
 function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never {
-  const days = Math.round((deskOf(host).home.main.settings.gateway.history.maxAgeMs ?? 0) / 86_400_000);
+  const hours = deskOf(host).home.main.settings.gateway.history.maxAgeMs / 3_600_000;
+  const kept = hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
   return refuse(
     'delivery-unknown',
-    `event ${formatChoice(id, choice)} is no longer in the history (kept ${days} days); \`agent events\` lists the others`,
+    `event ${formatChoice(id, choice)} is no longer in the history (kept ${kept}); \`agent events\` lists the others`,
   );
 }
 

@@ -151,6 +151,18 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
   t.equal(await codeOf(ask(host, 'runs.show', { id: 'x' })), 'run-unknown');
 });
 
+t.test('INS-4 · DUR-2 · an event that is gone is answered with how long events are kept', async (t) => {
+  for (const [hours, words] of [
+    [168, 'kept 7 days'],
+    [36, 'kept 36 hours'],
+    [0.5, 'kept 0.5 hours'],
+  ] as const) {
+    const home = makeHome(t, { 'config.yaml': `gateway: { history: { max_age_hours: ${hours} } }\n` });
+    const host = { ...hostOf(t, { openEvent: async () => undefined }), source: { home: home.path, env: {} } };
+    await t.rejects(ask(host, 'events.open', { id: 'gone' }), { code: 'delivery-unknown', message: new RegExp(`\\(${words}\\)`) });
+  }
+});
+
 t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
   const hands: string[] = [];
   const cancel = (kind: object, by?: string): Promise<unknown> =>

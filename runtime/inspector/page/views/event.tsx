@@ -35,8 +35,8 @@ export function EventPane({ id }: { readonly id: string }): JSX.Element {
   const { asked, again } = useAsked(`event ${id}`, () => call('events.open', { id }));
   useFresh(changing, again);
   if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
-    const days = /kept \d+ days/.exec(asked.why)?.[0];
-    return <Empty title={`This event is no longer in the history${days === undefined ? '' : ` (${days})`}.`} />;
+    const kept = /kept [\d.]+ (?:days|hours)/.exec(asked.why)?.[0];
+    return <Empty title={`This event is no longer in the history${kept === undefined ? '' : ` (${kept})`}.`} />;
   }
   return (
     <Answer asked={asked} again={again} what="The event">
