@@ -237,9 +237,9 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 
 export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
   const { name } = await context.ask('webhook.disable', choiceOf(context));
-  context.out.print(
-    `Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${oneLine(name)} enables it.\n`,
-  );
+  const profile = textFlag(context, 'profile');
+  const words = `${oneLine(name)}${profile === undefined ? '' : ` --profile ${profile}`}`;
+  context.out.print(`Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${words} enables it.\n`);
   return 0;
 }
 

@@ -10,7 +10,8 @@ import { hasSkillIn } from '../../actors/config/route-world.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
+import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { disabledTarget, missingSkills } from '../../machines/config/loose-ends.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
 import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
@@ -166,7 +167,7 @@ async function runJob(params: JsonObject, host: CommandHost): Promise<Result<'cr
     case 'dropped':
       throw new Refusal(
         codeOfRest[verdict.rest],
-        `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${ref}\` resumes it, --force fires it all the same`,
+        `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${wordsOf(ref, profile)}\` resumes it, --force fires it all the same`,
       );
     case 'taken':
       throw new Refusal('cron-job-taken', `cron job "${ref}" was fired by another gateway at the same moment`);
@@ -180,6 +181,11 @@ const codeOfRest = {
   disabled: 'cron-job-disabled',
   broken: 'cron-job-broken',
 } as const satisfies Record<JobRest, string>;
+
+/** A job as a command names it. */
+function wordsOf(ref: string, profile: string): string {
+  return `${shellWord(ref)}${profile === defaultProfile ? '' : ` --profile ${profile}`}`;
+}
 
 async function change(store: JobsStore, edit: (text: string) => string | undefined): Promise<void> {
   const updated = await store.update((text) => edit(text));

@@ -16,6 +16,7 @@ import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import type { CallRequest } from '../mcp/calls.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -70,7 +71,7 @@ export const mcpCommands = {
   'mcp.reconnect': ofServers((mcp, params) => {
     const profile = profileIn(mcp, params);
     const server = textOf(params, 'server');
-    if (knownIn(mcp, profile, server) === 'disabled') throw disabledServer(server);
+    if (knownIn(mcp, profile, server) === 'disabled') throw disabledServer(server, profile);
     if (!mcp.reconnect(profile, server)) throw unknownServer(server, namesIn(mcp, profile));
     return { reconnecting: server };
   }),
@@ -306,8 +307,9 @@ function namesIn(mcp: McpView, profile: string): readonly string[] {
   return mcp.list().flatMap((row) => (row.profile === profile ? [String(row.name)] : []));
 }
 
-function disabledServer(name: string): Refusal {
-  return new Refusal('server-disabled', `mcp server "${name}" is disabled; run \`agent mcp enable ${name}\``);
+function disabledServer(name: string, profile: string): Refusal {
+  const cure = `run \`${serverCommand('enable', name, profile)}\``;
+  return new Refusal('server-disabled', `mcp server "${name}" is disabled; ${cure}`);
 }
 
 /** @param lent with a run's toolsets, a server without any of their tools counts as unknown */

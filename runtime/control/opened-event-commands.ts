@@ -4,6 +4,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
@@ -66,7 +67,7 @@ function withoutBody(found: HistoryDetail | undefined, id: string, choice: Event
     return refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history`);
   const { delivery_id: meant, route, profile } = found;
   const job = /^cron\/(.+)$/.exec(route)?.[1];
-  const named = profile === 'default' ? job : `${job} --profile ${profile}`;
+  const named = job && `${shellWord(job)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
   const why =
     job === undefined
       ? 'its request was refused or is too old, and its body was not kept; the sender can send it again'

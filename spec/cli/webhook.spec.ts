@@ -2,7 +2,7 @@ import t from 'tap';
 import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
-import { listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
+import { disableWebhook, listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stageCommand } from '../support/command-stage.ts';
 
@@ -25,6 +25,12 @@ t.test('DUR-2 · PRF-1 · the list has a column of profiles where one is not the
   await listEvents(mixed.context);
   t.match(mixed.seen.printed, /ROUTE {2}PROFILE {2}EVENT/);
   t.match(mixed.seen.printed, / r {6}work /);
+});
+
+t.test('RTE-2 · PRF-1 · the command that enables a route again names its profile', async (t) => {
+  const { context, seen } = stageCommand({ args: ['r'], flags: { profile: 'work' }, answer: { name: 'r' } });
+  t.equal(await disableWebhook(context), 0);
+  t.match(seen.printed, 'agent webhook enable r --profile work enables it');
 });
 
 t.test('DUR-2 · a list goes on with the last key, and a terminal is told so where it is full', async (t) => {

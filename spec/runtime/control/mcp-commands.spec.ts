@@ -206,7 +206,10 @@ t.test(
       await t.rejects(run(method, { server: 'gone' }), { code: 'server-unknown' }, method);
     await t.rejects(run('mcp.reconnect', { server: 'off' }), {
       code: 'server-disabled',
-      message: /agent mcp enable off/,
+      message: /`agent mcp enable off`/,
+    });
+    await t.rejects(run('mcp.reconnect', { server: 'off', profile: 'work' }), {
+      message: /`agent mcp enable off --profile work`/,
     });
     for (const lines of ['many', 0, 7, 1e9]) t.same(await run('mcp.logs', { server: 'notes', lines }), ['one']);
     t.same(

@@ -226,6 +226,11 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
     verdict = given;
     t.match(await refusal(call('cron.run', { job: 'digest' })), { code, message });
   }
+  verdict = { kind: 'dropped', rest: 'paused' };
+  const files = { 'config.yaml': 'gateway: { multiplex_profiles: true }\n', 'profiles/work/config.yaml': '{}\n' };
+  t.match(await refusal(rig(t, view, files).call('cron.run', { job: 'a b', profile: 'work' })), {
+    message: /`agent cron resume 'a b' --profile work`/,
+  });
 });
 
 t.test('CRN-1 · records that are not as their writer meant them are told, and edits touch one of them', async (t) => {
