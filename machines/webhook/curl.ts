@@ -65,7 +65,9 @@ export function curlCommand({
     if ('header' in at) lines.push(`-H "${at.header}: ${signatureText(scheme, url, publicUrl)}"`);
     else if ('query' in at) lines[0] = `curl -sS ${quoted(url)}"?${at.query}=$SECRET"`;
   }
-  return { kind: 'command', text: [vars.join('\n'), [...lines, '-d "$BODY"'].join(' \\\n  ')].join('\n') };
+  // With `-d` a body that begins with @ would be the name of a file to send.
+  lines.push('--data-raw "$BODY"');
+  return { kind: 'command', text: [vars.join('\n'), lines.join(' \\\n  ')].join('\n') };
 }
 
 /** The signed text within double quotes. */
