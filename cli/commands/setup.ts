@@ -14,7 +14,7 @@ import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import { type CommandContext, hasFlag, type Output } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { type Answers, answersOf, hasAnswers, linesAsked, secretOf } from '../setup/answers.ts';
 import {
@@ -36,7 +36,7 @@ const none = 'no terminal to ask on; answer by flags, such as --enable --port 86
 export async function setupGateway(context: CommandContext): Promise<ExitCode> {
   const goesOn = hasFlag(context, 'start') || hasFlag(context, 'test');
   if (!hasAnswers(context) && !goesOn) return canAsk() ? setupByQuestions(context) : refuse(context, none, 4);
-  const answers = answersOf(context, await inputLines(linesAsked(context)));
+  const answers = answersOf(context, await inputLines(linesAsked(context), context.out));
   if ('misused' in answers) return refuse(context, answers.misused, 2);
   const written = hasAnswers(context) ? await write(context, answers) : [];
   if (written === undefined) return 1;
@@ -212,8 +212,11 @@ function standingIn(text: string): Standing {
   return (...path) => valueAt(text, path);
 }
 
-export async function inputLines(count: number): Promise<readonly string[]> {
+/** Lines of the standard input; a person at a terminal is asked for them. */
+export async function inputLines(count: number, out: Output): Promise<readonly string[]> {
   if (count === 0) return [];
+  if (process.stdin.isTTY === true)
+    out.complain(`Type ${count === 1 ? 'the secret' : `the ${count} secrets, a line each`}, then Enter.\n`);
   const { createInterface } = await import('node:readline');
   const lines: string[] = [];
   for await (const line of createInterface({ input: process.stdin })) {

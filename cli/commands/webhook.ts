@@ -145,7 +145,7 @@ async function givenSecret(context: CommandContext): Promise<string | undefined>
   const given = textFlag(context, 'secret');
   if (given !== '-') return given;
   const { inputLines } = await import('./setup.ts');
-  return (await inputLines(1))[0] ?? '';
+  return (await inputLines(1, context.out))[0] ?? '';
 }
 
 /** A condition as JSON, or `field=value` with numbers, true and false as such; undefined if it is neither. */

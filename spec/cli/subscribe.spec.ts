@@ -12,6 +12,7 @@ import { stageCommand } from '../support/command-stage.ts';
 import { askCli, main, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { until } from '../support/processes.ts';
+import { hasTerminal, startTerminal } from '../support/terminal.ts';
 import { cliJson, webhookConfig } from '../support/webhook-home.ts';
 
 const run = promisify(execFile);
@@ -204,5 +205,18 @@ t.test(
     t.notMatch(JSON.stringify([rows, shown, daemon.log]), new RegExp(`${token}|${code}`));
     const kept = readFileSync(join(home.path, 'webhook_subscriptions.json'), 'utf8');
     t.match(JSON.parse(kept), { nn: { secret: token, verify_token: undefined } });
+  },
+);
+
+t.test(
+  'CLI-6 · SUB-1 · a secret that is to come from a terminal is asked for there',
+  hasTerminal ? {} : { skip: 'this machine has no script that runs a command' },
+  async (t) => {
+    const home = makeHome(t);
+    const terminal = startTerminal(t, ['webhook', 'subscribe', 'ci', '--secret', '-'], { AGENT_HOME: home.path });
+    await terminal.shows(/Type the secret, then Enter\./);
+    terminal.type('typed-by-the-person\r');
+    t.equal(await terminal.exited, 0);
+    t.match(readFileSync(join(home.path, 'webhook_subscriptions.json'), 'utf8'), '"secret": "typed-by-the-person"');
   },
 );
