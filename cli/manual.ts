@@ -541,7 +541,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'cron run': {
     examples: [['cron run digest --context "Only the urgent ones"', 'fire it now, once']],
     needsGateway: true,
-    exits: { 1: 'The job is paused or disabled, or runs just now.' },
+    exits: { 1: 'The job is paused, disabled or broken, and --force is not given.' },
     see: ['cron show', 'runs list'],
   },
   'cron remove': { examples: [['cron remove digest', 'take it away']], files: ['cron/jobs.json'], see: ['cron list'] },
