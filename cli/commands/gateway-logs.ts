@@ -38,11 +38,11 @@ export async function showGatewayLog(context: CommandContext): Promise<ExitCode>
   const found = tail.read().filter(fits);
   const limit = Number(textFlag(context, 'limit') ?? defaultLines);
   const shown = found.slice(-limit);
-  if (shown.length < found.length && out.isTerminal) {
+  if (shown.length < found.length) {
     const count = (lines: number): string => lines.toLocaleString('en');
-    out.print(
-      `${dim(out, `${count(shown.length)} of ${count(found.length)} lines; --limit ${limit * 2} shows more`)}\n`,
-    );
+    const words = `${count(shown.length)} of ${count(found.length)} lines; --limit ${limit * 2} shows more`;
+    if (out.isTerminal && !hasFlag(context, 'json')) out.print(`${dim(out, words)}\n`);
+    else out.complain(`agent: ${words}\n`);
   }
   for (const line of shown) out.print(`${wordsOf(line)}\n`);
   if (!hasFlag(context, 'follow')) return 0;
