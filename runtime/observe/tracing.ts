@@ -104,7 +104,11 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
 
   return {
     isOn: () => tracer !== undefined,
-    begin: (start) => (tracer === undefined ? undefined : traced(tracer.begin({ startMs: nowMs(), ...start }))),
+    begin(start) {
+      if (tracer === undefined) return undefined;
+      // A caller may name a tool that does not exist.
+      return traced(tracer.begin({ startMs: nowMs(), ...start, name: short(start.name) }));
+    },
     apply: (endpoint) => inTurn(() => move(endpoint)),
     close: () => inTurn(close),
   };

@@ -216,3 +216,21 @@ t.test('OBS-1 · an empty variable of OpenTelemetry is none, and true is true in
   t.notOk(off.isOn());
   await off.close();
 });
+
+t.test('OBS-1 · the name of a span is redacted and bounded as all its texts', async (t) => {
+  const collector = await startCollector(t);
+  const tracing = createTracing({
+    env: {},
+    version: '0',
+    redact: (text) => text.replaceAll('planted', '[redacted]'),
+    learn: () => {},
+    nowMs: () => 1,
+    log: { log: () => {}, warnOnce: () => {} },
+  });
+  await tracing.apply(collector.url);
+  tracing.begin({ name: `tools/call planted${'x'.repeat(1_000)}`, kind: 'client', parent: undefined })?.end({});
+  await tracing.close();
+  const [span] = collector.spans;
+  t.match(span?.name, /^tools\/call \[redacted\]x+$/);
+  t.equal(span?.name.length, 300);
+});
