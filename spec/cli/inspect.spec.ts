@@ -33,7 +33,14 @@ t.test('INS-2 · in the tree of a terminal, n goes from one failed actor to the 
 
 t.test('INS-2 · an actor that ends while the tree is read is not left in it', only, async (t) => {
   const home = makeHome(t).path;
-  const row = (id: string) => ({ id, parent: null, machine: 'connection', state: 'failed', since: 0, tags: ['failed'] });
+  const row = (id: string) => ({
+    id,
+    parent: null,
+    machine: 'connection',
+    state: 'failed',
+    since: 0,
+    tags: ['failed'],
+  });
   const actors = [row('connections/gone'), row('connections/here')];
   const lines = (id: unknown) => [
     { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
@@ -43,7 +50,11 @@ t.test('INS-2 · an actor that ends while the tree is read is not left in it', o
     socket.on('error', () => {});
     socket.once('data', (asked) => {
       const { id } = JSON.parse(String(asked));
-      socket.write(lines(id).map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`).join(''));
+      socket.write(
+        lines(id)
+          .map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`)
+          .join(''),
+      );
     });
   });
   server.listen(homePaths(home).socket);

@@ -159,7 +159,10 @@ t.test('INS-4 · DUR-2 · an event that is gone is answered with how long events
   ] as const) {
     const home = makeHome(t, { 'config.yaml': `gateway: { history: { max_age_hours: ${hours} } }\n` });
     const host = { ...hostOf(t, { openEvent: async () => undefined }), source: { home: home.path, env: {} } };
-    await t.rejects(ask(host, 'events.open', { id: 'gone' }), { code: 'delivery-unknown', message: new RegExp(`\\(${words}\\)`) });
+    await t.rejects(ask(host, 'events.open', { id: 'gone' }), {
+      code: 'delivery-unknown',
+      message: new RegExp(`\\(${words}\\)`),
+    });
   }
 });
 

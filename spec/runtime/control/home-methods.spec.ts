@@ -42,7 +42,10 @@ t.test('CLI-6 · OBS-1 · the settings show no known secret, in a list neither, 
   const { settings } = (await runAtHome('config.show', {}, asked, { notify: () => {}, onEnd: () => () => {} })) as {
     readonly settings: readonly object[];
   };
-  t.match(settings.find((row) => (row as { key?: unknown }).key === 'agent.command'), {
-    value: ['run', '--as', '[redacted]', '${HELD}', '--token=[redacted]'],
-  });
+  t.match(
+    settings.find((row) => (row as { key?: unknown }).key === 'agent.command'),
+    {
+      value: ['run', '--as', '[redacted]', '${HELD}', '--token=[redacted]'],
+    },
+  );
 });

@@ -28,7 +28,13 @@ async function leftHome(t: Test, runs: Readonly<Record<string, Partial<RunRecord
     'webhook_subscriptions.json': '{"hook": {"secret": "of-a-subscription"}}',
   });
   const journal = await openJournal(`${home.path}/state`);
-  const event = { deliveryId: 'd1', route: 'gh', profile: 'default', event: 'push', prompt: 'say hunter2hunter2 of-a-subscription' };
+  const event = {
+    deliveryId: 'd1',
+    route: 'gh',
+    profile: 'default',
+    event: 'push',
+    prompt: 'say hunter2hunter2 of-a-subscription',
+  };
   await journal.commit([
     { kind: 'put', collection: 'events', key: 'e1', value: event },
     ...Object.entries(runs).map(([key, more]) => ({

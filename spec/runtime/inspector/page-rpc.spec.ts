@@ -52,22 +52,25 @@ t.test(
   },
 );
 
-t.test('INS-2 · what the page does is kept apart from what the command line does, whatever the page says', async (t) => {
-  const asked: unknown[] = [];
-  const command: Command = { access: 'home', run: async (params) => void asked.push(params) };
-  const host = { source: { home: '/nowhere' }, commandOf: () => command } as unknown as CommandHost;
-  const server = createServer((request, response) => {
-    const ports = { host: () => host, redact: (text: string) => text, isFresh: () => true, guest: { who: 'owner' } };
-    void answerPage(request, response, ports);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  for (const method of ['runs.cancel', 'approvals.answer', 'webhook.test'])
-    await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id: 'x', by: 'cli' } }),
-    }).then((answer) => answer.text());
-  t.same(asked, Array(3).fill({ id: 'x', by: 'page' }));
-});
+t.test(
+  'INS-2 · what the page does is kept apart from what the command line does, whatever the page says',
+  async (t) => {
+    const asked: unknown[] = [];
+    const command: Command = { access: 'home', run: async (params) => void asked.push(params) };
+    const host = { source: { home: '/nowhere' }, commandOf: () => command } as unknown as CommandHost;
+    const server = createServer((request, response) => {
+      const ports = { host: () => host, redact: (text: string) => text, isFresh: () => true, guest: { who: 'owner' } };
+      void answerPage(request, response, ports);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => server.close());
+    for (const method of ['runs.cancel', 'approvals.answer', 'webhook.test'])
+      await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id: 'x', by: 'cli' } }),
+      }).then((answer) => answer.text());
+    t.same(asked, Array(3).fill({ id: 'x', by: 'page' }));
+  },
+);

@@ -131,25 +131,28 @@ t.test('LIF-1 · rows keep the order of the configuration, and a state is one of
   t.end();
 });
 
-t.test('TRU-3 · SEC-7 · a question shows all arguments of its call, however many, long or deep, secrets redacted', (t) => {
-  let deep: Json = 'the end';
-  for (let level = 0; level < 40; level += 1) deep = [deep];
-  const args = {
-    files: Array.from({ length: 300 }, (_, at) => `file-${at}`),
-    text: `${'x'.repeat(20_000)} rm -rf`,
-    deep,
-    note: 'with hunter2-hunter2',
-  };
-  const shown = { id: 'a1', detail: 'as the chart keeps it' };
-  const { view } = stage(t, [], {
-    show: (id: string) => (id === 'gone' ? undefined : shown),
-    callOf: (id: string) => (id === 'form' ? undefined : { args }),
-  });
-  t.same(view.approval('a1'), { id: 'a1', detail: { ...args, note: 'with [redacted]' } });
-  t.equal(view.approval('form'), shown);
-  t.equal(view.approval('gone'), undefined);
-  t.end();
-});
+t.test(
+  'TRU-3 · SEC-7 · a question shows all arguments of its call, however many, long or deep, secrets redacted',
+  (t) => {
+    let deep: Json = 'the end';
+    for (let level = 0; level < 40; level += 1) deep = [deep];
+    const args = {
+      files: Array.from({ length: 300 }, (_, at) => `file-${at}`),
+      text: `${'x'.repeat(20_000)} rm -rf`,
+      deep,
+      note: 'with hunter2-hunter2',
+    };
+    const shown = { id: 'a1', detail: 'as the chart keeps it' };
+    const { view } = stage(t, [], {
+      show: (id: string) => (id === 'gone' ? undefined : shown),
+      callOf: (id: string) => (id === 'form' ? undefined : { args }),
+    });
+    t.same(view.approval('a1'), { id: 'a1', detail: { ...args, note: 'with [redacted]' } });
+    t.equal(view.approval('form'), shown);
+    t.equal(view.approval('gone'), undefined);
+    t.end();
+  },
+);
 
 t.test('LIF-8 · a connected server whose calls are refused says so, and until when', (t) => {
   const { view } = stage(t, [
