@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type {
   ChangedJob,
@@ -16,7 +17,7 @@ import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
-import { ago, bold, indented, inTime, oneLine, printJson, shellWord, table } from '../terminal.ts';
+import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';
 
 const defaultFirings = 10;
 
