@@ -223,5 +223,7 @@ export async function inputLines(count: number, out: Output): Promise<readonly s
     lines.push(line);
     if (lines.length === count) break;
   }
+  // A terminal that is only paused keeps the process alive.
+  process.stdin.destroy();
   return lines;
 }
