@@ -15,8 +15,8 @@ const keptAlways = [
   'user-agent',
 ] as const;
 
-/** Matches names that contain authorization, cookie, token, signature, key and the like. */
-const credential = /authorization|cookie|token|secret|passw|passphrase|signature|credential|key/;
+/** Matches names that contain authorization, cookie, token, signature, key and the like; Bitbucket's event type is none. */
+const credential = /authorization|cookie|token|secret|passw|passphrase|signature|credential|(?<!^x-event-)key/;
 
 /** Compiles the selection for a route; `asked` are the lower-case names that its filters and source read. */
 export function compileKeptHeaders(asked: readonly string[]): (headers: Headers) => Headers {

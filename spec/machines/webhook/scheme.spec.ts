@@ -47,6 +47,17 @@ t.test('SRC-1 · each source takes what its provider signs, and reads its event 
   }
 });
 
+t.test(
+  'DUR-2 · SRC-1 · the headers that the journal keeps of each source’s event give a replay its type',
+  async (t) => {
+    for (const name of sourceNames) {
+      const [, sent, type] = genuine[name];
+      const route = routeFor(name);
+      t.equal(route.eventType(route.keptHeaders(sent.headers), eventOf(route, sent)), type, name);
+    }
+  },
+);
+
 t.test('SRC-1 · SendGrid and Twilio are verified as their own libraries are tested', async (t) => {
   // Key, time, body and signature of sendgrid-nodejs, packages/eventwebhook.
   const sendgrid = routeFor(
