@@ -80,6 +80,7 @@ export interface Answer {
 
 export type HandshakeName =
   | 'slack'
+  | 'intercom'
   | 'zoom'
   | 'discord'
   | 'meta'
@@ -307,6 +308,7 @@ export const sources = {
     schemes: [hmac('x-hub-signature', { algorithm: sha1, prefix: 'sha1=' })],
     event: [field('topic')],
     id: [field('id')],
+    handshake: 'intercom',
     secret: { is: 'the client secret of the app' },
   },
   svix: {

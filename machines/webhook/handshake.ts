@@ -81,6 +81,9 @@ export function compileHandshake(
             ? { what: 'url_verification', status: 200, body: JSON.stringify({ challenge }) }
             : undefined,
       };
+    case 'intercom':
+      // Asked when its owner types the address in: https://developers.intercom.com/docs/webhooks/setting-up-webhooks
+      return { byHead: ({ method }) => (method === 'HEAD' ? { what: 'HEAD', status: 200, body: '' } : undefined) };
     case 'zoom':
       return {
         byBody({ event, payload }, scheme) {

@@ -211,6 +211,7 @@ export function oracleRow(oracle: Oracle): string {
 
 const handshakes: Readonly<Record<HandshakeName, string>> = {
   slack: '`url_verification`: its `challenge`',
+  intercom: 'HEAD: 200',
   zoom: '`endpoint.url_validation`: its token, signed',
   discord: '`{"type":1}`: the same',
   meta: 'GET `hub.challenge`, with `verify_token`',

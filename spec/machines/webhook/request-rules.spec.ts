@@ -304,6 +304,17 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   t.end();
 });
 
+t.test('SRC-3 · RTE-3 · a HEAD request is Intercom’s handshake, and no other source’s', (t) => {
+  const asked = (sender: 'intercom' | 'github', method = 'HEAD') => {
+    const { context, desk, done } = stage({ route: { sender }, known: { method } });
+    return [findRoute(context, desk).outcome, done] as const;
+  };
+  t.match(asked('intercom'), [{ kind: 'handshake', status: 200, body: '' }, ['greeting of r']]);
+  t.same(asked('intercom', 'GET'), [{ kind: 'methodNotAllowed' }, []]);
+  t.same(asked('github'), [{ kind: 'methodNotAllowed' }, []]);
+  t.end();
+});
+
 t.test('SRC-2 · SRC-3 · Zoom’s token is signed with that secret of a list by which its request was signed', (t) => {
   const body = '{"event":"endpoint.url_validation","payload":{"plainToken":"p"}}';
   const hmac = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
