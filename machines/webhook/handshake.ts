@@ -76,10 +76,12 @@ export function compileHandshake(
   switch (name) {
     case 'slack':
       return {
-        byBody: ({ type, challenge }) =>
-          type === 'url_verification' && typeof challenge === 'string'
-            ? { what: 'url_verification', status: 200, body: JSON.stringify({ challenge }) }
-            : undefined,
+        byBody({ type, challenge, ssl_check: check }) {
+          if (type === 'url_verification' && typeof challenge === 'string')
+            return { what: 'url_verification', status: 200, body: JSON.stringify({ challenge }) };
+          // Now and then the address of a command gets a form without one, to check its certificate.
+          return check === '1' ? { what: 'ssl_check', status: 200, body: '', contentType: plain } : undefined;
+        },
       };
     case 'intercom':
       // Asked when its owner types the address in: https://developers.intercom.com/docs/webhooks/setting-up-webhooks

@@ -210,7 +210,7 @@ export function oracleRow(oracle: Oracle): string {
 }
 
 const handshakes: Readonly<Record<HandshakeName, string>> = {
-  slack: '`url_verification`: its `challenge`',
+  slack: '`url_verification`: its `challenge`; `ssl_check`: 200',
   intercom: 'HEAD: 200',
   zoom: '`endpoint.url_validation`: its token, signed',
   discord: '`{"type":1}`: the same',

@@ -260,6 +260,13 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
     reason: 'handshake: url_verification',
   });
   t.same(asked.done, []);
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const checked = (text: string) => {
+    const { context, desk } = stage({ ...sealed(text), headers: { ...sealed(text).headers, ...form } });
+    return verifySignature(context, desk).outcome;
+  };
+  t.match(checked('ssl_check=1&token=t'), { kind: 'handshake', status: 200, body: '' });
+  t.equal(checked('command=%2Fdeploy&ssl_check=0'), undefined, 'a command is an event');
 
   const full = (of: Stage) => stage({ ...sealed(body), windows: [9], known: { declaredBytes: 50 }, ...of });
   const read = full({});
