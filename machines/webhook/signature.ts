@@ -73,7 +73,10 @@ export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
   });
 }
 
-/** Tries the secrets of a route in order; if none matches, returns the verdict of the first (SRC-2). */
+/**
+ * Tries the secrets of a route in order; if none matches, returns the verdict of the first, unless another may match when the
+ * request is sent again (SRC-2).
+ */
 export function bySecret(
   { secret, older = [] }: Extract<RouteSecret, { kind: 'shared' }>,
   verifierOf: (secret: string) => SignatureVerifier,
@@ -84,11 +87,13 @@ export function bySecret(
   return (request) => {
     const verdict = first(request);
     if (verdict.kind === 'genuine') return verdict;
+    let refused = verdict;
     for (const [index, other] of others.entries()) {
       const next = other(request);
       if (next.kind === 'genuine') return { ...next, scheme: `${next.scheme} (secret ${index + 2})` };
+      if (next.isTemporary) refused = next;
     }
-    return verdict;
+    return refused;
   };
 }
 

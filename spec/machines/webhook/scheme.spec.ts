@@ -157,6 +157,9 @@ t.test(
     t.match(verdictOf(paypal, changed({ 'paypal-cert-url': unknown })), { kind: 'refused', isTemporary: true });
     const unread = { headers: byPaypal, body: Buffer.from(capture), nowMs, certificate: () => 'no certificate' };
     t.match(paypal.verify(unread), { kind: 'refused', why: /has expired or cannot be read/, isTemporary: undefined });
+    const either = routeOf({ source: 'aws-sns', secret: [`${topic}2`, topic] });
+    const ofSecond = { headers: {}, body: Buffer.from(genuine['aws-sns'][1].body), nowMs, payload: () => message };
+    t.match(either.verify(ofSecond), { kind: 'refused', isTemporary: true }, 'the second topic may match later');
     const keyIn = certificateReader();
     const key = keyIn(pem, Date.now());
     t.ok(key);
