@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { cut } from '../base/json.ts';
+import { cut, type Json } from '../base/json.ts';
 import { compileReading, compileTemplate, formatValue, type TemplateView } from './template.ts';
 
 /** Events of one entity that are collected for one run. */
@@ -73,18 +73,19 @@ export function compileCoalesceKey(key: string): (view: TemplateView) => string 
     const read = compileReading(key);
     return (view) => {
       const found = read(view);
-      return found === undefined || found === null || found === '' ? undefined : bounded(formatValue(found));
+      return isNothing(found) ? undefined : bounded(formatValue(found));
     };
   }
   const template = compileTemplate(key, 'whole');
   const readings = template.tokens.filter((token) => token !== '__raw__').map(compileReading);
   return (view) => {
-    for (const read of readings) {
-      const found = read(view);
-      if (found === undefined || found === null) return undefined;
-    }
-    return bounded(template.render(view)) || undefined;
+    for (const read of readings) if (isNothing(read(view))) return undefined;
+    return bounded(template.render(view));
   };
+}
+
+function isNothing(found: Json | undefined): found is undefined | null | '' {
+  return found === undefined || found === null || found === '';
 }
 
 /** Keys are kept in contexts and records: a long one is replaced by its beginning and a digest of all of it. */

@@ -10,6 +10,7 @@ t.test('COA-1 · a key is a field or a template; one that does not resolve group
   t.equal(key('a', { a: '' }), undefined);
   t.equal(key('{a}-{event_type}', { a: 1 }), '1-e');
   t.equal(key('{a}-{b}', { a: 1 }), undefined);
+  t.equal(key('{a}-{b}', { a: 1, b: '' }), undefined, 'as an empty field of a form');
   t.equal(key('event_type'), 'e');
   t.end();
 });
