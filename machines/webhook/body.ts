@@ -4,7 +4,7 @@
  * @see LIM-3 and SEC-3 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, lookUp, stringify } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
 import type { BodyRule } from '../config/sources.ts';
 
@@ -111,7 +111,7 @@ function parseForm(text: string, read: (value: Json) => ParsedBody): ParsedBody 
 export function readablePayload(body: string, headers: Readonly<Record<string, string>>): string {
   if (!formType.test(headers['content-type'] ?? '') || beginsAsJson.test(body)) return body;
   const form = parseForm(body, readArray);
-  return form.ok ? JSON.stringify(form.value) : body;
+  return form.ok ? stringify(form.value) : body;
 }
 
 /** Counts before decoding anything. */

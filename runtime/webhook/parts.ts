@@ -7,7 +7,7 @@
  */
 
 import type { ClaimDelivery, ClaimRequest, ClaimVerdict } from '../../actors/webhook/claim-delivery.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { type JsonObject, stringify } from '../../machines/base/json.ts';
 import { maxItems } from '../../machines/webhook/body.ts';
 import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
@@ -85,7 +85,7 @@ export function createParts(ports: PartsPorts): Parts {
         answered: (outcome, reason) => batch.answered(index, { outcome, reason }),
       };
       const exchange = { head: { method: 'POST', path, headers: live.headers }, readBody() {}, reply() {} };
-      const body = Buffer.from(JSON.stringify(item), 'utf8');
+      const body = Buffer.from(stringify(item), 'utf8');
       const { checksOnly, handedIn } = live;
       exchanges.set(id, { ...liveRequest(exchange, body), part, checksOnly, handedIn });
       if (requests.spawn(id, { id, origin: 'part', method: 'POST', path, receivedAtMs }) !== undefined) return true;

@@ -8,6 +8,7 @@ import type { Certificates } from '../../actors/webhook/certificates.ts';
 import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
 import type { EventDraft } from '../../actors/webhook/event-claims.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
+import { stringify } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { Answer } from '../../machines/config/sources.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
@@ -116,7 +117,7 @@ export function wireRequest(ports: RequestPorts) {
         keepAddress(input.id);
         // Like a script that returns the payload unchanged.
         if (exchanges.get(input.id)?.checksOnly === true)
-          return { kind: 'exited', code: 0, stdout: JSON.stringify(input.payload) };
+          return { kind: 'exited', code: 0, stdout: stringify(input.payload) };
         const beganAtMs = nowMs();
         const result = await ports.runScript(input, signal);
         const live = exchanges.get(input.id);

@@ -100,6 +100,8 @@ t.test('DUR-2 · a form is shown as the JSON of its payload, any other body as i
   t.equal(readablePayload('a=1&b=x+y', form), '{"a":"1","b":"x y"}');
   for (const body of ['{"a": 1}', 'payload=nope', '']) t.equal(readablePayload(body, form), body);
   t.equal(readablePayload('a=1', typed('application/json')), 'a=1');
+  const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  t.ok(readablePayload(`payload=${encodeURIComponent(deep)}`, form) === deep, 'of any depth');
   t.end();
 });
 

@@ -100,6 +100,16 @@ t.test('SRC-4 · each item of an array is a request of its own that knows its nu
   t.end();
 });
 
+t.test('SRC-4 · an item may be of any depth, also one that is visited in a later turn', (t) => {
+  const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  const items = [JSON.parse(deep), ...Array.from({ length: 40 }, () => ({})), JSON.parse(deep)] as JsonObject[];
+  const { exchanges, spawned, takeTurns } = stage({ items });
+  takeTurns();
+  for (const key of ['k1', 'k42']) t.ok(exchanges.get(key)?.body.toString() === deep, key);
+  t.equal(spawned.length, items.length);
+  t.end();
+});
+
 t.test('SUB-4 · SRC-4 · each item of an array that is only checked, or handed in, is that too', (t) => {
   const { exchanges } = stage({ items: three, checksOnly: true });
   for (const id of ['k1', 'k2', 'k3']) t.match(exchanges.get(id), { checksOnly: true, handedIn: 'the page' });
