@@ -216,6 +216,8 @@ export const sources = {
     event: [header('linear-event'), field('type')],
     id: [header('linear-delivery')],
     answerSeconds: 5,
+    // By its page a push that is answered with another status has failed: it is sent again, and the webhook may be disabled.
+    answer: ok,
     secret: { is: 'the signing secret on the webhook’s page', looks: /^(?!lin_api_|lin_oauth_)/ },
   },
   sentry: {
@@ -264,6 +266,9 @@ export const sources = {
     event: [field('type')],
     id: [],
     bodyDiffersBy: field('data.conversation_id'),
+    // Ten answers with another status disable the webhook:
+    // https://elevenlabs.io/docs/eleven-agents/workflows/post-call-webhooks
+    answer: ok,
     secret: { is: 'the secret of the webhook' },
   },
   calendly: {

@@ -21,6 +21,13 @@ t.test('RTE-1 · a route with nothing but its secret takes every event and shows
   t.end();
 });
 
+t.test('SRC-1 · a provider for which any other status is a failure is answered 200', (t) => {
+  for (const sender of ['linear', 'elevenlabs', 'mailgun', 'zoom', 'meta', 'paypal', 'aws-sns'] as const)
+    t.ok(compileRoute({ route: { ...plain, sender }, secret: shared }).answer, sender);
+  t.equal(compileRoute({ route: { ...plain, sender: 'github' }, secret: shared }).answer, undefined);
+  t.end();
+});
+
 t.test('SEC-6 · a signature is remembered as long as it is genuine, and for an hour at least', (t) => {
   const declared = (toleranceSeconds: number): Route => ({
     ...plain,
