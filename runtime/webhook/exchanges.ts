@@ -11,6 +11,7 @@ import type { EventRecord, Hand, Told } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
+import type { BodyAccount } from '../http/body-budget.ts';
 import type { Exchange } from '../http/front.ts';
 import type { TracedSpan } from '../observe/tracing.ts';
 
@@ -20,6 +21,8 @@ export interface LiveRequest {
   /** The client's address, once it was asked for. @see addressIn */
   address: string | undefined;
   body: Buffer;
+  /** The memory of the body, released once that is verified. */
+  account: BodyAccount | undefined;
   /** The decoded body, after the first use. */
   text: string | undefined;
   /** The parsed body, after the first use. */
@@ -66,6 +69,7 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
     headers: exchange.head.headers,
     address: undefined,
     body,
+    account: undefined,
     text: undefined,
     parsed: undefined,
     opened: nothing,

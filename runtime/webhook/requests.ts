@@ -98,8 +98,10 @@ export function wireRequest(ports: RequestPorts) {
     actors: {
       fetchCertificate: fromPromise<void, RequestContext>(async ({ input }) => {
         keepAddress(input.id);
+        const account = exchanges.get(input.id)?.account;
         const url = missingCertificate(input, facts, nowMs());
         if (url !== undefined) await ports.certificates.fetch(url);
+        account?.close();
       }),
       confirmSubscription: fromPromise<Partial<RequestContext>, RequestContext>(
         async ({ input: { id, outcome, reason = '' } }) => {
@@ -154,9 +156,10 @@ export function wireRequest(ports: RequestPorts) {
         const settled = (outcome: BodyOutcome): void => {
           if (outcome.kind === 'read') live.body = outcome.bytes;
           live.bodyMs = nowMs() - context.receivedAtMs;
+          live.account = account;
           self.send({ type: bodyFacts[outcome.kind] });
-          // The signature has been checked by now, or the body is dropped.
-          account.close();
+          // The signature has been checked by now, or the body is dropped, unless a certificate is fetched first.
+          if (self.getSnapshot().value !== 'certifying') account.close();
         };
         live.exchange.readBody(facts.maxBodyBytes(), settled, account.grow);
       },

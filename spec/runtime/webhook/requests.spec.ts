@@ -21,7 +21,7 @@ import { type Exchanges, liveRequest, parsedOf } from '../../../runtime/webhook/
 import { wireRequest } from '../../../runtime/webhook/requests.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
 import { selfSigned } from '../../support/tls.ts';
-import { turn } from '../../support/turns.ts';
+import { deferred, turn } from '../../support/turns.ts';
 
 const secret = 'wiring-secret';
 const route: Route = {
@@ -49,6 +49,8 @@ interface Stage {
   readonly script?: ScriptResult;
   /** The certificate, once it was fetched; null where it cannot be. */
   readonly certificate?: string | null;
+  /** When a fetch of the certificate ends; the body then arrives after the chart waits for it. */
+  readonly fetching?: Promise<void>;
   /** Why the address of a confirmation cannot be visited. */
   readonly unreachable?: string;
   readonly secret?: string;
@@ -67,6 +69,7 @@ async function stage(
     script,
     verdict,
     certificate,
+    fetching,
     unreachable,
     ...given
   }: Stage = {},
@@ -108,8 +111,9 @@ async function stage(
     signatureHolder: () => undefined,
     list: () => given.list,
   };
+  const bodies = createBodyBudget(() => 1_000);
   const logic = wireRequest({
-    bodies: createBodyBudget(() => 1_000),
+    bodies,
     facts,
     nowMs: () => 1_000,
     newDeliveryId: () => 'random',
@@ -131,6 +135,7 @@ async function stage(
     certificates: {
       fetch: async (url) => {
         visited.push(`fetch ${url}`);
+        await fetching;
         fetched = certificate ?? undefined;
       },
       visit: async (url) => {
@@ -152,7 +157,14 @@ async function stage(
     liveRequest(
       {
         head: { method: 'POST', path: '/webhooks/r', headers },
-        readBody: (_, settled) => settled(body),
+        readBody: (_, settled, mayKeep) => {
+          const arrive = (): void => {
+            mayKeep?.(body.kind === 'read' ? body.bytes.length : 0);
+            settled(body);
+          };
+          if (fetching === undefined) arrive();
+          else queueMicrotask(arrive);
+        },
         reply: (reply) => void replies.push(reply),
         get address() {
           return replies.length === 0 ? '192.0.2.1' : undefined;
@@ -166,7 +178,7 @@ async function stage(
   }).start();
   t.teardown(() => actor.stop());
   await turn();
-  return { disk, actor, replies, opened, scripts, exchanges, visited };
+  return { disk, actor, replies, opened, scripts, exchanges, visited, bodies };
 }
 
 const bodyOf = (reply: Reply | undefined): unknown => reply && [reply.status, JSON.parse(reply.body)];
@@ -343,6 +355,32 @@ t.test(
     for (const one of [duplicate, pending]) t.same(one.opened, []);
   },
 );
+
+t.test('SEC-3 · SRC-1 · a body is unverified, and holds its memory, while its certificate is fetched', async (t) => {
+  const { promise: fetching, resolve } = deferred<void>();
+  const topic = 'arn:aws:sns:eu-central-1:123456789012:alarms';
+  const message = {
+    Type: 'Notification',
+    TopicArn: topic,
+    SignatureVersion: '2',
+    SigningCertURL:
+      'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
+  };
+  const { bodies, visited, replies } = await stage(t, {
+    more: { sender: 'aws-sns' },
+    secret: topic,
+    body: { kind: 'read', bytes: Buffer.from(JSON.stringify(message)) },
+    certificate: null,
+    fetching,
+  });
+  t.equal(visited.length, 1);
+  const another = () => bodies.open(() => '192.0.2.2', 900);
+  t.equal(another(), undefined);
+  resolve();
+  await turn();
+  t.equal(replies.length, 1);
+  t.ok(another(), 'released');
+});
 
 t.test('LIM-1 · what comes of a body: read, too large, or gone with its client', async (t) => {
   const large = await stage(t, { body: { kind: 'tooLarge' } });
