@@ -104,7 +104,9 @@ function curlOf(event: EventRecord, host: CommandHost): string {
     return refuse('route-unknown', `route "${event.route}" is not configured any more, so its scheme is not known`);
   }
   const { route, secret } = entry;
-  const scheme = route.signature ?? sourceOf(route.sender)?.schemes[0];
+  const schemes = sourceOf(route.sender)?.schemes ?? [];
+  // A token is sent as it is: the shell does not know whether a secret of GitLab is encoded.
+  const scheme = route.signature ?? schemes.find(({ algorithm }) => algorithm === 'token') ?? schemes[0];
   const base = daemonOf(host).url() ?? 'http://127.0.0.1:8644';
   const verdict = curlCommand({
     url: routeUrl(base, route),

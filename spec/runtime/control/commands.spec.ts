@@ -98,6 +98,16 @@ t.test('INS-4 · PRF-2 · a route is shown with the place of the secret that ope
   }
 });
 
+t.test('SIG-1 · DUR-2 · the curl command of an event of GitLab sends the token, which any secret can be', async (t) => {
+  const record = { body: '{}', headers: {}, route: 'lab', profile: 'default' };
+  const host = hostOf(
+    t,
+    { delivery: async () => ({ record }) as never },
+    '{ lab: { source: gitlab, secret: q8Zr4Lk2Wm7Tn1Bd9X } }',
+  );
+  t.match(await ask(host, 'events.curl', { id: 'x' }), { curl: /-H "x-gitlab-token: \$SECRET"/ });
+});
+
 t.test('CLI-3 · a parameter that is missing or of another form is said to be so', async (t) => {
   const host = hostOf(t, {});
   for (const method of [
