@@ -20,6 +20,7 @@ export function filterWords(condition: JsonObject): string {
   if (Array.isArray(all)) return group(all, 'and');
   if (Array.isArray(any)) return group(any, 'or');
   if (isJsonObject(not)) return `not (${filterWords(not)})`;
+  if (Array.isArray(not)) return `not (${group(not, 'and')})`;
   const name = typeof field === 'string' ? field : 'the payload';
   const tests = Object.entries(condition).flatMap(([key, value]) => {
     if (key === 'exists' || key === 'missing')
