@@ -141,8 +141,8 @@ function standard(prefix: string, more: Partial<SignatureScheme> = {}): Signatur
 const orEd25519 = { byPublicKey: { algorithm: 'ed25519', part: 'v1a' } } as const;
 
 /** `t=…,v1=…`: Stripe's format, used by others too. */
-function stamped(name: string, part = 'v1'): SignatureScheme {
-  return hmac(name, { part, signed: '{timestamp}.{body}', timestamp: seconds({ part: 't' }) });
+function stamped(name: string, part = 'v1', toleranceSeconds?: number): SignatureScheme {
+  return hmac(name, { part, signed: '{timestamp}.{body}', timestamp: seconds({ part: 't' }, toleranceSeconds) });
 }
 
 /** `v0=…` over `v0:{timestamp}:{body}`: Slack's format, which Zoom uses too. */
@@ -262,7 +262,9 @@ export const sources = {
   elevenlabs: {
     title: 'ElevenLabs',
     page: 'https://elevenlabs.io/docs/product-guides/administration/webhooks',
-    schemes: [stamped('elevenlabs-signature', 'v0')],
+    // Its page accepts half an hour, has a last retry after 41 minutes, and does not say
+    // whether that is signed anew.
+    schemes: [stamped('elevenlabs-signature', 'v0', ofRetries)],
     event: [field('type')],
     id: [],
     bodyDiffersBy: field('data.conversation_id'),

@@ -33,7 +33,7 @@ Where the table says within how many seconds a provider wants its answer, an eve
 soon as it is on disk, not once it is delivered: the delivery has its tries, and a place among the dead letters if all fail.
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise: a retry of Mailgun has the time of its
-first request, and one of Linear or Zoom may have it. The signature is remembered for as long, so a captured request runs once.
+first request, and one of Linear, Zoom or ElevenLabs may have it. The signature is remembered for as long, so a captured request runs once.
 Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
 believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed

@@ -291,6 +291,7 @@ t.test(
       ['linear', 7.1 * hourMs],
       ['mailgun', 8.1 * hourMs],
       ['zoom', 1.5 * hourMs],
+      ['elevenlabs', 0.7 * hourMs],
       ['aws-sns', 6.1 * hourMs],
     ] as const)
       t.match(verdictOf(routeFor(name), genuine[name][1], nowMs + retryMs), { kind: 'genuine' }, name);
