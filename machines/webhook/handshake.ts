@@ -97,7 +97,15 @@ export function compileHandshake(
         },
       };
     case 'discord':
-      return { byBody: ({ type }) => (type === 1 ? { what: 'PING', status: 200, body: '{"type":1}' } : undefined) };
+      return {
+        byBody({ type }) {
+          if (type === 1) return { what: 'PING', status: 200, body: '{"type":1}' };
+          // Each key that is pressed in an option with suggestions: the command has not been given yet.
+          return type === 4
+            ? { what: 'autocomplete', status: 200, body: '{"type":8,"data":{"choices":[]}}' }
+            : undefined;
+        },
+      };
     case 'meta':
       return { byHead: ({ method, query }) => (method === 'GET' ? subscribed(query, secret) : undefined) };
     case 'notion':

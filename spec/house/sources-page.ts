@@ -213,7 +213,7 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
   slack: '`url_verification`: its `challenge`; `ssl_check`: 200',
   intercom: 'HEAD: 200',
   zoom: '`endpoint.url_validation`: its token, signed',
-  discord: '`{"type":1}`: the same',
+  discord: '`{"type":1}`: the same; `{"type":4}`: no choices',
   meta: 'GET `hub.challenge`, with `verify_token`',
   notion: '`verification_token`: becomes the secret',
   'microsoft-graph': '`?validationToken=`: the same',

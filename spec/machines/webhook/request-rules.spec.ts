@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
@@ -319,6 +319,28 @@ t.test('SRC-3 · RTE-3 · a HEAD request is Intercom’s handshake, and no other
   t.match(asked('intercom'), [{ kind: 'handshake', status: 200, body: '' }, ['greeting of r']]);
   t.same(asked('intercom', 'GET'), [{ kind: 'methodNotAllowed' }, []]);
   t.same(asked('github'), [{ kind: 'methodNotAllowed' }, []]);
+  t.end();
+});
+
+t.test('SRC-3 · what Discord asks while an option is typed is answered without choices, and starts no run', (t) => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const key = publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
+  const asked = (type: number) => {
+    const body = `{"type":${type},"id":"1","data":{"name":"deploy"}}`;
+    const headers = {
+      'x-signature-timestamp': '7',
+      'x-signature-ed25519': sign(null, Buffer.from(`7${body}`), privateKey).toString('hex'),
+    };
+    const { context, desk } = stage({
+      route: { sender: 'discord' },
+      secret: { kind: 'shared', secret: key },
+      body,
+      headers,
+    });
+    return verifySignature(context, desk);
+  };
+  t.match(asked(4).outcome, { kind: 'handshake', status: 200, body: '{"type":8,"data":{"choices":[]}}' });
+  t.equal(asked(2).outcome, undefined, 'the command itself is an event');
   t.end();
 });
 
