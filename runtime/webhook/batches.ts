@@ -35,9 +35,10 @@ export function wireGroup(ports: GroupPorts) {
         let news: Burst | undefined;
         ports.bursts
           .close(context.key, (burst, isNews) => {
-            // An event arrived at another gateway, so the batch keeps collecting.
+            // An event arrived at another gateway, so the batch keeps collecting. The run that was to open before is void.
             if (isNews && burst.dueAtMs > nowMs) {
               news = burst;
+              opened = undefined;
               return undefined;
             }
             const record: RunRecord = {

@@ -42,10 +42,13 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = fa
         },
       }) as Wards,
   });
-  async function join(eventKey: string, mode?: 'batch'): Promise<Burst> {
+  async function join(
+    eventKey: string,
+    { mode, nowMs = 0, at = bursts }: { mode?: 'batch'; nowMs?: number; at?: Bursts } = {},
+  ): Promise<Burst> {
     const joining = new Promise<Joined>((resolve) =>
-      bursts.join(
-        { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs: 0, windowMs: 50, maxWaitMs: 500, mode },
+      at.join(
+        { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs, windowMs: 50, maxWaitMs: 500, mode },
         (_, record) => [record],
         resolve,
       ),
@@ -113,9 +116,9 @@ t.test(
 
 t.test('COA-1 · the run of a batch has the keys of all its events', async (t) => {
   const { disk, clock, join, start } = await stage(t);
-  await join('e1', 'batch');
-  await join('e2', 'batch');
-  start(await join('e3', 'batch'));
+  await join('e1', { mode: 'batch' });
+  await join('e2', { mode: 'batch' });
+  start(await join('e3', { mode: 'batch' }));
   clock.increment(50);
   await disk.settle();
   t.match((await disk.journal.get('runs', 'e1'))?.value, { eventKey: 'e3', earlierKeys: ['e1', 'e2'], superseded: 0 });
@@ -160,6 +163,22 @@ t.test('COA-1 · SCA-1 · an event of another gateway keeps a batch gathering, u
     await disk.settle();
     t.equal(opened.length, opens, `due at ${dueAtMs} ms`);
   }
+});
+
+t.test('COA-1 · SCA-1 · the quiet window begins anew with an event of another gateway', async (t) => {
+  const { disk, opened, clock, join, start } = await stage(t);
+  const group = start(await join('e1'));
+  const other = createBursts((await openKeeper(disk.journal, 'other')).keeper);
+  await join('e2', { at: other, nowMs: 40 });
+  clock.increment(50);
+  await disk.settle();
+  t.match(group.getSnapshot(), { value: 'pending', context: { burst: { latestEventKey: 'e2' } } });
+  clock.increment(39);
+  await disk.settle();
+  t.same(opened, []);
+  clock.increment(1);
+  await disk.settle();
+  t.match(opened, [[{ kind: 'run', key: 'e1', record: { eventKey: 'e2', superseded: 1 } }, true]]);
 });
 
 t.test('DUR-1 · a burst whose closing failed in a way that nobody foresaw is offered again', async (t) => {
