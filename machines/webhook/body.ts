@@ -83,6 +83,18 @@ export function splitItems(
   return { ok: true, items: items as readonly JsonObject[] };
 }
 
+/** The payload without the credential that its sender puts into each item; the same payload if there is none. */
+export function withoutCredential(payload: JsonObject, { items, omit }: BodyRule): JsonObject {
+  const held = items === undefined ? undefined : payload[items];
+  if (omit === undefined || items === undefined || !Array.isArray(held)) return payload;
+  const kept = held.map((item: Json) => {
+    if (!isJsonObject(item)) return item;
+    const { [omit]: _, ...rest } = item;
+    return rest;
+  });
+  return { ...payload, [items]: kept };
+}
+
 /**
  * A `payload` field contains the complete payload as JSON; other forms become an object of their fields. Clients without a
  * content type declare JSON as a form (`curl -d`), so text that parses as an object or an array is JSON.

@@ -10,7 +10,7 @@ import type { ProfileName } from '../base/names.ts';
 import { readJson } from '../base/read-json.ts';
 import type { Route } from '../config/route.ts';
 import { type BodyRule, sourceOf } from '../config/sources.ts';
-import { type ParsedBody, splitItems } from './body.ts';
+import { type ParsedBody, splitItems, withoutCredential } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { deliveryIdOf, isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
@@ -283,20 +283,19 @@ export function parsePayload(context: RequestContext, facts: RequestFacts, { fre
   const given = origin === 'replay' ? undefined : idOf(headers, payload, facts.body(id), isIdSigned);
   const deliveryId = given ?? freshId;
   if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
-  const split = body.shape === 'each' && origin !== 'replay' ? splitItems(parsed, body.items) : undefined;
+  const value = withoutCredential(parsed.value, body);
+  const split = body.shape === 'each' && origin !== 'replay' ? splitItems({ ...parsed, value }, body.items) : undefined;
   if (split?.ok === false) {
     const { why, isTooLong } = split;
     return { deliveryId, outcome: isTooLong ? { kind: 'tooLarge', why } : { kind: 'badBody' }, reason: why };
   }
   if (split !== undefined) {
-    const items =
-      body.omit === undefined ? split.items : split.items.map(({ [body.omit as string]: _, ...item }) => item);
     // Items without an id of their own are numbered by the request, which its sender repeats with the same one.
     const ofRequest = given ?? deliveryIdOf(headers, facts.body(id), isIdSigned) ?? freshId;
-    return { deliveryId: ofRequest, payload: { items }, plan: 'split' };
+    return { deliveryId: ofRequest, payload: { items: split.items }, plan: 'split' };
   }
-  const event = replay?.event ?? eventType(headers, parsed.value);
-  return { deliveryId, payload: unpacked(parsed.value, body.json), event };
+  const event = replay?.event ?? eventType(headers, value);
+  return { deliveryId, payload: unpacked(value, body.json), event };
 }
 
 /** Replaces a text that is a JSON object or array by its value. */

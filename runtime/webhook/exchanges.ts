@@ -4,9 +4,9 @@
  */
 
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
-import { lookUp, scalarText } from '../../machines/base/json.ts';
+import { lookUp, scalarText, stringify } from '../../machines/base/json.ts';
 import type { BodyRule } from '../../machines/config/sources.ts';
-import { decodeBody, type ParsedBody, parseBody } from '../../machines/webhook/body.ts';
+import { decodeBody, type ParsedBody, parseBody, withoutCredential } from '../../machines/webhook/body.ts';
 import type { EventRecord, Hand, Told } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
@@ -126,9 +126,14 @@ export function textOf(live: LiveRequest): string | undefined {
 /** The payload, or why there is none. Parsed once: a request has one route, and a route one body rule. */
 export function parsedOf(live: LiveRequest | undefined, rule?: BodyRule): ParsedBody {
   if (live === undefined) return ended;
+  if (live.parsed !== undefined) return live.parsed;
   // The headers are those of the array; each of its events is JSON.
-  live.parsed ??= parseBody(textOf(live), live.part === undefined ? live.headers : {}, rule);
-  return live.parsed;
+  const parsed = parseBody(textOf(live), live.part === undefined ? live.headers : {}, rule);
+  live.parsed = parsed;
+  // The text is what the journal keeps. An array is not kept, only its events, which have no credential.
+  if (parsed.ok && rule?.omit !== undefined && rule.shape !== 'each')
+    live.text = stringify(withoutCredential(parsed.value, rule));
+  return parsed;
 }
 
 /** The text of a field of an object body; empty if the field is missing. */

@@ -322,6 +322,15 @@ t.test('SRC-3 · RTE-3 · a HEAD request is Intercom’s handshake, and no other
   t.end();
 });
 
+t.test('SRC-1 · SRC-4 · no event of Microsoft Graph has its clientState, whatever shape the body has', (t) => {
+  const body = '{"value":[{"id":"a","clientState":"q8Zr4Lk2Wm7Tn1Bd9X"}]}';
+  for (const shape of ['each', 'raw', 'object'] as const) {
+    const { context, desk } = stage({ route: { sender: 'microsoft-graph', body: shape }, body });
+    t.same(parsePayload(context, desk).payload, { [shape === 'each' ? 'items' : 'value']: [{ id: 'a' }] }, shape);
+  }
+  t.end();
+});
+
 t.test('SRC-3 · what Discord asks while an option is typed is answered without choices, and starts no run', (t) => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const key = publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');

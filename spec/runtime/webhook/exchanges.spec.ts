@@ -26,6 +26,17 @@ t.test('LIM-3 · the body is parsed once; of a request that has ended there is n
   t.end();
 });
 
+t.test(
+  'SRC-1 · the text that is kept of a body with a credential is without it, also where the body is one event',
+  (t) => {
+    const live = liveRequest(exchange, Buffer.from('{"value":[{"id":"a","clientState":"s"},1],"more":true}'));
+    const parsed = parsedOf(live, { shape: 'raw', items: 'value', omit: 'clientState' });
+    t.match(parsed, { value: { value: [{ clientState: 's' }, 1] } }, 'which verifies the request');
+    t.equal(textOf(live), '{"value":[{"id":"a"},1],"more":true}');
+    t.end();
+  },
+);
+
 t.test('LIM-3 · the body is decoded once, and is no text where it is not UTF-8', (t) => {
   const live = liveRequest(exchange, Buffer.from('ä'));
   t.equal(textOf(live), 'ä');
