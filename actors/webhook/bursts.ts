@@ -214,15 +214,19 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     },
 
     async leave(key) {
-      const standing = entries.get(key);
-      if (standing === undefined) return;
+      let standing = entries.get(key);
       // An event that arrives meanwhile finds it on disk.
       entries.delete(key);
-      const { record } = standing;
-      const dueAtMs = record.burst.dueAtMs;
-      await keeper.commit([
-        { kind: 'put', collection: 'groups', key, value: record, expect: expected(standing), dueAtMs },
-      ]);
+      for (let tries = 1; standing !== undefined && standing.heldBy === keeper.session(); tries += 1) {
+        const { record } = standing;
+        const dueAtMs = record.burst.dueAtMs;
+        const verdict = await keeper.commit([
+          { kind: 'put', collection: 'groups', key, value: record, expect: expected(standing), dueAtMs },
+        ]);
+        if (verdict.kind !== 'stale' || tries === mostTries) return;
+        // An event of another gateway has joined it.
+        standing = foundBy(verdict);
+      }
     },
 
     adopt(key, record, version) {

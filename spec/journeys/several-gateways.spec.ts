@@ -284,7 +284,11 @@ t.test(
     await until(async () => (await rows(`select 1 from agent_record where collection = 'd'`)).length === 2);
     for (const n of ['wait-1', 'wait-2', 'wait-3', 'later-1', 'later-2']) await send(nth, 'reply', { n });
     await until(() => named(steps(), 'begin').length === 5);
-    t.equal(await send(nth, 'batch', { n: 'b', key: 'k' }), '202 coalesced');
+    for (const [at, n] of [
+      [nth, 'a'],
+      [1 - nth, 'b'],
+    ] as const)
+      t.equal(await send(at, 'batch', { n, key: 'k' }), '202 coalesced');
 
     daemons[nth]?.kill('SIGTERM');
     const begun = () => named(steps(), 'begin');

@@ -473,6 +473,23 @@ t.test('SCA-1 · COA-1 · a burst that is left gathers on at the gateway that ge
 });
 
 t.test(
+  'SCA-1 · a burst is left with the event that another gateway has added, and once another has it, it stays there',
+  async (t) => {
+    const stage = gate();
+    const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+    await landed(stage, one.join('e1'));
+    t.match(await landed(stage, other.join('e2')), { isElsewhere: true });
+    await landed(stage, one.bursts.leave(key));
+    t.match(stage.journal.local?.get('groups', key), { heldBy: undefined, value: { burst: { count: 2 } } });
+
+    await landed(stage, other.join('e3'));
+    await landed(stage, one.join('e4'));
+    await landed(stage, one.bursts.leave(key));
+    t.match(stage.journal.local?.get('groups', key), { heldBy: other.session, value: { burst: { count: 4 } } });
+  },
+);
+
+t.test(
   'SCA-1 · COA-1 · of the bursts of other gateways only so many are remembered; another is found on disk',
   async (t) => {
     const { keeper } = await openKeeper();
