@@ -45,18 +45,18 @@ t.test('CLI-6 · the log is shown by level, since and limit, for people and as i
   const logs = async (...words: readonly string[]) => askCli(['gateway', 'logs', ...words], home.path);
   t.equal(
     (await logs()).stdout,
-    '  2026-01-01 10:00:00 info  old route=gh\n  2026-01-02 10:00:00 error broken route=gh\n  Error: broken\n  at place\n  2026-01-03 10:00:00 debug detail \uFFFD[2J route=gh\n',
+    '  2026-01-01 10:00:00Z info  old route=gh\n  2026-01-02 10:00:00Z error broken route=gh\n  Error: broken\n  at place\n  2026-01-03 10:00:00Z debug detail \uFFFD[2J route=gh\n',
   );
-  const failed = '  2026-01-02 10:00:00 error broken route=gh\n  Error: broken\n  at place\n';
+  const failed = '  2026-01-02 10:00:00Z error broken route=gh\n  Error: broken\n  at place\n';
   t.equal((await logs('--level', 'warn')).stdout, failed, 'a stack trace belongs to its line');
   t.equal((await logs('--since', '2026-01-02T00:00:00Z', '--level', 'info')).stdout, failed);
   t.equal((await logs('--since', '2026-01-03T00:00:00Z', '--json')).stdout, log.split('\n').slice(-2).join('\n'));
   const short = await logs('--limit', '1');
-  t.equal(short.stdout, '  2026-01-03 10:00:00 debug detail \uFFFD[2J route=gh\n');
+  t.equal(short.stdout, '  2026-01-03 10:00:00Z debug detail \uFFFD[2J route=gh\n');
   t.equal(short.stderr, 'agent: 1 of 5 lines; --limit 2 shows more\n', 'in a pipe it is said beside the lines');
   t.equal((await logs('--limit', '5')).stderr, '');
   home.write('logs/gateway.log.1', lineOf('2025-12-31T10:00:00.000Z', 'error', 'earlier'));
-  t.equal((await logs('--level', 'warn')).stdout, `  2025-12-31 10:00:00 error earlier route=gh\n${failed}`);
+  t.equal((await logs('--level', 'warn')).stdout, `  2025-12-31 10:00:00Z error earlier route=gh\n${failed}`);
   const misused = await logs('--since', 'yesterday');
   t.equal(misused.code, 2);
   t.match(misused.stderr, '--since "yesterday" must be such as 2h, 3d or 2026-01-31T12:00:00Z');

@@ -404,8 +404,8 @@ t.test('sampling with a model', async (t) => {
     const failed = JSON.stringify(await gateway.call('mcp__peer__sample'));
     t.match(failed, /the model endpoint answered HTTP 403; check agent\.model/);
     t.notMatch(failed, /model-key-0123456789/);
-    model.next = { status: 200, body: 'x'.repeat(9_000_000) };
-    t.match(JSON.stringify(await gateway.call('mcp__peer__sample')), /answered with more than 8388608 bytes/);
+    model.next = { status: 200, body: 'x'.repeat(70_000_000) };
+    t.match(JSON.stringify(await gateway.call('mcp__peer__sample')), /answered with more than 67108864 bytes/);
     model.next = undefined;
     t.match(told(await gateway.call('mcp__peer__sample')), { role: 'assistant' });
   });

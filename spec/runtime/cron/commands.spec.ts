@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import * as cron from '../../../cli/commands/cron.ts';
-import type { CommandContext } from '../../../cli/context.ts';
+import { betweenValues, type CommandContext } from '../../../cli/context.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import type { Command, CommandHost } from '../../../runtime/control/command.ts';
 import type { Ask } from '../../../runtime/control/contract.ts';
@@ -326,7 +326,7 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
   t.match((await run(cron.addJob, ['hook'])).stdout, /^Added hook\. It has no schedule/);
   const flags = {
     prompt: 'p',
-    skill: 'one\ntwo',
+    skill: ['one', 'two'].join(betweenValues),
     model: 'other',
     deliver: 'telegram',
     'deliver-chat-id': '7',

@@ -21,11 +21,11 @@ const run: RunRecord = {
 };
 
 t.test('OBS-1 · a run that ended has one line with its delivery id; that one failed is an error', (t) => {
-  for (const [status, level] of [
+  for (const [status, level, words = status] of [
     ['delivered', 'info'],
     ['failed', 'error'],
     ['interrupted', 'error'],
-    ['unknown', 'error'],
+    ['unknown', 'error', 'unconfirmed'],
     ['cancelled', 'warn'],
   ] as const) {
     const { lines, log } = collect();
@@ -33,7 +33,7 @@ t.test('OBS-1 · a run that ended has one line with its delivery id; that one fa
     t.same(lines, [
       [
         level,
-        `run ${status}`,
+        `run ${words}`,
         { delivery_id: 'd1', run: 'k1', route: 'r', profile: 'work', attempt: 2, superseded: 3, reason: 'why' },
       ],
     ]);
@@ -64,7 +64,7 @@ t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the caus
   for (const [status, level, words = status] of [
     ['delivered', 'info'],
     ['failed', 'error'],
-    ['unknown', 'error'],
+    ['unknown', 'error', 'unconfirmed'],
     ['waitingToRetry', 'warn', 'waiting to retry'],
   ] as const) {
     const { lines, log } = collect();
