@@ -8,7 +8,7 @@
 import { ownersToolsets } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { noticePlace } from '../../machines/config/notice-place.ts';
-import { type CronJob, usualGraceMs } from '../../machines/cron/job.ts';
+import { type CronJob, onTimeMs, usualGraceMs } from '../../machines/cron/job.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -236,7 +236,7 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
 /** Undefined for a firing on time; else how late it is and which missed firings it replaces. */
 function lateness({ nowMs }: Entry, { dueAtMs, missedSinceMs }: DueTime): string | undefined {
   const lateMs = nowMs - dueAtMs;
-  if (missedSinceMs === undefined && lateMs < 60_000) return undefined;
+  if (missedSinceMs === undefined && lateMs < onTimeMs) return undefined;
   const late = `${Math.max(0, Math.round(lateMs / 1_000))} s late`;
   return missedSinceMs === undefined
     ? late

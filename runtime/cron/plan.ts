@@ -9,6 +9,7 @@ import type { CronJobContext, Plan } from '../../machines/cron/cron-job.machine.
 import {
   type CronJob,
   type NextDue,
+  onTimeMs,
   restOf,
   restReason,
   type Timing,
@@ -54,7 +55,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     {
       timing,
       nowMs,
-      graceMs: job.graceMs ?? usualGraceMs,
+      graceMs: Math.max(onTimeMs, job.graceMs ?? usualGraceMs),
       anchorMs: anchorOf(job),
       settledMs: begins ? [nowMs] : [mark?.dueAtMs, context.settledMs ?? undefined, job.createdAtMs, job.resumedAtMs],
     },

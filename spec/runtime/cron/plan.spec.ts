@@ -63,6 +63,16 @@ t.test('CRN-1 · a job waits, fires or passes over by its record, the mark and t
       { mark: { ...settled, dueAtMs: noon - hour }, job: { grace_seconds: 60 } },
       { kind: 'skips', dueAtMs: noon, why: 'missed: due 1800 s ago, which is more than its grace of 60 s' },
     ],
+    ...([50, 60_000, 60_001] as const).map((lateMs): [string, Given, Plan] => [
+      `without a grace, ${lateMs} ms after its time`,
+      {
+        mark: { dueAtMs: nowMs - hour - lateMs, print: 'every 1h|UTC' },
+        job: { schedule: 'every 1h', grace_seconds: 0, created_at: iso(nowMs - 2 * hour - lateMs) },
+      },
+      lateMs > 60_000
+        ? { kind: 'skips', dueAtMs: nowMs - lateMs, why: 'missed: due 60 s ago, which is more than its grace of 0 s' }
+        : { kind: 'fires', dueAtMs: nowMs - lateMs },
+    ]),
     [
       'what this life has settled counts too',
       { mark: { ...settled, dueAtMs: noon - hour }, context: { settledMs: noon } },
