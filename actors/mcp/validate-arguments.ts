@@ -207,7 +207,38 @@ function wellFormed(text: string, address: string, rules: InstanceType<typeof Aj
     if (repair >= mostRepairs) throw new Error(`it is malformed: ${findings(errors, 'it')}`);
     for (const { instancePath } of errors) leaveOut(schema, instancePath);
   }
+  leaveOutRefused(schema);
   return schema;
+}
+
+/** Keywords whose values are not schemas, and those whose values are schemas by name. */
+const dataKeywords: ReadonlySet<string> = new Set(['const', 'default', 'dependentRequired', 'enum', 'examples']);
+const namedSchemas: ReadonlySet<string> = new Set([
+  '$defs',
+  'definitions',
+  'dependencies',
+  'dependentSchemas',
+  'patternProperties',
+  'properties',
+]);
+
+/**
+ * Removes what the rules permit and Ajv does not: `nullable` without a type, as OpenAPI has it, an empty `enum`, and the `id`
+ * of older drafts. Ajv's own `$async` would turn a check into a promise, which counts as a match and rejects unhandled.
+ */
+function leaveOutRefused(value: Json, isByName = false): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!isByName && !Array.isArray(value)) {
+    const schema = value as Record<string, Json>;
+    const { type, enum: choices } = schema;
+    delete schema.$async;
+    delete schema.id;
+    const types: readonly (Json | undefined)[] = Array.isArray(type) ? type : [type];
+    if (types.includes(undefined) || types.includes('null')) delete schema.nullable;
+    if (Array.isArray(choices) && choices.length === 0) delete schema.enum;
+  }
+  for (const [key, held] of Object.entries(value))
+    if (isByName || !dataKeywords.has(key)) leaveOutRefused(held, !isByName && namedSchemas.has(key));
 }
 
 /** Removes the keyword that a JSON Pointer (RFC 6901) leads to or into. */

@@ -130,6 +130,36 @@ t.test('LIF-13 · a malformed keyword constrains nothing, and everything beside 
   t.end();
 });
 
+t.test('LIF-13 · what Ajv refuses and other clients ignore constrains nothing, and everything beside it does', (t) => {
+  const d = { type: 'string' };
+  const rows: readonly (readonly [JsonObject, JsonObject, string | undefined])[] = [
+    [{ properties: { a: { allOf: [{ type: 'number' }], nullable: true }, d } }, { a: 1, d: 1 }, '/d must be string'],
+    [{ properties: { a: { type: ['string', 'null'], nullable: false }, d } }, { a: null, d: 1 }, '/d must be string'],
+    [{ properties: { a: { type: 'int', nullable: true }, d } }, { a: 'x', d: 1 }, '/d must be string'],
+    [{ properties: { a: { type: 'string', nullable: true }, d } }, { a: null, d: 'x' }, undefined],
+    [{ id: 'urn:args', properties: { a: { id: '#a', type: 'number' }, d } }, { a: 1, d: 1 }, '/d must be string'],
+    [{ properties: { a: { enum: [] }, d } }, { a: 1, d: 1 }, '/d must be string'],
+    [{ properties: { id: d, nullable: d, enum: d, $async: d } }, { nullable: 1 }, '/nullable must be string'],
+    [{ properties: { a: { const: { id: 1 } } } }, { a: {} }, '/a must be equal to constant'],
+    [{ dependentRequired: { id: ['d'] } }, { id: 1 }, 'arguments must have property d when property id is present'],
+    [{ properties: { a: { enum: [{ nullable: true }] } } }, { a: { nullable: true } }, undefined],
+  ];
+  for (const [schema, args, expected] of rows) t.equal(checkOf(schema)(args), expected, JSON.stringify(schema));
+  t.end();
+});
+
+t.test('LIF-13 · LIF-14 · no schema makes a check pass that has not been made, or end the gateway', (t) => {
+  for (const schema of [
+    { ...echo, $async: true },
+    { ...echo, properties: { text: { ...echo.properties.text, $async: true } } },
+    { $async: true, $ref: '#/$defs/echo', $defs: { echo: { ...echo, $async: true } } },
+  ]) {
+    t.equal(checkOf(schema)({ text: 1 }), '/text must be string');
+    t.equal(checkOf(schema)({ text: 'x' }), undefined);
+  }
+  t.end();
+});
+
 t.test('LIF-13 · a schema that cannot be used lets nothing through', (t) => {
   t.match(
     checkOf({ properties: { a: { $ref: '#/$defs/b' } } })({ a: 1 }),
