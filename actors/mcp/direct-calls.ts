@@ -53,6 +53,8 @@ interface Waiting {
   readonly settle: (answer: DirectAnswer) => void;
   readonly onProgress: DirectRequest['onProgress'];
   readonly open: OpenCall;
+  /** Ends its request; undefined where all requests share one stream. */
+  readonly stop: AbortController | undefined;
 }
 
 /** The client counts its requests from 0 and never gets this far. */
@@ -74,14 +76,18 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
   }
 
   function tooLate(id: number): void {
-    tellCancelled(id, 'it took too long');
     const thrown = new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out', { timeout: timeoutMs });
-    settled(id, { kind: 'failed', thrown });
+    giveUp(id, 'it took too long', { kind: 'failed', thrown });
   }
 
-  function tellCancelled(requestId: number, reason: string): void {
+  function giveUp(requestId: number, reason: string, answer: DirectAnswer): void {
+    const row = waiting.get(requestId);
+    if (row === undefined) return;
     // A transport that cannot send has already reported its loss.
     transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } }).catch(ignore);
+    // A cancelled request is never answered: its stream would stay open, or be resumed again and again.
+    row.stop?.abort();
+    settled(requestId, answer);
   }
 
   transport.onmessage = (message, extra) => {
@@ -120,8 +126,9 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
       };
       const hasMeta = traceparent !== undefined || onProgress !== undefined;
       const params = hasMeta ? { name: tool, arguments: args, _meta: meta } : { name: tool, arguments: args };
-      const open = calls.begin(call, timeoutMs, () => tooLate(id));
-      waiting.set(id, { settle, onProgress, open });
+      const stop = transport.hasPerRequestStream === true ? new AbortController() : undefined;
+      const open = calls.begin(call, timeoutMs, () => tooLate(id), stop?.signal);
+      waiting.set(id, { settle, onProgress, open, stop });
       open
         .run(() =>
           transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params } as JSONRPCMessage, {
@@ -132,15 +139,14 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
           }),
         )
         .catch((thrown: unknown) => settled(id, { kind: 'failed', thrown }));
-      return () => {
-        if (!waiting.has(id)) return;
-        tellCancelled(id, 'the caller cancelled it');
-        settled(id, { kind: 'cancelled' });
-      };
+      return () => giveUp(id, 'the caller cancelled it', { kind: 'cancelled' });
     },
     closed() {
       const thrown = new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed');
-      for (const id of [...waiting.keys()]) settled(id, { kind: 'failed', thrown });
+      for (const [id, { stop }] of [...waiting]) {
+        stop?.abort();
+        settled(id, { kind: 'failed', thrown });
+      }
     },
   };
 }

@@ -21,14 +21,18 @@ export interface AskingCall {
 export interface OpenCall extends AskingCall {
   /** Sends the call. Requests that arrive on a stream opened by it belong to the call. */
   run<Value>(send: () => Value): Value;
+  /** Aborts once the call is given up, and its requests with it. */
+  readonly signal: AbortSignal | undefined;
   end(): void;
 }
 
 export interface OpenCalls {
   /** Opens a call; `late` is called once its clock has run for `ms` milliseconds. */
-  begin(id: string | undefined, ms: number, late: () => void): OpenCall;
+  begin(id: string | undefined, ms: number, late: () => void, signal?: AbortSignal): OpenCall;
   /** The calls that the current request may belong to; empty if none is open, undefined if its own has ended. */
   asking(): readonly AskingCall[] | undefined;
+  /** The signal of the call that this HTTP request sends, or whose stream it resumes; undefined for any other request. */
+  signalOf(init: RequestInit | undefined): AbortSignal | undefined;
   /** Runs work that belongs to no call. */
   outside<Value>(work: () => Value): Value;
   /** From now on each request has its own stream, and what arrives on it belongs to the call. */
@@ -57,10 +61,11 @@ export function createOpenCalls(): OpenCalls {
   };
 
   return {
-    begin(id, ms, late) {
+    begin(id, ms, late, signal) {
       const time = clock.begin(ms, late);
       const call: OpenCall = {
         id,
+        signal,
         hold: time.hold,
         run: (send) => (isTied ? current.run(call, send) : send()),
         end: () => {
@@ -77,6 +82,10 @@ export function createOpenCalls(): OpenCalls {
       const call = current.getStore();
       if (call !== undefined && ended.has(call)) return undefined;
       return call !== undefined && open.has(call) ? [call] : [...open];
+    },
+    signalOf(init) {
+      const call = current.getStore();
+      return call !== undefined && (open.has(call) || ended.has(call)) && isOfCall(init) ? call.signal : undefined;
     },
     outside: (work) => current.exit(work),
     tieByStream() {
@@ -98,4 +107,13 @@ export function createOpenCalls(): OpenCalls {
       };
     },
   };
+}
+
+/** Of a message only the beginning is read, where the transport writes the method. */
+const methodPlace = 200;
+
+/** What a call's stream reports may lead to other requests in its context, such as a listing. */
+function isOfCall({ body, headers }: RequestInit = {}): boolean {
+  if (typeof body === 'string') return body.slice(0, methodPlace).includes('"method":"tools/call"');
+  return new Headers(headers).has('last-event-id');
 }

@@ -96,12 +96,15 @@ async function attemptOnce(
   let namesOauth = false;
   let lacked: InsufficientScopeError | undefined;
   let streamEnded = (): boolean => false;
+  const calls = createOpenCalls();
   const stream = settings.transport.kind === 'http' ? createStandingStream() : undefined;
   const wrapFetch = (fetch: FetchLike): FetchLike => {
     const authorized = ports.transport.wrapFetch?.(fetch) ?? fetch;
     const inner = stream?.watch(authorized) ?? authorized;
     return async (url, init) => {
-      const answer = await inner(url, init);
+      // Instead of the transport's, which ends with the session: joined by the SDK, each call would leave a trace in it.
+      const ofCall = calls.signalOf(init);
+      const answer = await inner(url, ofCall === undefined ? init : { ...init, signal: ofCall });
       lastStatus = answer.status;
       namesOauth = /\bresource_metadata\s*=/i.test(answer.headers.get('www-authenticate') ?? '');
       lacked = settings.transport.kind === 'sse' ? lackedScope(answer) : undefined;
@@ -113,7 +116,6 @@ async function attemptOnce(
   try {
     limit.throwIfAborted();
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
-    const calls = createOpenCalls();
     const client = createClient(settings, { ...ports, calls }, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
     // The pipes of a child are one stream, and its end is the end of the connection.

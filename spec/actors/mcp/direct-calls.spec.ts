@@ -8,24 +8,36 @@ import { fc } from '../../support/property.ts';
 import { turn } from '../../support/turns.ts';
 
 /** A transport of which both ends are held here. */
-function stage(timeoutMs = 60_000) {
+function stage(timeoutMs = 60_000, more: Partial<Transport> = {}) {
   const sent: JsonObject[] = [];
+  const signals: (AbortSignal | undefined)[] = [];
+  /** Of a listing that is requested for a call's stream, and of what resumes that stream. */
+  const others: unknown[] = [];
   const passed: JSONRPCMessage[] = [];
   const headers: unknown[] = [];
   let endStream: (() => void) | undefined;
   let refusal: Error | undefined;
   const transport: Transport = {
+    ...more,
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),
     send: (message, options) => {
       sent.push(message as unknown as JsonObject);
+      signals.push(open.signalOf({ body: JSON.stringify(message) }));
+      others.push([
+        open.signalOf({ body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' }),
+        open.signalOf({ headers: { 'last-event-id': '1' } }) === signals.at(-1),
+        open.signalOf(undefined),
+      ]);
       headers.push((options as { readonly headers?: unknown } | undefined)?.headers);
       endStream = (options as { readonly onRequestStreamEnd?: () => void } | undefined)?.onRequestStreamEnd;
       return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);
     },
     onmessage: (message) => void passed.push(message),
   };
-  const calls = createDirectCalls(transport, timeoutMs, createOpenCalls());
+  const open = createOpenCalls();
+  if (transport.hasPerRequestStream === true) open.tieByStream();
+  const calls = createDirectCalls(transport, timeoutMs, open);
   const told: DirectAnswer[] = [];
   const call = (more: object = {}) =>
     calls.call({ tool: 'echo', args: { a: 1 }, onProgress: undefined, traceparent: undefined, ...more }, (answer) =>
@@ -36,6 +48,8 @@ function stage(timeoutMs = 60_000) {
     sent,
     passed,
     headers,
+    signals,
+    others,
     told,
     call,
     say: (message: object) => transport.onmessage?.({ jsonrpc: '2.0', ...message } as JSONRPCMessage),
@@ -160,6 +174,24 @@ t.test('LIF-3 · who gives a call up is told at once, and the server is; an answ
   say({ id: lastId(), result: {} });
   late();
   t.equal(sent.filter(({ method }) => method === 'notifications/cancelled').length, 1);
+  t.end();
+});
+
+t.test('LIF-3 · the request of a call that is given up is ended, where each has its own; no other is', (t) => {
+  for (const hasPerRequestStream of [true, false]) {
+    const { call, say, signals, others, lastId } = stage(60_000, { hasPerRequestStream });
+    const given = call();
+    call();
+    const answered = call();
+    say({ id: lastId(), result: {} });
+    given();
+    answered();
+    t.same(
+      signals.map((signal) => signal?.aborted),
+      hasPerRequestStream ? [true, false, false, undefined] : [undefined, undefined, undefined, undefined],
+    );
+    for (const each of others) t.same(each, [undefined, true, undefined], 'but what resumes its stream');
+  }
   t.end();
 });
 

@@ -108,6 +108,7 @@ t.test('LIF-3 · a call that takes too long is cancelled on the wire', async (t)
     time.pass(60_000);
     t.same(await call, { kind: 'timedOut', afterMs: 60_000 }, kind);
     await until(() => peer.work.slow[0]?.state === 'cancelled');
+    await until(() => peer.seen('tools/call')[0]?.outcome !== 'open');
     t.ok((await session.list(never())).tools.length > 0, `${kind}: the session goes on`);
     t.same(facts.closed, []);
   }
@@ -122,6 +123,8 @@ t.test('LIF-3 · a call that its caller gives up is cancelled on the wire', asyn
   stop.abort();
   t.same(await call, { kind: 'cancelled' });
   await until(() => peer.work.slow[0]?.state === 'cancelled');
+  // The server never answers it, so its stream would stay open.
+  await until(() => peer.seen('tools/call')[0]?.outcome === 'cut');
 });
 
 t.test('TRU-2 · an expired session is told as expired, whatever the status it is told with', async (t) => {
