@@ -45,7 +45,7 @@ export interface Listing {
 export interface SessionFacts {
   /** The session has ended and was not closed from here. Called once. */
   closed(why: string): void;
-  /** A listing found that the server no longer has the session. A call reports that in its own outcome. */
+  /** A listing or a ping found that the server no longer has the session. A call reports that in its own outcome. */
   expired(): void;
   /** These lists of the server changed, or may have changed unnoticed. */
   listChanged(lists: readonly ListName[]): void;
@@ -72,7 +72,7 @@ export interface Session {
   callUtility(utility: Utility, args: JsonObject, options: CallOptions, settle: Settle): () => void;
   /** Sends the request behind a utility; the outcome is in the protocol's form. */
   ask(method: OfferMethod, args: JsonObject, options: CallOptions, settle: Settle): () => void;
-  /** Undefined if the server is alive; otherwise why it counts as dead. */
+  /** Undefined if the server is alive, even if it has dropped the session; otherwise why it counts as dead. */
   ping(): Promise<string | undefined>;
   /**
    * Resolves when nothing of the session is left, including its child's process group. Open calls fail with the reason.
@@ -349,8 +349,13 @@ export function createSession(
         if (ended.signal.aborted) return undefined;
         const failure = readConnectError(thrown, { timeoutMs: pingTimeoutMs, exitStatus: opened.exitStatus() });
         const reading = readProbeFailure(probe, failure);
-        if (reading.kind === 'dead') return `no answer to a liveness ping: ${strangersWords(causeOf(thrown))}`;
-        probe = reading.next;
+        if (reading.kind === 'alive') {
+          probe = reading.next;
+          return undefined;
+        }
+        if (outcomeOfFailure(thrown).kind !== 'expired')
+          return `no answer to a liveness ping: ${strangersWords(causeOf(thrown))}`;
+        facts.expired();
         return undefined;
       }
     },

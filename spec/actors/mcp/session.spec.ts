@@ -176,6 +176,16 @@ t.test('LIF-4 · a living server answers the ping of its era; a dead one is told
   }
 });
 
+t.test('LIF-4 · TRU-2 · a server that answers a ping with an expired session is not dead', async (t) => {
+  for (const status of [404, 400] as const) {
+    const peer = await started(t);
+    const { session, facts } = await opened(t, { url: peer.url });
+    await peer.expireSessions(status);
+    t.equal(await session.ping(), undefined);
+    t.equal(facts.expired, 1, String(status));
+  }
+});
+
 t.test('LIF-4 · where ping is not known, the tools are listed instead, whatever is remembered of them', async (t) => {
   for (const [kind, on] of [
     ['http', 'ping'],
