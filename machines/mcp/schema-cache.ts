@@ -67,7 +67,10 @@ export function fingerprintInput(settings: ServerSettings): string {
 }
 
 function transportInput(plan: TransportPlan): JsonObject {
-  if (plan.kind === 'stdio') return { args: plan.args, command: plan.command, env: sorted(plan.env), kind: plan.kind };
+  if (plan.kind === 'stdio') {
+    const { args, command, cwd = null, env, kind } = plan;
+    return { args, command, cwd, env: sorted(env), kind };
+  }
   return { headers: sorted(plan.headers), kind: plan.kind, oauth: plan.oauth !== null, url: plan.url };
 }
 

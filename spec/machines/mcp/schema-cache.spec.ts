@@ -77,6 +77,8 @@ t.test('LIF-6 · the fingerprint changes with all that decides the tool list', (
     { ...stdio, args: ['-y x'] },
     { ...stdio, env: { A: '2' } },
     { ...stdio, env: { B: '1' } },
+    { ...stdio, cwd: '/a' },
+    { ...stdio, cwd: '/b' },
     { ...stdio, protocol: 'stateless' },
     { ...stdio, sampling: { enabled: false } },
     { ...stdio, elicitation: { enabled: false } },
