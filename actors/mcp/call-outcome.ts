@@ -57,6 +57,9 @@ const neverConnected: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 const neverConnectedWords = /\b(connect (ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)|getaddrinfo (ENOTFOUND|EAI_AGAIN))\b/;
+/** This side refused the server's certificate, which it checks before it sends anything. */
+const badCertificate =
+  /^(CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_|INVALID_CA|INVALID_PURPOSE|ERR_TLS_CERT_ALTNAME_INVALID)/;
 /** The server answered and the connection works, but the answer is unusable. */
 const badResults: ReadonlySet<string> = new Set([
   SdkErrorCode.InvalidResult,
@@ -143,7 +146,7 @@ function isUnsent(thrown: unknown): boolean {
   if (thrown instanceof SdkError && unsentCodes.has(thrown.code)) return true;
   for (let error: unknown = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth += 1) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (neverConnected.has(code) || neverConnectedWords.test(message)) return true;
+    if (neverConnected.has(code) || neverConnectedWords.test(message) || badCertificate.test(code ?? '')) return true;
     // One error for each address that was tried.
     if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isUnsent);
   }

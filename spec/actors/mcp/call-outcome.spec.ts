@@ -66,6 +66,9 @@ t.test('TRU-2 · a connection that was never made sent nothing', (t) => {
     network('ENOTFOUND'),
     network('EHOSTUNREACH'),
     network('UND_ERR_CONNECT_TIMEOUT'),
+    network('CERT_HAS_EXPIRED'),
+    network('SELF_SIGNED_CERT_IN_CHAIN'),
+    network('ERR_TLS_CERT_ALTNAME_INVALID'),
     eachAddress('EHOSTUNREACH', 'ENETUNREACH'),
     sdk(SdkErrorCode.NotConnected),
     sdk(SdkErrorCode.SendFailed),
@@ -80,6 +83,8 @@ t.test('TRU-4 · TRU-2 · whatever else breaks may have reached the server', (t)
     network('ECONNRESET'),
     network('UND_ERR_SOCKET'),
     network('EPIPE'),
+    // TLS 1.3: the refusal of a client without a certificate follows its request.
+    network('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'read'),
     network('EHOSTUNREACH', 'read'),
     network('ENETUNREACH', 'write'),
     eachAddress('ECONNRESET', 'ECONNREFUSED'),
