@@ -98,6 +98,8 @@ const pingTimeoutMs = 10_000;
 const longestTimeoutMs = 2 ** 31 - 1;
 /** Limit of a log message of the server. */
 const longestLine = 4_000;
+/** Limit of the reason why an answer is unusable, which quotes it. */
+const longestReason = 500;
 const nothingToCancel = (): void => {};
 /** Messages of the SDK's event stream when its connection broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
@@ -382,15 +384,12 @@ function heldAgainst(
 ): CallOutcome {
   const { structuredContent, isError } = result;
   if (schema === undefined || isError === true) return { kind: 'result', result };
-  if (structuredContent === undefined) {
-    return { kind: 'unusable', why: `${tool} has an output schema but did not return structured content` };
-  }
+  const unusable = (why: string): CallOutcome => ({ kind: 'unusable', why: strangersWords(why, longestReason) });
+  if (structuredContent === undefined)
+    return unusable(`${tool} has an output schema but did not return structured content`);
   const verdict = checks.getValidator(schema)(structuredContent);
   if (verdict.valid) return { kind: 'result', result };
-  return {
-    kind: 'unusable',
-    why: `its structured content does not match the tool's output schema: ${verdict.errorMessage}`,
-  };
+  return unusable(`its structured content does not match the tool's output schema: ${verdict.errorMessage}`);
 }
 
 /** Paces the progress of a call; waiting progress is forwarded before the outcome. */

@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { compilePattern } from '../../machines/webhook/pattern.ts';
 import type { LimitedVerdict, SchemaTime, TimeLimit } from './schema-time.ts';
 
@@ -30,6 +30,8 @@ const longestSchema = 262_144;
 /** Malformed keywords are removed one layer at a time, as a schema inside a malformed keyword is not checked. */
 const mostRepairs = 5;
 const mostFindings = 10;
+/** Characters of a finding's place and of its text. A place consists of keys of the value, which a server may choose. */
+const longestPart = 200;
 /** Characters of a schema times parts of a value. Up to this product any check is cheap; above it, checks are timed. */
 const cheapSteps = 2_000_000;
 /** With these keywords even a short schema may take any number of steps. */
@@ -284,8 +286,12 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
 function findings(errors: readonly ErrorObject[], whole: string): string {
   return errors
     .slice(0, mostFindings)
-    .map(({ instancePath, message }) => `${instancePath || whole} ${message ?? 'does not fit'}`)
+    .map(({ instancePath, message = 'does not fit' }) => `${short(instancePath || whole)} ${short(message)}`)
     .join('; ');
+}
+
+function short(text: string): string {
+  return cut(text, longestPart);
 }
 
 /** Counts values, a long text as several, up to a limit. */

@@ -254,6 +254,22 @@ t.test('LIF-4 · LIF-14 · a health check by tools/list and a listing are never 
   t.same(asked, ['1', '2', '1', '1', '2']);
 });
 
+t.test('LIF-13 · a structure that does not fit is named in a few visible words, whatever its keys are', async (t) => {
+  const key = `${invisibleWords}${'k'.repeat(100_000)}`;
+  const odd = {
+    definition: {
+      ...{ name: 'odd', description: 'odd', inputSchema: { type: 'object' as const } },
+      outputSchema: { type: 'object' as const, additionalProperties: { type: 'string' } },
+    },
+    run: () => ({ text: 'x', structured: { [key]: 1 } }),
+  };
+  const peer = await started(t, { tools: [odd] });
+  const { session } = await opened(t, { url: peer.url });
+  const outcome = await session.call('odd', {}, { signal: never() });
+  t.match(outcome, { kind: 'unusable', why: /^its structured content does not match .* \/k+ must be string$/ });
+  t.ok(JSON.stringify(outcome).length < 1_000);
+});
+
 t.test('LIF-9 · closing says nothing of a loss, and a closed session sends nothing', async (t) => {
   const peer = await started(t);
   const { session, facts } = await opened(t, { url: peer.url });
