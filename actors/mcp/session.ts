@@ -133,7 +133,7 @@ export function createSession(
     const isLost = settings.transport.kind === 'sse' && (error instanceof SseError || brokenStream.test(error.message));
     // Of a stream that ends in order, the SDK knows no reason.
     if (isLost) end(error.message.replace(/^SSE error: undefined$/, 'its event stream has ended'));
-    else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
+    else log.log('debug', `mcp server "${settings.name}": ${strangersWords(error.message)}`, { server: settings.name });
   };
   deliverInTurn(opened.transport);
   // stdio and SSE have one stream for all answers.

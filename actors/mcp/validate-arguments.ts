@@ -32,6 +32,8 @@ const mostRepairs = 5;
 const mostFindings = 10;
 /** Characters of a finding's place and of its text. A place consists of keys of the value, which a server may choose. */
 const longestPart = 200;
+/** Characters of a reason, which may quote a reference of the schema. */
+const longestWhy = 500;
 /** Characters of a schema times parts of a value. Up to this product any check is cheap; above it, checks are timed. */
 const cheapSteps = 2_000_000;
 /** With these keywords even a short schema may take any number of steps. */
@@ -159,7 +161,7 @@ function notNow(verdict: NotNow): ArgumentVerdict {
 }
 
 function unchecked(why: string, isFinal: boolean): ArgumentVerdict {
-  return { kind: 'unchecked', why, isFinal };
+  return { kind: 'unchecked', why: cut(why, longestWhy), isFinal };
 }
 
 function unusable(why: string): Check {

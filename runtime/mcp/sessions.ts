@@ -183,7 +183,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
           if (live.get(key)?.number !== number) break;
           stale.add('tools');
           failures += 1;
-          const why = `its changed tools cannot be listed and stay as they were: ${causeOf(thrown)}`;
+          const why = `its changed tools cannot be listed and stay as they were: ${strangersWords(causeOf(thrown))}`;
           ports.log.log(failures === 1 ? 'warn' : 'debug', `mcp server "${server}": ${why}; it is tried again`);
         }
         const costMs = Math.min(relistPausePerCost * (busyMs() - beganAtMs), relistTries.longestDelayMs);

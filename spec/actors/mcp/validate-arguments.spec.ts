@@ -169,6 +169,9 @@ t.test('LIF-13 · a schema that cannot be used lets nothing through', (t) => {
     checkOf({ type: 'object', description: 'x'.repeat(300_000) })({}),
     /^unchecked: the schema has 3000\d\d characters/,
   );
+  const far = checkOf({ properties: { a: { $ref: `#/$defs/${'b'.repeat(100_000)}` } } })({ a: 1 }) ?? '';
+  t.match(far, /^unchecked: can't resolve reference #\/\$defs\/b+$/);
+  t.ok(far.length < 1_000, 'however long the reference is');
   const circle: Record<string, unknown> = { type: 'object' };
   circle.properties = { self: circle };
   t.match(checkOf(circle as JsonObject)({}), /^unchecked: .*circular/);

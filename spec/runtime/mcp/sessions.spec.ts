@@ -358,11 +358,17 @@ t.test('OAU-9 · a server of another profile has a key of its own', (t) => {
 
 t.test('FLT-4 · a changed list that cannot be listed is tried again, and nobody need change it again', async (t) => {
   const peer = await started(t, { tools: ['one'] });
-  const { sessions, registry, told } = stage(t, { url: peer.url, tools: { resources: false, prompts: false } });
+  const lines: string[] = [];
+  const { sessions, registry, told } = stage(
+    t,
+    { url: peer.url, tools: { resources: false, prompts: false } },
+    { log: { ...log, log: (_: string, line: string) => void lines.push(line) } },
+  );
   await sessions.connect(first, never());
   let failed = false;
   peer.set({
     ...faults.serverError,
+    body: `${'no '.repeat(50_000)}\n`,
     on: 'tools/list',
     times: 1,
     when: () => {
@@ -378,6 +384,9 @@ t.test('FLT-4 · a changed list that cannot be listed is tried again, and nobody
   await until(() => told.length > 0);
   t.match(told[0], { type: 'tools.listed', tools: 2 });
   t.equal(registry.all().length, 2);
+  const [words = ''] = lines.filter((line) => line.includes('cannot be listed'));
+  t.match(words, /stay as they were: .*no no/);
+  t.ok(words.length < 1_000 && !words.includes('\n'), 'whatever the server answers with');
 });
 
 t.test('FLT-4 · what changes while it is listed for the first time is listed again', async (t) => {
