@@ -4,6 +4,7 @@
  * @see NAM-1 and NAM-2 in docs/specification.md
  */
 
+import { strangersWords } from './strangers-words.ts';
 import { keptOfName, wireName } from './wire-name.ts';
 
 export type Utility = 'list_resources' | 'read_resource' | 'list_prompts' | 'get_prompt';
@@ -106,18 +107,28 @@ export function toolWords(name: string, server = ''): string {
   return server !== '' && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name;
 }
 
+/** More are counted: a server chooses how many of its tools collide, and how long their names are. */
+const mostNamed = 3;
+const longestNamed = 100;
+
 /** One log line: which tools are left out, why, and what to change. */
 export function describeCollision({ name, kept, dropped, reason }: NameCollision): string {
-  const lost = dropped.map(({ server, tool }) => `"${tool}" of "${server}"`).join(', ');
+  const named = dropped.slice(0, mostNamed).map(({ server, tool }) => `${shown(tool)} of "${server}"`);
+  const more = dropped.length > mostNamed ? [`${dropped.length - mostNamed} more`] : [];
+  const lost = [...named, ...more].join(', ');
   const place = `mcp server "${dropped[0]?.server ?? ''}"`;
   switch (reason) {
     case 'alike':
       return `${place}: ${lost} all become ${name} and are left out; exclude all but one of them in tools`;
     case 'nativeFirst':
-      return `${place}: ${lost} is left out, for the server's own "${kept?.tool}" is ${name}; exclude that one to have it`;
+      return `${place}: ${lost} is left out, for the server's own ${shown(kept?.tool)} is ${name}; exclude that one to have it`;
     case 'configuredFirst':
-      return `${place}: ${lost} left out, for "${kept?.tool}" of "${kept?.server}" is ${name} already; rename a server`;
+      return `${place}: ${lost} left out, for ${shown(kept?.tool)} of "${kept?.server}" is ${name} already; rename a server`;
   }
+}
+
+function shown(tool = ''): string {
+  return `"${strangersWords(tool, longestNamed)}"`;
 }
 
 /** One server's claims. Its own tools take precedence over utilities; two with one registered name are both left out. */

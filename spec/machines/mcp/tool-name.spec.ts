@@ -199,3 +199,19 @@ t.test('NAM-2 · a report names the servers, the tools and what to change', (t) 
   ]);
   t.end();
 });
+
+t.test(
+  'NAM-2 · LIF-13 · a report is as long as a line, however many names are taken and however long they are',
+  (t) => {
+    const alike = Array.from({ length: 1_000 }, (_, index) => `a${String.fromCodePoint(0x4e00 + index)}b`);
+    const long = ['-', '.'].map((character) => character.repeat(100_000));
+    const { collisions } = registerNames([server('one', [...alike, ...long])]);
+    const [many = '', both = ''] = collisions.map(describeCollision);
+    t.match(
+      many,
+      /^mcp server "one": "a一b" of "one", "a.b" of "one", "a.b" of "one", 997 more all become mcp__one__a_b /,
+    );
+    for (const text of [many, both]) t.ok(text.length < 1_000, text.slice(0, 200));
+    t.end();
+  },
+);
