@@ -43,14 +43,14 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     return { kind: 'idles', why: timing.kind === 'none' ? noSchedule : timing.problem };
   }
   const mark = await ports.fire.mark(profile, job.id);
-  const run = await ports.fire.inFlight(mark);
-  if (run !== undefined && resting === undefined) return { kind: 'runs', run };
   // Without a start time, or with one from a wrong clock, the schedule begins now, and this is recorded.
   const begins =
     mark === undefined
       ? !isTrusted(job.createdAtMs, nowMs)
       : mark.print !== timing.print || !isTrusted(mark.dueAtMs, nowMs);
   if (begins) ports.begin(profile, job, timing.print, mark);
+  const run = await ports.fire.inFlight(mark);
+  if (run !== undefined && resting === undefined) return { kind: 'runs', run };
   const verdict = whatIsDue(
     {
       timing,

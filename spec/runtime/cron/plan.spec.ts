@@ -114,6 +114,12 @@ t.test('CRN-1 · a schedule that nothing is known of begins now, and that is wri
   t.end();
 });
 
+t.test('CRN-1 · a schedule that is changed during a run begins then, and not at the end of the run', async (t) => {
+  const mark: CronMark = { ...settled, dueAtMs: noon - hour, print: '@daily|UTC' };
+  t.same(await plan({ mark, inFlight: 'k' }), { plan: { kind: 'runs', run: 'k' }, begun: [print] });
+  t.end();
+});
+
 t.test('CRN-1 · CRN-2 · what is never due, paused or not there says so', async (t) => {
   const due: CronMark = { ...settled, dueAtMs: noon - hour };
   const paused = { paused: true };
