@@ -15,7 +15,7 @@ import {
   selectResourceURL,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
@@ -95,18 +95,15 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
 
 /** The metadata of one candidate, or why it is skipped. */
 async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<JsonObject | string> {
-  let whole: JsonObject = {};
-  const plain = plainFetch(oauth.fetch);
-  const fetchFn: FetchLike = async (url, init) => {
-    const answer = await plain(url, init);
-    if (answer.ok) whole = (await answer.clone().json()) as JsonObject;
-    return answer;
-  };
+  const places = placesOf(oauth);
   try {
-    const metadata = await discoverAuthorizationServerMetadata(candidate, { fetchFn });
-    if (metadata === undefined) return `${candidate} has no metadata`;
+    const metadata = await discoverAuthorizationServerMetadata(candidate, { fetchFn: places.fetch });
+    if (metadata === undefined) {
+      places.refuseOdd();
+      return `${candidate} has no metadata`;
+    }
     // What the SDK reads of an OpenID provider lacks the endpoint.
-    const found = { ...whole, ...metadata } as JsonObject;
+    const found = { ...places.latest(), ...metadata } as JsonObject;
     if (found.issuer !== candidate) return `${candidate} calls itself ${String(found.issuer)}`;
     const grants = found.grant_types_supported;
     if (typeof found.device_authorization_endpoint !== 'string' || !URL.canParse(found.device_authorization_endpoint))
@@ -119,13 +116,54 @@ async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<Json
   }
 }
 
+interface Places {
+  /**
+   * Answers with 404 for a place that has no JSON object, such as that of an application which answers every address with
+   * its page, so that the next place is tried.
+   */
+  readonly fetch: FetchLike;
+  /** The latest object. */
+  latest(): JsonObject;
+  /** Throws if a place for metadata of an authorization server had something else. */
+  refuseOdd(): void;
+}
+
+const serverPlace = /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
+
+/** The places where metadata may be (RFC 8414 §3.1, RFC 9728 §3.1). */
+function placesOf({ fetch }: OauthFetch): Places {
+  const plain = plainFetch(fetch);
+  let latest: JsonObject = {};
+  let isOdd = false;
+  return {
+    async fetch(url, init) {
+      const answer = await plain(url, init);
+      if (!answer.ok) return answer;
+      const body: unknown = await answer
+        .clone()
+        .json()
+        .catch(() => undefined);
+      if (isJsonObject(body)) {
+        latest = body;
+        return answer;
+      }
+      isOdd ||= serverPlace.test(String(url));
+      return new Response(null, { status: 404 });
+    },
+    latest: () => latest,
+    refuseOdd() {
+      if (isOdd) throw new SyntaxError('an answer is no JSON object');
+    },
+  };
+}
+
 /** The protected-resource metadata; undefined if the server has none. */
-async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, { fetch }: OauthFetch) {
+async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, oauth: OauthFetch) {
   try {
     return await discoverOAuthProtectedResourceMetadata(
       url,
       resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl },
-      plainFetch(fetch),
+      placesOf(oauth).fetch,
     );
   } catch (thrown) {
     // The server was not reached, so whether it has metadata is unknown.
@@ -136,10 +174,12 @@ async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, { f
 
 async function lookAt(url: string, oauth: OauthFetch) {
   const challenge = await challengeOf(url, oauth);
+  const places = placesOf(oauth);
   const info = await discoverOAuthServerInfo(url, {
     ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
-    fetchFn: plainFetch(oauth.fetch),
+    fetchFn: places.fetch,
   });
+  if (info.authorizationServerMetadata === undefined) places.refuseOdd();
   const metadata = (info.authorizationServerMetadata ?? {}) as JsonObject;
   const authorizationServerUrl = String(info.authorizationServerUrl);
   const { resourceMetadata } = info;

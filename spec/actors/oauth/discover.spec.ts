@@ -63,6 +63,19 @@ t.test('DEV-2 · an OpenID provider that has no other metadata offers its device
   t.match(await discoverForDevice(server.url, look()), { why: /has no device_authorization_endpoint/ });
 });
 
+t.test('OAU-1 · DEV-2 · a page where metadata may be leads to the next place, as a missing one does', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  authority.on(paths.metadata, html);
+  const openid = {
+    ...{ jwks_uri: `${authority.origin}/jwks`, subject_types_supported: ['public'] },
+    ...{ id_token_signing_alg_values_supported: ['RS256'] },
+  };
+  authority.on(paths.openid, { json: authority.metadata(openid) });
+  for (const discover of [discoverForBrowser, discoverForDevice])
+    t.match(await discover(server.url, look()), { kind: 'found', discovery: { issuer: authority.issuer } });
+});
+
 t.test('OAU-1 · members of the metadata that are null are as if they were left out', async (t) => {
   const authority = await startScriptedServer(t);
   const server = await resource(t, authority.issuer);
