@@ -148,6 +148,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
         issuer: found.issuer,
         clientId: found.client_id,
         ...(typeof found.client_secret === 'string' ? { clientSecret: found.client_secret } : {}),
+        ...(typeof found.secret_expires_at_ms === 'number' ? { secretExpiresAtMs: found.secret_expires_at_ms } : {}),
         ...(typeof found.token_endpoint_auth_method === 'string'
           ? { authMethod: found.token_endpoint_auth_method }
           : {}),
@@ -253,11 +254,12 @@ function scopeAt(found: JsonObject | undefined, url: string): string | undefined
 }
 
 function formatClient(client: StoredClient): string {
-  const { issuer, clientId, clientSecret, authMethod, redirectUri, clientName, scope } = client;
+  const { issuer, clientId, clientSecret, secretExpiresAtMs, authMethod, redirectUri, clientName, scope } = client;
   return toText({
     issuer,
     client_id: clientId,
     client_secret: clientSecret,
+    secret_expires_at_ms: secretExpiresAtMs,
     token_endpoint_auth_method: authMethod,
     redirect_uri: redirectUri,
     client_name: clientName,

@@ -59,12 +59,15 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
       ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
       fetchFn: plainFetch(oauth.fetch),
     });
+    // RFC 7591 §3.2.1: seconds, and 0 for never.
+    const { client_secret_expires_at: expiresAt = 0 } = answer;
     return {
       kind: 'registered',
       client: {
         issuer: discovery.issuer,
         clientId: answer.client_id,
         ...(answer.client_secret === undefined ? {} : { clientSecret: answer.client_secret }),
+        ...(expiresAt === 0 ? {} : { secretExpiresAtMs: expiresAt * 1_000 }),
         ...(answer.token_endpoint_auth_method === undefined ? {} : { authMethod: answer.token_endpoint_auth_method }),
         ...(redirectUri === undefined ? {} : { redirectUri }),
         ...(settings.clientName === undefined ? {} : { clientName: settings.clientName }),

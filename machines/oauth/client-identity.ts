@@ -17,6 +17,8 @@ export interface OauthClient {
 /** A stored registration, bound to its issuer. */
 export interface StoredClient extends OauthClient {
   readonly issuer: string;
+  /** Unix milliseconds; absent if its secret does not expire. */
+  readonly secretExpiresAtMs?: number;
   /** Absent if it was registered for the device grant. */
   readonly redirectUri?: string;
   /** The values sent with its registration, if any. */

@@ -72,7 +72,10 @@ export function wireBrowserLogin(ports: LoginPorts) {
   });
 }
 
-async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLoginContext): Promise<StepVerdict> {
+async function bindPort(
+  { logins, credentials, nowMs }: LoginPorts,
+  context: BrowserLoginContext,
+): Promise<StepVerdict> {
   const { id, profile, server, startedFrom } = context;
   const row = logins.get(id);
   if (row === undefined) return loginIsGone;
@@ -85,7 +88,7 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
       documents,
       documentRefused: known.documentRefused(server),
       registered: known.client(server) !== undefined,
-      registeredUri: reusable(known, server, row)?.redirectUri,
+      registeredUri: reusable(known, server, row, nowMs())?.redirectUri,
     },
     startedFrom,
   );
@@ -112,7 +115,10 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
   return stepDone;
 }
 
-async function identify({ logins, credentials }: LoginPorts, context: BrowserLoginContext): Promise<IdentifyVerdict> {
+async function identify(
+  { logins, credentials, nowMs }: LoginPorts,
+  context: BrowserLoginContext,
+): Promise<IdentifyVerdict> {
   const { id, profile, server, documentRefused, storedRefused } = context;
   const row = logins.get(id);
   if (row?.discovery === undefined || row.redirectUri === undefined) return loginIsGone;
@@ -122,7 +128,7 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
     settings,
     metadata: discovery.metadata,
     issuer: discovery.issuer,
-    stored: storedRefused ? undefined : reusable(known, server, row),
+    stored: storedRefused ? undefined : reusable(known, server, row, nowMs()),
     documentRefused: documentRefused || known.documentRefused(server),
     redirectUri,
     scope: discovery.scope,
@@ -144,12 +150,18 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
 }
 
 /**
- * The registration of an earlier login, if this login would register the same client and the last login with it
- * succeeded.
+ * The registration of an earlier login, if this login would register the same client, the last login with it succeeded, and
+ * its secret has not expired.
  */
-function reusable(known: Credentials, server: string, { settings, discovery }: LiveLogin): StoredClient | undefined {
+function reusable(
+  known: Credentials,
+  server: string,
+  { settings, discovery }: LiveLogin,
+  nowMs: number,
+): StoredClient | undefined {
   const stored = known.clientDoubted(server) ? undefined : known.client(server);
-  if (stored === undefined || discovery === undefined) return undefined;
+  if (stored === undefined || discovery === undefined || (stored.secretExpiresAtMs ?? nowMs + 1) <= nowMs)
+    return undefined;
   return isGoodFor(stored, { settings, issuer: discovery.issuer, scope: discovery.scope }) ? stored : undefined;
 }
 

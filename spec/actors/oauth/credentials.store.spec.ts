@@ -21,6 +21,7 @@ const whole: NewCredentials = {
     issuer,
     clientId: 'c',
     clientSecret: 's',
+    secretExpiresAtMs: 5_000,
     authMethod: 'client_secret_post',
     redirectUri: 'http://127.0.0.1:1/callback',
   },

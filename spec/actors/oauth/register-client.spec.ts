@@ -135,6 +135,16 @@ t.test('OAU-4 · what a registration was made with is kept, and an answer that i
   t.match(await registerOauthClient({ ...requestTo(authority, { client_name: 'Fleet' }), redirectUri }), {
     client: { clientName: 'Fleet', scope: 'mcp:tools' },
   });
+  for (const [expiresAt, secretExpiresAtMs] of [
+    [7, 7_000],
+    [0, undefined],
+  ] as const) {
+    const answer = { client_id: 'c', client_secret: 's', redirect_uris: [redirectUri] };
+    authority.on(paths.register, { status: 201, json: { ...answer, client_secret_expires_at: expiresAt } });
+    const verdict = await registerOauthClient({ ...requestTo(authority), redirectUri });
+    t.match(verdict, { client: { clientSecret: 's' } });
+    t.equal(verdict.kind === 'registered' ? verdict.client.secretExpiresAtMs : verdict.why, secretExpiresAtMs);
+  }
   authority.on(paths.register, { status: 201, json: { id: 7 } });
   t.match(await registerOauthClient({ ...requestTo(authority), redirectUri }), {
     kind: 'failed',

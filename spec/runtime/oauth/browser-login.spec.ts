@@ -108,6 +108,27 @@ t.test('OAU-4 · a registration that is none any more is made anew', async (t) =
   t.equal(credentials.client('hub')?.clientId, new URL(again).searchParams.get('client_id'));
 });
 
+t.test('OAU-4 · a registration whose secret has expired is made anew before a person logs in', async (t) => {
+  const { begin, credentials } = await loginStage(t);
+  const entry = { redirect_port: await freePort() };
+  const first = begin('browser', entry);
+  await createBrowser().visit(await first.url());
+  t.same(await first.outcome, { kind: 'loggedIn' });
+  const [tokens, server, client] = [credentials.tokens('hub'), credentials.server('hub'), credentials.client('hub')];
+  if (tokens === undefined || server === undefined || client === undefined) return;
+  for (const [secretExpiresAtMs, isUsed] of [
+    [1_001, true],
+    [1_000, false],
+  ] as const) {
+    await credentials.save('hub', { tokens, server, client: { ...client, secretExpiresAtMs } });
+    const login = begin('browser', entry);
+    const { searchParams } = new URL(await login.url());
+    t.equal(searchParams.get('client_id') === client.clientId, isUsed, String(secretExpiresAtMs));
+    login.cancel();
+    await login.outcome;
+  }
+});
+
 t.test(
   'OAU-4 · OAU-5 · a document that is refused is remembered, and what may be wrong with it was told',
   async (t) => {
