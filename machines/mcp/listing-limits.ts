@@ -5,9 +5,9 @@
  * @see LIF-14 and NAM-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json } from '../base/json.ts';
 import { strangersWords } from './strangers-words.ts';
-import { cleanTool } from './strip-tags.ts';
+import { cleanTool, mapStrings, stripTags } from './strip-tags.ts';
 
 /** The most bytes of one definition. */
 const maxDefinitionBytes = 262_144;
@@ -97,7 +97,7 @@ export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
     admit: (page) =>
       page.flatMap((listed) => {
         // Also limits the depth, before serialization.
-        const entry = count < maxDefinitions && isJsonObject(listed) ? cleaned(listed) : listed;
+        const entry = count < maxDefinitions ? cleaned(listed) : listed;
         const reason = reasonAgainst(entry);
         if (reason === undefined) return [entry];
         isOver ||= reason === 'sum' || reason === 'number';
@@ -109,12 +109,13 @@ export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
 }
 
 /** Names and addresses must be sent back unchanged; a name is sanitised where it is registered. */
-function cleaned(entry: JsonObject): JsonObject {
+function cleaned(entry: Json): Json {
+  if (!isJsonObject(entry)) return mapStrings(entry, stripTags);
   const { name, uri } = entry;
   return {
     ...cleanTool(entry),
-    ...(name === undefined ? {} : { name }),
-    ...(uri === undefined ? {} : { uri }),
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof uri === 'string' ? { uri } : {}),
   };
 }
 

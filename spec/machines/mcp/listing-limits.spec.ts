@@ -33,6 +33,14 @@ t.test('LIF-14 · a definition over 256 KiB, and what is beyond 4 MiB together, 
   t.end();
 });
 
+t.test('LIF-14 · an entry of any depth is one entry, in whatever place it is deep', (t) => {
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as Json;
+  const { tools } = admitTools([deep, { name: deep }, { uri: deep }, tool('well')]);
+  t.equal(tools.length, 4);
+  t.same(tools[3], tool('well'));
+  t.end();
+});
+
 t.test('NAM-2 · a tool with an empty name, or a control character in it, is left out with its reason', (t) => {
   const { tools, leftOut } = admitTools([tool(''), tool('a\u0007b'), tool('well')]);
   t.same(tools, [tool('well')]);
