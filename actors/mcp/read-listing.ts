@@ -1,6 +1,7 @@
 /**
- * Reads the lists of a server defensively: entries beyond the limits of a listing are removed before the client reads it.
- * Once a list was refused, invalid entries are removed too, and `null` counts as absent. Reports what is left out.
+ * Reads the lists of a server defensively: entries beyond the limits of a listing are removed before the client reads it, and
+ * what is `null` in a page. Once a list was refused, invalid entries are removed too, and what is `null` in the others.
+ * Reports what is left out.
  * @see FLT-4, LIF-7 and LIF-14 in docs/specification.md
  */
 
@@ -148,6 +149,7 @@ interface Reading {
 /** A page without a list is left to the client, which refuses it. */
 function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Reading): void {
   const { list, leftOut, admission } = listed;
+  for (const [key, value] of Object.entries(page)) if (value === null) delete (page as Record<string, Json>)[key];
   const entries = page[list.key];
   if (!Array.isArray(entries)) return;
   const admitted = admission.admit(entries as readonly Json[]);
@@ -157,7 +159,7 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
   if (admission.isOver()) listed.cut = 'once one is beyond what a server may list';
   else if (listed.emptyPages >= maxEmptyPages) listed.cut = `after ${maxEmptyPages} pages in a row without one`;
   else return;
-  delete (page as { nextCursor?: unknown }).nextCursor;
+  delete (page as Record<string, Json>).nextCursor;
 }
 
 function repaired(

@@ -66,6 +66,8 @@ t.test(
     const nulls = { ...well, description: null, title: null, annotations: null, outputSchema: null };
     const { listing } = await opened(t, listingPeer({ 'tools/list': [{ tools: [nulls] }] }), { log });
     t.same(listing.tools, [well]);
+    const last = { tools: [nulls], nextCursor: null, _meta: null };
+    t.same((await opened(t, listingPeer({ 'tools/list': [last] }), { log })).listing.tools, [well]);
     await opened(t, listingPeer({ 'tools/list': [{ tools: [well] }] }), { log });
     t.same(said, []);
   },
