@@ -8,7 +8,7 @@
 import { ownersToolsets } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { noticePlace } from '../../machines/config/notice-place.ts';
-import { type CronJob, onTimeMs, usualGraceMs } from '../../machines/cron/job.ts';
+import { type CronJob, onTimeMs, restOf, usualGraceMs } from '../../machines/cron/job.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -23,6 +23,8 @@ export interface CronMark {
   readonly dueAtMs: number;
   /** Fingerprint of the schedule that the mark belongs to. A changed schedule begins anew. */
   readonly print: string;
+  /** The due time fell into a pause, which has its entry in the history with it. */
+  readonly rested?: true;
   /** The run of the last firing. */
   readonly run?: string;
   /** Unique among the job's marks. */
@@ -137,12 +139,14 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
       // Webhooks that fire a job write the same claim.
       return fire(entry, event, [claim(`cron/${profile}/${job.id}/${key}`, { eventKey: key }, claimLifeMs)]);
     },
-    pass: async (entry, due, print, reason) =>
-      write([
+    async pass(entry, due, print, reason) {
+      const rested = restOf(entry.job) === undefined ? {} : ({ rested: true } as const);
+      return write([
         dueClaim(entry, due),
-        ...markWrites(entry, { dueAtMs: due.dueAtMs, print, ...(await lastRun(entry)) }),
+        ...markWrites(entry, { dueAtMs: due.dueAtMs, print, ...rested, ...(await lastRun(entry)) }),
         putEvent(entry.key, dueEvent(entry, due, 'ignored', reason)),
-      ]),
+      ]);
+    },
     note(entry, reason, once) {
       const { key, profile, job } = entry;
       return write([

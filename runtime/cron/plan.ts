@@ -61,10 +61,12 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     },
     ports.nextDue,
   );
+  // A pause that began before the gateway was started has its entry too.
+  const dropped = context.dropped || (mark?.rested === true && (job.resumedAtMs ?? 0) <= mark.dueAtMs);
   switch (verdict.kind) {
     case 'waits':
       if (resting !== undefined) {
-        return { kind: 'pauses', why: resting, ...(context.dropped ? {} : { dueAtMs: verdict.dueAtMs }) };
+        return { kind: 'pauses', why: resting, ...(dropped ? {} : { dueAtMs: verdict.dueAtMs }) };
       }
       return { ...verdict, ...clockWord(mark, nowMs) };
     case 'fires':
@@ -72,7 +74,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
       if (resting === undefined) {
         return verdict.kind === 'fires' ? verdict : { ...verdict, why: missedWord(job, verdict.dueAtMs, nowMs) };
       }
-      if (context.dropped) return { kind: 'pauses', why: resting };
+      if (dropped) return { kind: 'pauses', why: resting };
       return { kind: 'skips', dueAtMs: verdict.dueAtMs, why: restReason(job, resting) };
     case 'never':
       return resting === undefined ? { kind: 'idles', why: neverWord } : { kind: 'pauses', why: resting };

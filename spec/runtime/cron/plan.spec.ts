@@ -145,6 +145,16 @@ t.test('CRN-1 · CRN-2 · what is never due, paused or not there says so', async
       { kind: 'pauses', why: 'paused' },
     ],
     [
+      'once, also if the gateway is started during it',
+      { mark: { ...due, rested: true }, job: paused },
+      { kind: 'pauses', why: 'paused' },
+    ],
+    [
+      'and once for another pause',
+      { mark: { ...due, rested: true }, job: { ...paused, resumed_at: iso(noon - hour + 1) } },
+      { kind: 'skips', dueAtMs: noon, why: 'cron job "digest" is paused' },
+    ],
+    [
       'disabled when it is due',
       { mark: due, job: { enabled: false } },
       { kind: 'skips', dueAtMs: noon, why: 'cron job "digest" is disabled' },

@@ -267,6 +267,23 @@ t.test('CRN-2 · a paused or disabled job is not fired: logged, in the history, 
   t.equal(runs.length, 1);
 });
 
+t.test('CRN-2 · a pause has one entry in the history, however often the gateway is started during it', async (t) => {
+  const first = await rig(t);
+  first.cron.schedule.start();
+  await first.jobs([{ ...daily, paused: true }]);
+  await first.pass(hour);
+  t.equal((await first.history()).length, 1);
+  first.cron.schedule.stop();
+  const { journal, home } = first;
+  const second = await rig(t, { journal, home, beginsAtMs: nine + 30 * hour, owner: 'two' });
+  second.cron.schedule.start();
+  await second.pass(24 * hour);
+  t.equal((await second.history()).length, 1);
+  await second.jobs([{ ...daily, resumed_at: new Date(second.nowMs()).toISOString() }]);
+  await second.pass(18 * hour);
+  t.match([second.runs.length, (await second.history()).length], [1, 2], 'then it is fired again');
+});
+
 t.test('CRN-1 · a schedule that never falls is logged and in the history, once', async (t) => {
   const journal = openMemoryJournal();
   const never = { ...daily, schedule: '0 0 30 2 *' };
