@@ -55,6 +55,9 @@ interface Hold {
   untilMs: number;
 }
 
+/** The notification after which the transport requests the stream, if it is answered with 202. */
+const readyNotice = '"method":"notifications/initialized"';
+const methodPlace = 200;
 /** These statuses are temporary or about credentials, not about streams. */
 const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
@@ -64,7 +67,7 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
   let standing = 0;
   /** Whether it was ever open. */
   let hasStood = false;
-  /** It was open or was attempted without success, so changes since then may have been missed. */
+  /** It was open or was attempted without success, or the transport requests none: changes may have been missed. */
   let known = false;
   /** The server does not provide one. */
   let none = false;
@@ -139,7 +142,11 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
 
   return {
     watch: (fetch) => async (url, init) => {
-      if (init?.method !== 'GET') return fetch(url, init);
+      if (init?.method !== 'GET') {
+        const reply = await fetch(url, init);
+        known ||= reply.ok && reply.status !== 202 && isReadyNotice(init?.body);
+        return reply;
+      }
       asked += 1;
       const hold = new Headers(init.headers).has('last-event-id') ? holds.resumed : holds.own;
       let answer: Response;
@@ -211,6 +218,11 @@ async function passed(ms: number, signal: AbortSignal | null | undefined): Promi
     if (signal?.aborted) giveUp();
     else signal?.addEventListener('abort', giveUp, { once: true });
   });
+}
+
+/** Of a message only the beginning is read, where the transport writes the method. */
+function isReadyNotice(body: RequestInit['body']): boolean {
+  return typeof body === 'string' && body.slice(0, methodPlace).includes(readyNotice);
 }
 
 function isEventStream({ headers, body }: Response): boolean {

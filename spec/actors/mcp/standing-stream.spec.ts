@@ -144,6 +144,23 @@ t.test('FLT-4 · what broke while the session was opened is made good once it is
   t.same([one.one.asked, one.one.missed], [2, 1]);
 });
 
+t.test('FLT-4 · where the transport asks for none, as after another status than 202, it is asked for', async (t) => {
+  const notice = { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }) };
+  for (const [status, asked, missed] of [
+    [200, 2, 1],
+    [202, 1, 0],
+  ] as const) {
+    const one = stage(t);
+    one.one.reply = { status };
+    await one.fetch('http://server.test/mcp', notice);
+    one.one.reply = 'stream';
+    one.keep();
+    await one.aWhile();
+    t.same([one.one.asked, one.one.missed], [asked, missed], String(status));
+    one.giveBack();
+  }
+});
+
 t.test('FLT-4 · one that is being asked for is not asked for twice, and posts are none of its business', async (t) => {
   const one = stage(t);
   await one.fetch('http://server.test/mcp', { method: 'POST' });
