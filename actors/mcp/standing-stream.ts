@@ -148,13 +148,15 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
         return reply;
       }
       asked += 1;
-      const hold = new Headers(init.headers).has('last-event-id') ? holds.resumed : holds.own;
+      const resumedAt = new Headers(init.headers).get('last-event-id');
+      const hold = resumedAt === null ? holds.own : holds.resumed;
       let answer: Response;
       try {
         await passed(hold.untilMs - performance.now(), init.signal);
         answer = await fetch(url, init);
-        if (answer.ok && isEventStream(answer)) answer = await stands(answer, hold);
-        else refused(answer);
+        if (answer.ok && isEventStream(answer)) {
+          answer = await stands(resumedAt === null ? answer : startedAt(answer, resumedAt), hold);
+        } else refused(answer);
       } catch (thrown) {
         known = true;
         throw thrown;
@@ -178,6 +180,18 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
       if (known) gone();
     },
   };
+}
+
+/**
+ * A resumed stream that begins with the id it was resumed at, in an event without data, which the transport passes on to
+ * nothing. Without an id of its own the SDK would forget the place if the stream ends once more, and never resume it.
+ */
+function startedAt({ body, headers, status, statusText }: Response, id: string): Response {
+  const start = new TextEncoder().encode(`id: ${id}\ndata:\n\n`);
+  const started = body?.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({ start: (controller) => controller.enqueue(start) }),
+  );
+  return new Response(started, { headers, status, statusText });
 }
 
 /** Watches the chunks of an event stream for the answer to a request. */

@@ -1,4 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
+import { type JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { createStandingStream } from '../../../actors/mcp/standing-stream.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -275,3 +276,25 @@ t.test(
     }
   },
 );
+
+t.test('TRU-2 · a stream that ends again before another event is resumed at the same place', async (t) => {
+  const answer = { jsonrpc: '2.0', id: 7, result: { content: [] } };
+  const resumedAt: (string | null)[] = [];
+  const fetch = createStandingStream(times).watch(async (_, init) => {
+    const sent = (events: string): Response =>
+      new Response(events, { headers: { 'content-type': 'text/event-stream' } });
+    if (init?.method !== 'GET') return sent('retry: 1\nid: \u00fc1\ndata:\n\n');
+    resumedAt.push(new Headers(init.headers).get('last-event-id'));
+    if (resumedAt.length < 3) return sent(': not yet\n\n');
+    return sent(`data: ${JSON.stringify(answer)}\n\n`);
+  });
+  const transport = new StreamableHTTPClientTransport(new URL('http://server.test/mcp'), { fetch });
+  const received: JSONRPCMessage[] = [];
+  transport.onmessage = (message) => received.push(message);
+  t.teardown(() => transport.close());
+  await transport.start();
+  await transport.send({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'well' } });
+  while (received.length === 0) await wait(5);
+  t.same(resumedAt, ['\u00fc1', '\u00fc1', '\u00fc1']);
+  t.same(received, [answer]);
+});
