@@ -16,6 +16,7 @@ import {
   nameOf,
 } from '../../machines/mcp/listing-limits.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import { OversizedFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
@@ -149,6 +150,8 @@ interface Reading {
 /** A page without a list is left to the client, which refuses it. */
 function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Reading): void {
   const { list, leftOut, admission } = listed;
+  // Go writes an empty list as null.
+  if (page[list.key] === null) Object.assign(page, { [list.key]: [] });
   for (const [key, value] of Object.entries(page)) if (value === null) delete (page as Record<string, Json>)[key];
   const entries = page[list.key];
   if (!Array.isArray(entries)) return;
@@ -173,10 +176,6 @@ function repaired(
     leftOut.add(nameOf(given), wrong);
     return [];
   });
-}
-
-function withoutNulls(entry: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));
 }
 
 function wrongWith(entry: Json, { schema }: List, isLegacy: boolean): string | undefined {

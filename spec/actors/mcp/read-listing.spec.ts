@@ -73,12 +73,38 @@ t.test(
   },
 );
 
+t.test('FLT-4 · what is null in a part of a tool counts as not given, and a list that is null as empty', async (t) => {
+  const { said, log } = warnings();
+  const nulls = {
+    name: 'well',
+    inputSchema: { type: 'object', properties: null, required: null, default: null },
+    outputSchema: { type: 'object', required: null },
+    annotations: { title: null, readOnlyHint: true, destructiveHint: null },
+    icons: [{ src: 'https://icons.test/a.png', mimeType: null, sizes: null }],
+    execution: { taskSupport: null },
+  };
+  const { listing } = await opened(t, listingPeer({ 'tools/list': [{ tools: [nulls] }] }), { log });
+  t.match(listing.tools, [
+    {
+      inputSchema: { type: 'object', default: null },
+      outputSchema: { type: 'object' },
+      annotations: { readOnlyHint: true },
+    },
+  ]);
+  t.notMatch(JSON.stringify(listing.tools), /"(?!default)\w+":null/);
+  const empty = listingPeer({ 'tools/list': [{ tools: null }], 'prompts/list': [{ prompts: null }] });
+  const { session, listing: none } = await opened(t, empty, { log });
+  t.same(none.tools, []);
+  t.match(await session.ask('prompts/list', {}), { kind: 'result', result: { prompts: [] } });
+  t.same(said, []);
+});
+
 t.test('FLT-2 · resources and prompts are read entry by entry too', async (t) => {
   const { said, log } = warnings();
   const peer = listingPeer({
     'tools/list': [{ tools: [] }],
     'resources/list': [{ resources: [{ uri: 'mem://a', name: 'a', description: null }, { uri: 'mem://b' }] }],
-    'prompts/list': [{ prompts: [{ name: 'p' }, { name: 5 }] }],
+    'prompts/list': [{ prompts: [{ name: 'p', arguments: [{ name: 'a', required: null }] }, { name: 5 }] }],
   });
   const { session } = await opened(t, peer, { log });
   t.match(JSON.stringify(await session.callUtility('list_resources', {})), /mem:\/\/a/);
