@@ -7,6 +7,7 @@
 import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { redactShapes } from './redact-shapes.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 export interface ShapedResult {
   readonly content: readonly JsonObject[];
@@ -116,7 +117,8 @@ function withData(given: JsonObject, key: 'data' | 'blob', change: Change): Json
 
 function cleaned(given: JsonObject, change: Change): JsonObject {
   const value = mapStrings(given, change);
-  return isJsonObject(value) ? value : {};
+  // A client refuses a result with a null where a block may have none.
+  return isJsonObject(value) ? withoutNulls(value) : {};
 }
 
 /** Cuts the block's text to the remaining allowance; undefined if none is left. */

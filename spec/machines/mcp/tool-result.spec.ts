@@ -25,6 +25,35 @@ t.test('LIF-13 · text, structured content, images, audio, resources, links and 
   t.end();
 });
 
+t.test(
+  'LIF-13 · what is null in a block is left out, which a client would refuse; a structure is kept as it is',
+  (t) => {
+    const nulls = { annotations: null, _meta: null };
+    const given = {
+      content: [
+        { type: 'text', text: 'hi', ...nulls },
+        { type: 'image', data: 'aGk=', mimeType: 'image/png', annotations: { audience: null, priority: 1 } },
+        { type: 'resource', resource: { uri: 'file:///a', mimeType: null, text: 'a', _meta: null }, ...nulls },
+        { type: 'resource', resource: { uri: 'file:///b', mimeType: null, blob: 'aGk=' }, ...nulls },
+        { type: 'resource_link', uri: 'file:///c', name: 'c', title: null, icons: [{ src: 'a', sizes: null }] },
+      ],
+      structuredContent: { rows: null },
+    };
+    t.same(shapeResult(given, cap).result, {
+      content: [
+        { type: 'text', text: 'hi' },
+        { type: 'image', data: 'aGk=', mimeType: 'image/png', annotations: { priority: 1 } },
+        { type: 'resource', resource: { uri: 'file:///a', text: 'a' } },
+        { type: 'resource', resource: { uri: 'file:///b', blob: 'aGk=' } },
+        { type: 'resource_link', uri: 'file:///c', name: 'c', icons: [{ src: 'a' }] },
+      ],
+      structuredContent: { rows: null },
+      isError: false,
+    });
+    t.end();
+  },
+);
+
 t.test('LIF-13 · isError is true or it is false, and a missing part is an empty one', (t) => {
   const empty = { result: { content: [], isError: false }, notes: [] };
   const rows: readonly Json[] = [
