@@ -19,6 +19,7 @@ import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
 import { reportEndedStreams, streamEndedWords } from './adapt-transport.ts';
@@ -118,6 +119,7 @@ async function attemptOnce(
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
     const client = createClient(settings, { ...ports, calls }, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
+    readHandshake(opened.transport);
     // The pipes of a child are one stream, and its end is the end of the connection.
     if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
@@ -189,6 +191,18 @@ function createClient(
 function completeResults(transport: OpenTransport['transport']): void {
   transport.onmessage = (message) => {
     if ('result' in message) message.result.resultType ??= 'complete';
+  };
+}
+
+/** What is `null` in the answer to the handshake, the first result, counts as absent; the SDK would refuse it. */
+function readHandshake(transport: OpenTransport['transport']): void {
+  const before = transport.onmessage;
+  let isRead = false;
+  transport.onmessage = (message, extra) => {
+    before?.(message, extra);
+    if (isRead || !('result' in message)) return;
+    isRead = true;
+    message.result = withoutNulls(message.result as JsonObject);
   };
 }
 

@@ -9,25 +9,33 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 const parts: ReadonlySet<string> = new Set([
   'annotations',
   'arguments',
+  'capabilities',
   'execution',
   'icons',
   'inputSchema',
   'outputSchema',
+  'prompts',
   'resource',
+  'resources',
+  'serverInfo',
+  'tasks',
+  'tools',
 ]);
 /** Keywords of a schema that may be `null`. */
 const values: ReadonlySet<string> = new Set(['const', 'default']);
 
+/** Levels of parts in parts; a server may write more. */
+const deepest = 4;
+
 /** Returns the object without what is `null` in it and in the parts that the protocol defines. */
-export function withoutNulls(given: JsonObject): JsonObject {
+export function withoutNulls(given: JsonObject, level = 0): JsonObject {
+  const part = (value: Json): Json => (isJsonObject(value) ? withoutNulls(value, level + 1) : value);
   return Object.fromEntries(
     Object.entries(given)
       .filter(([key, value]) => value !== null || values.has(key))
-      .map(([key, value]) => [key, parts.has(key) ? partWithoutNulls(value) : value]),
+      .map(([key, value]) => {
+        if (level === deepest || !parts.has(key)) return [key, value];
+        return [key, Array.isArray(value) ? (value as readonly Json[]).map(part) : part(value)];
+      }),
   );
-}
-
-function partWithoutNulls(part: Json): Json {
-  if (Array.isArray(part)) return (part as readonly Json[]).map((item) => (isJsonObject(item) ? withoutNulls(item) : item));
-  return isJsonObject(part) ? withoutNulls(part) : part;
 }

@@ -5,6 +5,7 @@ import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { faults } from '../../support/mcp/faults.ts';
 import { startHttpPeer } from '../../support/mcp/http-peer.ts';
+import { listingPeer } from '../../support/mcp/listing-peer.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
 import { started } from '../../support/mcp/plain-client.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
@@ -52,6 +53,19 @@ t.test('ERA-1 · stdio servers of both eras open, and leave no child', async (t)
       behaviour,
     );
   }
+});
+
+t.test('ERA-1 · what is null in the answer to a handshake counts as not given', async (t) => {
+  const answer = {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: { listChanged: null }, logging: null, prompts: null, experimental: null },
+    serverInfo: { name: 'nulls', version: '1', title: null, icons: null },
+    instructions: null,
+  };
+  const tools = [{ name: 'well', inputSchema: { type: 'object' } }];
+  const peer = listingPeer({ initialize: [answer], 'tools/list': [{ tools }] });
+  const { listing } = await opened(t, peer);
+  t.same(listing, { tools, capabilities: { tools: {} } });
 });
 
 t.test('ERA-1 · what the server took last time is tried first', async (t) => {
