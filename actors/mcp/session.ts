@@ -101,8 +101,8 @@ const longestLine = 4_000;
 /** Limit of the reason why an answer is unusable, which quotes it. */
 const longestReason = 500;
 const nothingToCancel = (): void => {};
-/** Messages of the SDK's event stream when its connection broke. */
-const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
+/** Messages of the SDK's event stream when its connection broke. The other one quotes the answer to a single request. */
+const brokenStream = /^(?!Error POSTing to endpoint ).*(?:terminated|fetch failed|ECONNRE|socket|other side closed)/is;
 
 export function createSession(
   { client, opened, stream, settings, era, calls, log }: SessionParts,

@@ -365,3 +365,15 @@ t.test('LIF-1 · an SSE stream that breaks ends the session, and says so once', 
   await until(() => other.closed.length > 0);
   t.same(other.closed, ['its event stream has ended']);
 });
+
+t.test('LIF-1 · a refused request over SSE ends no session, whatever its answer says', async (t) => {
+  const peer = await started(t, { kind: 'sse' });
+  const { session, facts } = await opened(t, { url: peer.url, transport: 'sse' });
+  const other = session.call('slow', {});
+  await until(() => peer.work.slow.length > 0);
+  peer.set({ kind: 'answer', status: 500, body: 'upstream: socket hang up', on: 'tools/call', times: 1 });
+  t.match(await session.call('write_note', { text: 'x' }), { kind: 'unclear' });
+  t.same(facts.closed, []);
+  peer.releaseSlow();
+  t.match(await other, { kind: 'result' });
+});
