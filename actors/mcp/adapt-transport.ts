@@ -22,7 +22,7 @@ export function reportEndedStreams(transport: Transport): () => boolean {
   const send = transport.send.bind(transport);
   transport.onmessage = (message, extra) => {
     before?.(message, extra);
-    if (!('method' in message) && message.id !== undefined) waiting.delete(message.id);
+    if (!('method' in message) && message.id !== undefined) waiting.delete(Number(message.id));
   };
   transport.send = (message, options) => {
     // A caller that sets `onRequestStreamEnd` handles the end itself.

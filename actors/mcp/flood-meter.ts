@@ -115,7 +115,7 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
       const see = (message: JSONRPCMessage): void => {
         if (!('method' in message) && owed > 0) {
           owed -= 1;
-          awaited.delete(message.id);
+          awaited.delete(Number(message.id));
           return;
         }
         const token = awaitedBy(message);

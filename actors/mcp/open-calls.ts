@@ -101,7 +101,7 @@ export function createOpenCalls(): OpenCalls {
         return send(message, options);
       };
       transport.onmessage = (message, extra) => {
-        const call = 'method' in message || message.id === undefined ? undefined : sent.get(message.id);
+        const call = 'method' in message || message.id === undefined ? undefined : sent.get(Number(message.id));
         if (call === undefined) take?.(message, extra);
         else current.run(call, () => take?.(message, extra));
       };

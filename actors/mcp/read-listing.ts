@@ -92,8 +92,10 @@ export function createListReader(
   };
   transport.onmessage = (message, extra) => {
     if (asked.size > 0 && !('method' in message) && message.id !== undefined) {
-      const listed = asked.get(message.id);
-      asked.delete(message.id);
+      // As the client does: it takes the answer with the id "7" for the one to its request 7.
+      const request = Number(message.id);
+      const listed = asked.get(request);
+      asked.delete(request);
       if (listed !== undefined && 'result' in message) {
         listed.isTooLong = (messageBytes() ?? 0) > maxPageBytes;
         // The client refuses a result without its list, and a page that is too long is freed at once.

@@ -99,6 +99,24 @@ t.test('FLT-4 · what is null in a part of a tool counts as not given, and a lis
   t.same(said, []);
 });
 
+t.test('LIF-14 · a listing is cleaned and limited, whichever form the id of its answer has', async (t) => {
+  const { url } = await listenHttp(t, async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const { id, method, params } = JSON.parse(await text(request)) as JsonObject;
+    if (id === undefined) return void response.writeHead(202).end();
+    const handshake = {
+      protocolVersion: (params as JsonObject | undefined)?.protocolVersion ?? '',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'texts', version: '1' },
+    };
+    const tools = [{ ...well, description: 'plain\u{e0041}' }, { name: 'odd' }];
+    const answer = { jsonrpc: '2.0', id: String(id), result: method === 'initialize' ? handshake : { tools } };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  const { listing } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  t.same(listing.tools, [{ ...well, description: 'plain' }]);
+});
+
 t.test('FLT-2 · resources and prompts are read entry by entry too', async (t) => {
   const { said, log } = warnings();
   const peer = listingPeer({
