@@ -29,6 +29,8 @@ const carriageReturn = 0x0d;
 const space = 0x20;
 const tab = 0x09;
 const openingBrace = 0x7b;
+/** A brace behind a byte order mark, as latin1. */
+const markedBrace = '\u00ef\u00bb\u00bf{';
 /** Garbage lines passed on in one piece, so that a flood of them does not cost a call each. */
 const mostTogether = 16;
 const nothing = Buffer.alloc(0);
@@ -124,9 +126,14 @@ export function createLineReader(maxLineBytes: number, sink: LineSink): LineRead
   };
 }
 
-/** The index of the first byte that is not whitespace; the length if there is none. */
+/**
+ * The index of the first byte that is not whitespace, nor a byte order mark before a message, which .NET may write; the
+ * length if there is none.
+ */
 function firstByte(line: Buffer, from: number): number {
   let at = from;
+  if (line[at] === 0xef && line.toString('latin1', at, at + markedBrace.length) === markedBrace)
+    return at + markedBrace.length - 1;
   while (at < line.length && (line[at] === space || line[at] === tab || line[at] === carriageReturn)) at += 1;
   return at;
 }

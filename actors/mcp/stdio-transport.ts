@@ -291,7 +291,8 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
 export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   try {
     // The client validates each message itself; doing it here too would double the cost of reading.
-    const message = JSON.parse(line.toString('utf8')) as { readonly jsonrpc?: unknown } | null;
+    // A byte order mark before the brace is no JSON.
+    const message = JSON.parse(line.toString('utf8', line.indexOf('{'))) as { readonly jsonrpc?: unknown } | null;
     return message?.jsonrpc === '2.0' ? (message as JSONRPCMessage) : undefined;
   } catch {
     return undefined;

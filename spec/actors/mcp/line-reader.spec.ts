@@ -32,7 +32,10 @@ function pushAll(reader: LineReader, chunk: Buffer): number {
 }
 
 t.test('ERA-3 · LIF-14 · lines are the same however a stream is cut and shared out to turns', (t) => {
-  const line = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom('', ' ', '\t\r', '{}', ' {"a":1}', 'a', '\r'));
+  const line = fc.oneof(
+    fc.string({ maxLength: 8 }),
+    fc.constantFrom('', ' ', '\t\r', '{}', ' {"a":1}', 'a', '\r', '\ufeff{}', '\ufeff'),
+  );
   const property = fc.property(
     fc.array(line),
     fc.array(fc.nat(7)),

@@ -214,6 +214,16 @@ t.test('ERA-3 · lines that are no messages are skipped, told once and kept in t
   t.same(errors, []);
 });
 
+t.test('ERA-3 · a message behind a byte order mark is read', async (t) => {
+  const script = `printf '\\357\\273\\277${JSON.stringify(ping)}\\n'; cat`;
+  const { transport, messages, warnings } = peer(t, { plan: sh(script) });
+  await transport.start();
+  await transport.send({ ...ping, id: 2 });
+  await until(() => messages.length === 2);
+  t.same(messages, [ping, { ...ping, id: 2 }]);
+  t.same(warnings, []);
+});
+
 t.test('ERA-3 · the last message before a child ends is read', async (t) => {
   const { transport, messages, closed } = peer(t, { plan: sh(`echo '${JSON.stringify(ping)}'; exit 0`) });
   await transport.start();
