@@ -119,7 +119,7 @@ async function attemptOnce(
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
     const client = createClient(settings, { ...ports, calls }, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
-    readHandshake(opened.transport);
+    readNulls(opened.transport);
     // The pipes of a child are one stream, and its end is the end of the connection.
     if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
@@ -194,15 +194,12 @@ function completeResults(transport: OpenTransport['transport']): void {
   };
 }
 
-/** What is `null` in the answer to the handshake, the first result, counts as absent; the SDK would refuse it. */
-function readHandshake(transport: OpenTransport['transport']): void {
+/** What is `null` in an answer counts as absent; the SDK would refuse the answer. */
+function readNulls(transport: OpenTransport['transport']): void {
   const before = transport.onmessage;
-  let isRead = false;
   transport.onmessage = (message, extra) => {
     before?.(message, extra);
-    if (isRead || !('result' in message)) return;
-    isRead = true;
-    message.result = withoutNulls(message.result as JsonObject);
+    if ('result' in message) message.result = withoutNulls(message.result as JsonObject);
   };
 }
 

@@ -10,9 +10,12 @@ const parts: ReadonlySet<string> = new Set([
   'annotations',
   'arguments',
   'capabilities',
+  'content',
+  'contents',
   'execution',
   'icons',
   'inputSchema',
+  'messages',
   'outputSchema',
   'prompts',
   'resource',
@@ -21,8 +24,8 @@ const parts: ReadonlySet<string> = new Set([
   'tasks',
   'tools',
 ]);
-/** Keywords of a schema that may be `null`. */
-const values: ReadonlySet<string> = new Set(['const', 'default']);
+/** Members that may be `null`: keywords of a schema, and a result. */
+const values: ReadonlySet<string> = new Set(['const', 'default', 'structuredContent']);
 
 /** Levels of parts in parts; a server may write more. */
 const deepest = 4;

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
+import { listingPeer } from '../../support/mcp/listing-peer.ts';
 import { invisibleWords, taggedTool } from '../../support/mcp/odd-tools.ts';
 import { opened } from '../../support/mcp/open-session.ts';
 import { started } from '../../support/mcp/plain-client.ts';
@@ -376,4 +377,23 @@ t.test('LIF-1 · a refused request over SSE ends no session, whatever its answer
   t.same(facts.closed, []);
   peer.releaseSlow();
   t.match(await other, { kind: 'result' });
+});
+
+t.test('FLT-4 · what is null in an answer counts as not given', async (t) => {
+  const nulls = { annotations: null, _meta: null };
+  const content = { type: 'text', text: 'hi' };
+  const peer = listingPeer({
+    'tools/list': [{ tools: [] }],
+    'prompts/get': [{ description: null, messages: [{ role: 'user', content: { ...content, ...nulls } }] }],
+    'resources/read': [{ contents: [{ uri: 'mem://a', mimeType: null, text: 'a', _meta: null }], _meta: null }],
+  });
+  const { session } = await opened(t, peer);
+  t.same(await session.ask('prompts/get', { name: 'p' }), {
+    kind: 'result',
+    result: { messages: [{ role: 'user', content }] },
+  });
+  t.same(await session.ask('resources/read', { uri: 'mem://a' }), {
+    kind: 'result',
+    result: { contents: [{ uri: 'mem://a', text: 'a' }] },
+  });
 });
