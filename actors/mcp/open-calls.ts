@@ -111,9 +111,10 @@ export function createOpenCalls(): OpenCalls {
 
 /** Of a message only the beginning is read, where the transport writes the method. */
 const methodPlace = 200;
+const methodOfCall = /"method":"(?:tools\/call|resources\/|prompts\/|completion\/)/;
 
 /** What a call's stream reports may lead to other requests in its context, such as a listing. */
 function isOfCall({ body, headers }: RequestInit = {}): boolean {
-  if (typeof body === 'string') return body.slice(0, methodPlace).includes('"method":"tools/call"');
+  if (typeof body === 'string') return methodOfCall.test(body.slice(0, methodPlace));
   return new Headers(headers).has('last-event-id');
 }

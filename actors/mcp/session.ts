@@ -223,7 +223,8 @@ export function createSession(
       finish(outcome);
     };
     const { timeoutMs } = settings;
-    const call = calls.begin(options.id, timeoutMs, () => cut({ kind: 'timedOut', afterMs: timeoutMs }));
+    const late = (): void => cut({ kind: 'timedOut', afterMs: timeoutMs });
+    const call = calls.begin(options.id, timeoutMs, late, stop.signal);
     call
       .run(() => send(requestOptions(stop.signal, options)))
       .then(

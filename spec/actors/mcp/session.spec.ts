@@ -128,6 +128,20 @@ t.test('LIF-3 · a call that its caller gives up is cancelled on the wire', asyn
   await until(() => peer.seen('tools/call')[0]?.outcome === 'cut');
 });
 
+t.test('LIF-3 · a request for a resource that is given up is ended too', async (t) => {
+  for (const kind of ['http', 'modern'] as const) {
+    const peer = await started(t, { kind });
+    const { session } = await opened(t, { url: peer.url });
+    peer.set({ kind: 'hang', at: 'after-head', on: 'resources/read' });
+    const stop = new AbortController();
+    const read = session.ask('resources/read', { uri: 'mem://a' }, { signal: stop.signal });
+    await until(() => peer.seen('resources/read').length > 0);
+    stop.abort();
+    t.same(await read, { kind: 'cancelled' }, kind);
+    await until(() => peer.seen('resources/read')[0]?.outcome === 'cut');
+  }
+});
+
 t.test('TRU-2 · an expired session is told as expired, whatever the status it is told with', async (t) => {
   for (const status of [404, 400] as const) {
     const peer = await started(t);
