@@ -8,6 +8,7 @@ import { type Client, SseError, type Tool } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
+import { boundInstructions } from '../../machines/mcp/instructions.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
 import { isOfferList, type ListName, listNames, type Offered, type OfferMethod } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -304,7 +305,7 @@ export function createSession(
         tools: tools as readonly JsonObject[],
         ...(leftOut.length === 0 ? {} : { leftOut }),
         capabilities,
-        ...(instructions === undefined ? {} : { instructions }),
+        ...(instructions === undefined ? {} : { instructions: boundInstructions(instructions) }),
         ...(typeof ttlMs === 'number' && ttlMs > 0 ? { ttlMs } : {}),
       };
     },

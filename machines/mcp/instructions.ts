@@ -10,6 +10,8 @@ import { toolPrefix } from './tool-name.ts';
 
 /** The most characters of one server's instructions. */
 const maxServerInstructions = 4_000;
+/** The most characters of them that are read; more than may be kept, as invisible ones do not count. */
+const maxReadInstructions = 4 * maxServerInstructions;
 /** The most characters of all of them, including the lines that name the servers. */
 export const maxInstructions = 32_000;
 
@@ -46,10 +48,14 @@ export function joinInstructions(rows: readonly ServerInstructions[]): string | 
   return sections.length === 0 ? undefined : sections.join('\n\n');
 }
 
+/** A server may send megabytes. One character more than is read shows that something is missing. */
+export function boundInstructions(given: string): string {
+  return cut(given, maxReadInstructions + 1);
+}
+
 /** Keeps lines and tabs; quotes a line that begins like the one that names a server. */
 function readable(given: string): string {
-  // Reads only as much as may be kept.
-  const looked = cut(given, 4 * maxServerInstructions);
+  const looked = cut(given, maxReadInstructions);
   const clean = stripTags(looked)
     .replace(/\r\n?|[\u2028\u2029]/gu, '\n')
     .replace(/[^\P{Cc}\n\t]/gu, '')

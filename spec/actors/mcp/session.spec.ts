@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import t from 'tap';
 import type { RequestDesk } from '../../../actors/mcp/open-session.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { joinInstructions } from '../../../machines/mcp/instructions.ts';
 import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -410,4 +411,14 @@ t.test('FLT-4 · what is null in an answer counts as not given', async (t) => {
     kind: 'result',
     result: { contents: [{ uri: 'mem://a', text: 'a' }] },
   });
+});
+
+t.test('LIF-13 · of instructions without measure only what may be shown is kept', async (t) => {
+  const handshake = { protocolVersion: '2025-06-18', serverInfo: { name: 'x', version: '1' } };
+  const instructions = 'Be brief. '.repeat(10_000);
+  const peer = listingPeer({ initialize: [{ ...handshake, capabilities: {}, instructions }] });
+  const { listing } = await opened(t, peer);
+  t.match(listing.instructions, /^Be brief\. /);
+  t.ok((listing.instructions?.length ?? 0) < 20_000);
+  t.match(joinInstructions([{ server: 'x', instructions: listing.instructions ?? '' }]), /\[cut at 4000 characters\]$/);
 });
