@@ -64,6 +64,39 @@ t.test('questions', options, async (t) => {
     await context.close();
   });
 
+  await t.test('TRU-3 · INS-2 · each question that comes while the page is hidden has a notification', async (t) => {
+    const { page, context } = await openBlank(browser);
+    await page.addInitScript(`
+      globalThis.shown = [];
+      globalThis.Notification = class {
+        static permission = 'granted';
+        constructor(title) {
+          shown.push(title);
+        }
+      };
+      Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden === true });
+    `);
+    await page.goto(await linkOf(gateway));
+    await page.getByText('Live', { exact: true }).first().waitFor();
+    await page.evaluate("isHidden = true; document.dispatchEvent(new Event('visibilitychange'))");
+    const shown = (count: number): Promise<unknown> =>
+      eventually(async () => {
+        const titles: readonly string[] = await page.evaluate('shown');
+        return titles.length === count ? titles : undefined;
+      });
+
+    const first = asks('unseen');
+    t.same(await shown(1), ['Approve stranger.write_note?']);
+    await gateway.answer((await gateway.asked()).id, false);
+    await first;
+    const second = asks('unseen too');
+    t.same(await shown(2), ['Approve stranger.write_note?', 'Approve stranger.write_note?']);
+
+    await gateway.answer((await gateway.asked()).id, false);
+    await second;
+    await context.close();
+  });
+
   await t.test('INS-2 · J and K focus the questions, where D denies', async (t) => {
     const first = asks('first by key');
     await waiting(1);

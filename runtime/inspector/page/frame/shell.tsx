@@ -9,6 +9,7 @@ import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
 import { heard, vitals } from '../data/live.ts';
+import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
 import { useMedia } from '../data/use-media.ts';
 import { rowOf } from '../views.ts';
@@ -34,6 +35,7 @@ export function Shell(): JSX.Element {
   const { component: View } = row;
   if (joined === 'live') had.current = true;
   useApprovalNews();
+  useNotices();
   useSignOut();
   useProfileCommands();
   useKeptScroll(at);

@@ -11,7 +11,7 @@ import { useCell } from '../data/cell.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { vitals } from '../data/live.ts';
-import { useNoticeState, useNotices } from '../data/notices.ts';
+import { useNoticeState } from '../data/notices.ts';
 import { goFiltered } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
@@ -210,7 +210,6 @@ export const approvals: ViewRow = {
   component: Approvals,
   useCount() {
     const all = useCell(vitals)?.approvals ?? 0;
-    useNotices(all);
     const profile = useProfile();
     const { asked, again } = useAsked(`approvals of ${profile ?? ''}`, async () =>
       profile === undefined ? 0 : rowsOf(await call('approvals.list'), profile).length,
