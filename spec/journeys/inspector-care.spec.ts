@@ -120,8 +120,9 @@ t.test('questions', options, async (t) => {
       return (await gateway.approvals()).length === 1 || undefined;
     });
     await page.keyboard.press('j');
-    const deny = page.locator('.question:not(:has-text("Denied")) button:not(:disabled)').filter({ hasText: /^Deny$/ });
-    await deny.waitFor();
+    // Only now a click would count.
+    const deny = page.locator('.question:not(:has-text("Denied")) button[aria-disabled=false]');
+    await deny.filter({ hasText: /^Deny$/ }).waitFor();
     for (let times = 0; times < 20; times += 1)
       await page.evaluate(
         `document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'd', repeat: true, bubbles: true }))`,

@@ -108,6 +108,8 @@ export function Question({
   const onKeyDown = (event: KeyboardEvent): void => {
     // Only while the card itself has the focus, so that letters can be typed in its fields.
     if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey || isForm) return;
+    // A held key would answer one question after another.
+    if (event.repeat) return;
     if (event.key === 'a') void answer(true);
     else if (event.key === 'd') void answer(false);
     else return;
