@@ -23,6 +23,7 @@ import { entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gatew
 import { started } from '../support/mcp/plain-client.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { postSigned } from '../support/sign.ts';
+import { deferred } from '../support/turns.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const config = { inspector: { port: 0 }, agent: { runner: 'echo' } };
@@ -272,6 +273,33 @@ function configOf(port = 0): JsonObject {
   const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, rate_limit: 10_000, routes } };
   return { ...config, inspector: { port }, platforms: { webhook } };
 }
+
+t.test('INS-2 · an answer that is slower than the changes is shown', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const [first, later] = [deferred<void>(), deferred<void>()];
+  let asked = 0;
+  await page.route('**/rpc', async (route) => {
+    if (route.request().postData()?.includes('"webhook.list"')) {
+      asked += 1;
+      await (asked === 1 ? first : later).promise;
+    }
+    return route.continue();
+  });
+  await goTo(open, '#/routes');
+  await eventually(() => asked === 1);
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  await eventually(() => asked > 1);
+
+  first.resolve();
+
+  await page.getByRole('link', { name: /^reviews/ }).waitFor();
+  later.resolve();
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
 
 t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can be filtered', options, async (t) => {
   const browser = await openBrowser(t);

@@ -157,34 +157,42 @@ function remember(key: string, value: unknown): void {
  */
 export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<Found> {
   const [state, setState] = useState<{ key: string; asked: Asked<Found> }>({ key, asked: { kind: 'waiting' } });
-  const turn = useRef(0);
+  /** The numbers of the last call, and of the newest one whose answer is not to be replaced by those of earlier ones. */
+  const turn = useRef({ last: 0, settled: 0 });
   const asker = useRef(ask);
   asker.current = ask;
   const again = useCallback(() => {
-    turn.current += 1;
-    const mine = turn.current;
+    const { current: turns } = turn;
+    turns.last += 1;
+    const mine = turns.last;
+    // Not only the last call: with changes faster than answers, none would ever be shown.
+    const settle = (asked: Asked<Found>): void => {
+      if (mine <= turns.settled) return;
+      turns.settled = mine;
+      setState({ key, asked });
+    };
     asker.current().then(
       (value) => {
         remember(key, value);
-        if (mine === turn.current) setState({ key, asked: { kind: 'there', value } });
+        settle({ kind: 'there', value });
       },
       (error: unknown) => {
-        if (mine !== turn.current) return;
         const refused = { kind: 'refused', ...wordsOf(error) } as const;
         // If the daemon cannot be reached, the last value stays; it is read again after a reconnect. A new object, so that a
         // view that calls again after each result does so after this one too.
         const stays = refused.code === unreachable && remembered.has(key);
-        setState({ key, asked: stays ? { kind: 'there', value: remembered.get(key) as Found } : refused });
+        settle(stays ? { kind: 'there', value: remembered.get(key) as Found } : refused);
       },
     );
   }, [key]);
   useEffect(() => {
+    const { current: turns } = turn;
     again();
     const forget = link.onChange(() => {
       if (link.get() === 'live') again();
     });
     return () => {
-      turn.current += 1;
+      turns.settled = turns.last;
       forget();
     };
   }, [again]);
