@@ -76,6 +76,9 @@ function withoutBody(found: HistoryDetail | undefined, id: string, choice: Event
 }
 
 function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never {
+  const { journal } = daemonOf(host).status();
+  // It may be in the journal, which cannot be read.
+  if (journal !== 'ready') return refuse('journal-unavailable', journal);
   const hours = deskOf(host).home.main.settings.gateway.history.maxAgeMs / 3_600_000;
   const kept = hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
   return refuse(

@@ -4,6 +4,7 @@
  * unless a spec moves it.
  */
 
+import { renameSync } from 'node:fs';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import {
@@ -19,6 +20,7 @@ import {
   openInspector,
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { startModelServer } from '../support/model-server.ts';
@@ -298,6 +300,33 @@ t.test('INS-2 · an answer that is slower than the changes is shown', options, a
   await page.getByRole('link', { name: /^reviews/ }).waitFor();
   later.resolve();
   await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
+t.test('INS-2 · what was asked before the journal was open is asked again then', options, async (t) => {
+  const browser = await openBrowser(t);
+  const home = makeHome(t);
+  const first = await startGateway(t, {}, { config: configOf(), home });
+  await postSigned(`${first.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'kept' });
+  await eventually(async () =>
+    JSON.stringify(await first.control.call('webhook.deliveries', {})).includes('"status":"delivered"'),
+  );
+  first.daemon.kill('SIGTERM');
+  await first.daemon.exited;
+  const [store, aside] = [`${home.path}/state/data.mdb`, `${home.path}/state/aside.mdb`];
+  renameSync(store, aside);
+  home.write('state/data.mdb', 'this is no store');
+  const second = await startGateway(t, {}, { config: configOf(), home });
+  const open = await openBlank(browser);
+  const { page } = open;
+  await page.goto(await linkOf(second));
+  await page.getByRole('note').filter({ hasText: 'Not ready: journal is' }).waitFor();
+  await goTo(open, '#/events/kept');
+  await page.getByText('The event could not be loaded.').waitFor();
+
+  renameSync(aside, store);
+
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await open.context.close();
 });
 

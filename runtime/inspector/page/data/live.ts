@@ -54,6 +54,8 @@ export const nodes = createCell<number | undefined>(undefined);
 export const profiles = createCell<readonly string[] | undefined>(undefined);
 /** Changes with the routes in force. */
 export const routesVersion = createCell<number | undefined>(undefined);
+/** Whether all parts of the daemon serve; also before the first message. */
+const ready = createCell(true);
 /** The latest health, updated while the page is hidden too. */
 export const heard = createCell<Vitals | undefined>(undefined);
 
@@ -66,6 +68,25 @@ export function stepsOf(actor: string): StepRow[] {
 export function onSteps(listener: (steps: readonly StepRow[]) => void): () => void {
   stepListeners.add(listener);
   return () => stepListeners.delete(listener);
+}
+
+/**
+ * Calls back when the daemon can answer again, until the returned function is called: after a reconnect, and once its parts
+ * are ready, since it finds nothing in a journal that is not open yet.
+ */
+export function onReturn(listener: () => void): () => void {
+  const look = (): void => {
+    if (link.get() === 'live' && ready.get()) listener();
+  };
+  const forget = [
+    link.onChange(() => {
+      if (link.get() === 'live') listener();
+    }),
+    ready.onChange(look),
+  ];
+  return () => {
+    for (const one of forget) one();
+  };
 }
 
 /** When the daemon last sent something, in Unix milliseconds. */
@@ -142,6 +163,7 @@ function drawVitals(): void {
   vitals.set(heard.get());
   nodes.set(heard.get()?.nodes);
   routesVersion.set(heard.get()?.routes);
+  ready.set(heard.get()?.ready !== false);
   const served = heard.get()?.profiles;
   if (served?.join() !== profiles.get()?.join()) profiles.set(served);
 }

@@ -6,7 +6,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { Ask, Method, Params, Result } from '../../../control/contract.ts';
-import { link } from './live.ts';
+import { link, onReturn } from './live.ts';
 import { fetchProven } from './session.ts';
 
 /** The daemon's reason for a refusal. */
@@ -152,8 +152,8 @@ function remember(key: string, value: unknown): void {
 }
 
 /**
- * Calls for each new key, and again after a reconnect. The result for an earlier key is dropped. A key stands for one method
- * and its parameters.
+ * Calls for each new key, and again once the daemon can answer again. The result for an earlier key is dropped. A key stands
+ * for one method and its parameters.
  */
 export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<Found> {
   const [state, setState] = useState<{ key: string; asked: Asked<Found> }>({ key, asked: { kind: 'waiting' } });
@@ -188,9 +188,7 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
   useEffect(() => {
     const { current: turns } = turn;
     again();
-    const forget = link.onChange(() => {
-      if (link.get() === 'live') again();
-    });
+    const forget = onReturn(again);
     return () => {
       turns.settled = turns.last;
       forget();

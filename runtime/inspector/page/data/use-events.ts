@@ -8,7 +8,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventNews, FoundEvents, SearchedEvents } from '../../../control/contract.ts';
 import { type EventList, mostHeld, withNews, withOlder } from './event-list.ts';
-import { link } from './live.ts';
+import { link, onReturn } from './live.ts';
 import { call, subscribe, unreachable, wordsOf } from './rpc.ts';
 
 export interface EventsFound {
@@ -128,9 +128,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
     // A hidden page reads nothing, and what was shown stays.
     if (!document.hidden) void run();
     document.addEventListener('visibilitychange', seen);
-    const forget = link.onChange(() => {
-      if (link.get() === 'live') setAsked((times) => times + 1);
-    });
+    const forget = onReturn(() => setAsked((times) => times + 1));
     return () => {
       left.abort();
       forget();
