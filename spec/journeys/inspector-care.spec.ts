@@ -412,6 +412,34 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
   await open.context.close();
 });
 
+t.test('INS-2 · what was typed stays when the event behind it cannot be read again', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const send = (id: string) =>
+    postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id });
+  await send('one');
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events/one');
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  await page.keyboard.press('e');
+  const payload = page.getByRole('dialog').getByRole('textbox', { name: 'Payload' });
+  await payload.fill('{"action":"opened","typed":true}');
+  await page.route('**/rpc', (route) =>
+    route.request().postData()?.includes('"events.open"')
+      ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'the database restarts' } } })
+      : route.continue(),
+  );
+
+  await send('two');
+
+  await page.getByText('the database restarts').waitFor();
+  t.match(await payload.inputValue(), /"typed":true/);
+  t.equal(await page.getByRole('heading', { level: 2, name: 'reviews' }).count(), 1);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-2 · while the daemon is offline, the content stays and the buttons are disabled', options, async (t) => {
   const browser = await openBrowser(t);
   const peer = await started(t);

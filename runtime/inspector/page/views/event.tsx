@@ -21,7 +21,7 @@ import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { Answer, Empty, Verdict } from '../parts/panel.tsx';
+import { Answer, Banner, Empty, Verdict } from '../parts/panel.tsx';
 import { CompareEvents } from './event-compare.tsx';
 import { EventDeliveries } from './event-deliveries.tsx';
 import { marksOfTone } from './event-marks.ts';
@@ -34,14 +34,35 @@ const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall|ap
 export function EventPane({ id }: { readonly id: string }): JSX.Element {
   const { asked, again } = useAsked(`event ${id}`, () => call('events.open', { id }));
   useFresh(changing, again);
-  if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
-    const kept = /kept [\d.]+ (?:days|hours)/.exec(asked.why)?.[0];
-    return <Empty title={`This event is no longer in the history${kept === undefined ? '' : ` (${kept})`}.`} />;
+  const last = useRef<OpenedEvent | undefined>(undefined);
+  if (asked.kind === 'there') last.current = asked.value;
+  const { current: event } = last;
+  if (event === undefined) {
+    if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
+      const kept = /kept [\d.]+ (?:days|hours)/.exec(asked.why)?.[0];
+      return <Empty title={`This event is no longer in the history${kept === undefined ? '' : ` (${kept})`}.`} />;
+    }
+    return (
+      <Answer asked={asked} again={again} what="The event">
+        {() => null}
+      </Answer>
+    );
   }
+  const button = (
+    <button type="button" class="btn" onClick={again}>
+      Try again
+    </button>
+  );
   return (
-    <Answer asked={asked} again={again} what="The event">
-      {(event) => <Opened event={event} again={again} />}
-    </Answer>
+    <>
+      {/* What was shown stays, and with it what a person is typing in a dialog. */}
+      {asked.kind === 'refused' ? (
+        <Banner mark="failed" alert button={button}>
+          <b class="strong">The event could not be loaded.</b> {withCode(asked.why)}
+        </Banner>
+      ) : null}
+      <Opened event={event} again={again} />
+    </>
   );
 }
 
