@@ -33,6 +33,12 @@ export function goWithin(view: View, chosen = ''): void {
   if (readHash(location.hash).view === view) go(view, chosen);
 }
 
+/** Goes from a place to what work has made there, with its filters, unless the person has left the place meanwhile. */
+export function goOn({ view, chosen }: Place, made: string): void {
+  const now = place.get();
+  if (now.view === view && now.chosen === chosen) go(view, made, now.query);
+}
+
 /** Changes only the filters, without an entry in the browser's history. */
 export function goFiltered(query: Readonly<Record<string, string>>): void {
   const { view, chosen } = place.get();

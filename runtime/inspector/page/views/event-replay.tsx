@@ -6,7 +6,7 @@ import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
 import { counted } from '../data/format.ts';
-import { goWithin } from '../data/place.ts';
+import { goOn, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Field, Segmented, Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -61,6 +61,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
     if (busy || syntax !== undefined) return;
     setBusy(true);
     setRefused(undefined);
+    const from = place.get();
     try {
       const { key, status } = await call('webhook.replay', {
         id: event.key,
@@ -71,7 +72,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
       });
       announce(`Replayed: the gateway answered ${status}.`, status >= 400);
       onClose();
-      goWithin('events', key);
+      goOn(from, key);
     } catch (error) {
       setRefused(wordsOf(error));
       setBusy(false);

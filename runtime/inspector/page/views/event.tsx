@@ -8,12 +8,11 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
-import { useCell } from '../data/cell.ts';
 import { useCommands } from '../data/commands.ts';
 import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf, hashTo } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
-import { go, place } from '../data/place.ts';
+import { goOn, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -71,7 +70,6 @@ type Open = 'edit' | 'compare' | 'replay' | 'cancel';
 function Opened({ event, again }: { readonly event: OpenedEvent; readonly again: () => void }): JSX.Element {
   const [open, setOpen] = useState<Open>();
   const [busy, setBusy] = useState<string>();
-  const { query } = useCell(place);
   const close = (): void => setOpen(undefined);
   const hasBody = event.payload.bytes > 0;
   const mayAct = useMayAct();
@@ -81,6 +79,8 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   );
 
   async function act(words: string, what: string, run: () => Promise<unknown>): Promise<void> {
+    // The keys and the palette do not know that the button is disabled.
+    if (busy !== undefined) return;
     setBusy(words);
     try {
       await run();
@@ -88,15 +88,17 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
       announce(`${what}: ${wordsOf(error).why}`, true);
     } finally {
       setBusy(undefined);
-      close();
+      // Another dialog may have been opened meanwhile.
+      setOpen((now) => (now === 'replay' || now === 'cancel' ? undefined : now));
     }
   }
 
   const replay = (): void =>
     void act('Replaying…', 'Not replayed', async () => {
+      const from = place.get();
       const { key, status } = await call('webhook.replay', { id: event.key });
       announce(`Replayed: the gateway answered ${status}.`, status >= 400);
-      go('events', key, query);
+      goOn(from, key);
     });
   const askReplay = (): void => (second.length === 0 ? replay() : setOpen('replay'));
   const copyCurl = (): void =>
