@@ -572,7 +572,15 @@ t.test('INS-4 · a home without a route begins with five steps, which write what
 
   await page.getByText(/Four steps are left/).waitFor();
   t.same(await axeFindings(open), []);
+  await page.route('**/rpc', (route) =>
+    route.request().postData()?.includes('"webhook.test"')
+      ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { status: 429, body: 'Rate limit exceeded' } } })
+      : route.continue(),
+  );
   await button('Create route and send a sample').click();
+  await page.getByText('The sample was answered 429: Rate limit exceeded').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+  await button('Send a sample').click();
 
   await button('Copy Signing secret, shown this once').waitFor();
   await page.getByText('The sample was accepted.').waitFor();

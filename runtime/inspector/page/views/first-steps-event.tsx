@@ -159,6 +159,6 @@ async function sendSample(name: string, source: SourceChoice | undefined): Promi
     name,
     ...(source?.sample === undefined ? {} : { sample: source.sample }),
   });
-  if (status >= 300) throw new Error(`The sample was answered ${status}: ${body}`);
-  announce('The sample was accepted.', false, { label: 'Show', run: () => go('events') });
+  if (status >= 300) announce(`The sample was answered ${status}: ${body}`, true);
+  else announce('The sample was accepted.', false, { label: 'Show', run: () => go('events') });
 }
