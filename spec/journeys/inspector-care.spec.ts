@@ -277,6 +277,22 @@ function configOf(port = 0): JsonObject {
   return { ...config, inspector: { port }, platforms: { webhook } };
 }
 
+t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const { page, context } = await openBlank(browser);
+  await page.addInitScript(`
+    const refused = { get() { throw new DOMException('The browser stores nothing', 'SecurityError'); } };
+    for (const name of ['localStorage', 'indexedDB']) Object.defineProperty(globalThis, name, refused);
+  `);
+
+  await page.goto(await linkOf(gateway));
+
+  await page.getByRole('button', { name: /^Not now/ }).click();
+  await page.getByText(/Three steps are left/).waitFor();
+  await context.close();
+});
+
 t.test('INS-2 · an answer that is slower than the changes is shown', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

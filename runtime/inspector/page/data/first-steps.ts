@@ -35,13 +35,20 @@ export interface Choices {
 
 const place = 'agent-first-steps';
 
-export const choices = createCell<Choices>(readChoices(localStorage.getItem(place)));
-choices.onChange(() => localStorage.setItem(place, JSON.stringify(choices.get())));
-
-/** Parses what an earlier visit stored; anything unreadable counts as nothing. */
-function readChoices(kept: string | null): Choices {
+export const choices = createCell<Choices>(readChoices());
+choices.onChange(() => {
   try {
-    const { skipped, hidden } = JSON.parse(kept ?? '{}') as { readonly skipped?: unknown; readonly hidden?: unknown };
+    localStorage.setItem(place, JSON.stringify(choices.get()));
+  } catch {
+    // The browser does not allow storage: the choices last as long as the page.
+  }
+});
+
+/** Reads what an earlier visit stored; anything unreadable counts as nothing. */
+function readChoices(): Choices {
+  try {
+    const kept = localStorage.getItem(place) ?? '{}';
+    const { skipped, hidden } = JSON.parse(kept) as { readonly skipped?: unknown; readonly hidden?: unknown };
     const known = Array.isArray(skipped) ? stepNames.filter((name) => skipped.includes(name)) : [];
     return { skipped: known, hidden: hidden === true };
   } catch {
