@@ -394,6 +394,15 @@ t.test('an event opened, in the browser', options, async (t) => {
     await question.getByRole('button', { name: 'Drop 2 deliveries' }).click();
     await page.getByText('1 delivery in 1 group').waitFor();
     t.match((await ask('failures.list', { state: 'dropped' })).rows, [{ note: 'Announced by hand' }, {}]);
+    const why = 'target "slack" is not enabled';
+    await page.route('**/rpc', (route) =>
+      route.request().postData()?.includes('"deliveries.retry"')
+        ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { done: [], skipped: [{ id: 'x', why }] } } })
+        : route.continue(),
+    );
+    await page.getByRole('button', { name: 'Retry', exact: true }).click();
+    await page.getByText(`Not retried: ${why}`).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
     await page.getByRole('button', { name: 'Retry', exact: true }).click();
 
     await page.getByText('1 delivered.').waitFor();

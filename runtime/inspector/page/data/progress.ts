@@ -1,20 +1,25 @@
 /** Shows the progress of retried deliveries in the toast: how many are left, then how many arrived. */
 
-import type { BulkProgress } from '../../../control/contract.ts';
+import type { Bulk, BulkProgress } from '../../../control/contract.ts';
 import { announce } from './announce.ts';
+import { deliveriesWords } from './failures.ts';
 import { go } from './place.ts';
 import { call } from './rpc.ts';
 
 const pollMs = 500;
 const mostPolls = 120;
 
-/** Shows the progress until each delivery has an outcome or waits for a later attempt, at most a minute. */
-export function follow(ids: readonly string[], skipped = 0): void {
-  announce(`Retrying ${ids.length}…${skippedWords(skipped)}`);
-  void poll(ids, skipped, mostPolls);
+/** Shows what was not retried and why, and the progress of the others until each has an outcome, at most a minute. */
+export function follow({ done, skipped }: Bulk): void {
+  const [first] = skipped;
+  if (done.length > 0) {
+    announce(`Retrying ${done.length.toLocaleString('en')}…${skippedWords(skipped, 'retried')}`);
+    void poll(done, skipped, mostPolls);
+  } else if (first === undefined) announce('Nothing is left to retry.');
+  else announce(skipped.length === 1 ? `Not retried: ${first.why}` : skippedWords(skipped, 'retried').trim(), true);
 }
 
-async function poll(ids: readonly string[], skipped: number, left: number): Promise<void> {
+async function poll(ids: readonly string[], skipped: Bulk['skipped'], left: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, pollMs));
   let progress: BulkProgress;
   try {
@@ -24,10 +29,11 @@ async function poll(ids: readonly string[], skipped: number, left: number): Prom
     return;
   }
   const isOver = progress.waiting === 0 || left === 0;
-  const isBad = progress.failed > 0;
-  if (isOver) announce(`${progressWords(progress)}.${skippedWords(skipped)}`, isBad, isBad ? show : undefined);
+  const isBad = progress.failed > 0 || skipped.length > 0;
+  if (isOver)
+    announce(`${progressWords(progress)}.${skippedWords(skipped, 'retried')}`, isBad, isBad ? show : undefined);
   else {
-    announce(`Retrying ${ids.length}… ${progressWords(progress)}`);
+    announce(`Retrying ${ids.length.toLocaleString('en')}… ${progressWords(progress)}`);
     await poll(ids, skipped, left - 1);
   }
 }
@@ -46,6 +52,8 @@ function progressWords({ delivered, failed, retrying, waiting }: BulkProgress): 
   return words.join(', ');
 }
 
-function skippedWords(skipped: number): string {
-  return skipped === 0 ? '' : ` ${skipped.toLocaleString('en')} could not be retried.`;
+/** How many were left as they are, with the reason of the first: " 3 deliveries could not be retried: …". */
+export function skippedWords(skipped: Bulk['skipped'], verb: string): string {
+  const [first] = skipped;
+  return first === undefined ? '' : ` ${deliveriesWords(skipped.length)} could not be ${verb}: ${first.why}`;
 }

@@ -35,8 +35,8 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
   async function retry({ id, status }: OpenedDelivery): Promise<void> {
     setUnsure(undefined);
     try {
-      await call('deliveries.retry', { ids: [id], ...(status === 'unknown' ? { force: true } : {}) });
-      follow([id]);
+      const answer = await call('deliveries.retry', { ids: [id], ...(status === 'unknown' ? { force: true } : {}) });
+      if ('done' in answer) follow(answer);
     } catch (error) {
       announce(`Not retried: ${wordsOf(error).why}`, true);
     }

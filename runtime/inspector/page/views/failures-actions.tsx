@@ -2,11 +2,11 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { BulkChoice } from '../../../control/contract.ts';
+import type { Bulk, BulkChoice } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { askAbove, deliveriesWords } from '../data/failures.ts';
 import { useProfile } from '../data/profile.ts';
-import { follow } from '../data/progress.ts';
+import { follow, skippedWords } from '../data/progress.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Field } from '../parts/choice.tsx';
 import { Confirm, Dialog } from '../parts/dialog.tsx';
@@ -52,6 +52,7 @@ export function FailureActions({
   };
 
   async function act(while_: string, run: () => Promise<void>): Promise<void> {
+    if (busy !== undefined) return;
     setBusy(while_);
     try {
       await run();
@@ -68,17 +69,16 @@ export function FailureActions({
   const retry = (): void =>
     void act('Retrying…', async () => {
       const answer = await call('deliveries.retry', { ...choice, ...(subject.isUnsure ? { force: true } : {}) });
-      if ('done' in answer) follow(answer.done, answer.skipped.length);
+      if ('done' in answer) follow(answer);
     });
   const drop = (): void =>
     void act('Dropping…', async () => {
       const answer = await call('deliveries.drop', { ...choice, ...noted });
-      if ('done' in answer) announceCounts('dropped', answer.done.length, answer.skipped.length);
+      if ('done' in answer) announceCounts('dropped', answer);
     });
   const confirm = (): void =>
     void act('Saving…', async () => {
-      const { done, skipped } = await call('deliveries.confirm', { ...choice, ...noted });
-      announceCounts('marked as delivered', done.length, skipped.length);
+      announceCounts('marked as delivered', await call('deliveries.confirm', { ...choice, ...noted }));
     });
 
   const verbs: FailureVerbs = {
@@ -140,7 +140,7 @@ export function FailureActions({
   );
 }
 
-function announceCounts(what: string, done: number, skipped: number): void {
-  const rest = skipped === 0 ? '' : ` ${deliveriesWords(skipped)} could not be changed.`;
-  announce(`${done === 1 ? 'Delivery' : deliveriesWords(done)} ${what}.${rest}`, skipped > 0);
+function announceCounts(verb: string, { done, skipped }: Bulk): void {
+  const words = `${done.length === 1 ? 'Delivery' : deliveriesWords(done.length)} ${verb}.`;
+  announce(`${words}${skippedWords(skipped, verb)}`, skipped.length > 0);
 }
