@@ -163,6 +163,17 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     await page.getByRole('button', { name: 'Save subscription' }).click();
     await eventually(async () => (await subscribed())?.events.length === 2 || undefined);
     t.equal(valueAt(file(), ['deploys', 'secret']), secret, 'its secret stays');
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    await page.getByLabel('Event types').fill('release');
+    await gateway.control.call('webhook.edit', { name: 'deploys', record: { prompt: 'Changed meanwhile' } });
+    await page.getByRole('button', { name: 'Save subscription' }).click();
+    await eventually(async () => (await subscribed())?.events.length === 1 || undefined);
+    t.equal(valueAt(file(), ['deploys', 'prompt']), 'Changed meanwhile', 'what was not changed here stays');
+    await gateway.control.call('webhook.edit', { name: 'deploys', record: { deliver: [{ to: 'log' }] } });
+    await page.reload();
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    t.equal(await page.getByLabel('Deliver to').getAttribute('readonly'), '', 'a list is changed in the file');
+    await page.keyboard.press('Escape');
     t.match(await gateway.cli('webhook', 'disable', 'deploys'), { code: 0 });
     t.match(await subscribed(), { enabled: false, mark: 'disabled' });
     await page.getByRole('button', { name: 'Remove…' }).click();

@@ -4,10 +4,11 @@
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+import { useRef, useState } from 'preact/hooks';
+import type { JsonObject } from '../../../../machines/base/json.ts';
 import type { Result, RouteDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import { formatTargets } from '../data/event-words.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Field, Select } from '../parts/choice.tsx';
@@ -29,11 +30,12 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const [name, setName] = useState(route?.name ?? '');
   const [source, setSource] = useState('');
   const [secret, setSecret] = useState('');
-  const [events, setEvents] = useState(route?.events.join(', ') ?? '');
-  const [work, setWork] = useState<Work>({
-    prompt: route?.definition.prompt ?? '',
-    deliver: route?.definition.deliver ?? 'log',
+  const { current: before } = useRef({
+    events: route?.events.join(', ') ?? '',
+    work: { prompt: route?.definition.prompt ?? '', deliver: route?.definition.deliver ?? 'log' } satisfies Work,
   });
+  const [events, setEvents] = useState(before.events);
+  const [work, setWork] = useState<Work>(before.work);
   const change = useChange();
   /** The name that the gateway refused. */
   const [taken, setTaken] = useState('');
@@ -63,12 +65,11 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
         if (answer === undefined) return;
         setMade(answer);
       } else {
-        const orNone = (value: Json, isNone: boolean): Json => (isNone ? null : value);
+        // Only what was changed here, so that a change made elsewhere meanwhile stays.
         const record: JsonObject = {
-          events: orNone(list, list.length === 0),
-          prompt: orNone(prompt, prompt === ''),
-          // A list of targets can only be edited in the file.
-          ...(route.definition.deliverTo === undefined ? { deliver } : {}),
+          ...(events === before.events ? {} : { events: list.length === 0 ? null : list }),
+          ...(prompt === before.work.prompt ? {} : { prompt: prompt === '' ? null : prompt }),
+          ...(deliver === before.work.deliver ? {} : { deliver }),
         };
         await call('webhook.edit', { name, profile, record });
         announce('Subscription saved.');
@@ -84,6 +85,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
       yes={route === undefined ? 'Create subscription' : 'Save subscription'}
       isReady={name !== '' && !isMisspelt}
       promptHint="A template; empty is the payload."
+      {...(route?.definition.deliverTo === undefined ? {} : { targets: formatTargets(route.deliver) })}
       {...{ change, work, onClose }}
       onWork={setWork}
       onSave={save}

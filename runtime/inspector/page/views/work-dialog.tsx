@@ -24,6 +24,8 @@ export interface WorkDialogProps {
   readonly change: Pick<ReturnType<typeof useChange>, 'busy' | 'refused'>;
   readonly work: Work;
   readonly promptHint: string;
+  /** Several targets, which cannot be changed here. */
+  readonly targets?: string;
   readonly onWork: (work: Work) => void;
   readonly onSave: () => Promise<void>;
   readonly onClose: () => void;
@@ -31,7 +33,7 @@ export interface WorkDialogProps {
 }
 
 export function WorkDialog(props: WorkDialogProps): JSX.Element {
-  const { title, yes, isReady, change, work, promptHint, onWork, onSave, onClose, children } = props;
+  const { title, yes, isReady, change, work, promptHint, targets: several, onWork, onSave, onClose, children } = props;
   const { busy, refused } = change;
   const targets = useAsked('targets', () => call('deliveries.targets'));
   const enabled = targets.asked.kind === 'there' ? targets.asked.value.map(({ target }) => target) : [];
@@ -53,13 +55,23 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
           lines={4}
           hint={promptHint}
         />
-        <Select
-          label="Deliver to"
-          value={work.deliver}
-          options={targetsWith(work.deliver, enabled).map((name) => [name, targetTitle(name)] as const)}
-          onChoose={(deliver) => onWork({ ...work, deliver })}
-          hint="The enabled ones come first."
-        />
+        {several === undefined ? (
+          <Select
+            label="Deliver to"
+            value={work.deliver}
+            options={targetsWith(work.deliver, enabled).map((name) => [name, targetTitle(name)] as const)}
+            onChoose={(deliver) => onWork({ ...work, deliver })}
+            hint="The enabled ones come first."
+          />
+        ) : (
+          <Field
+            label="Deliver to"
+            value={several}
+            onInput={() => {}}
+            readOnly
+            hint="A list of targets cannot be changed here."
+          />
+        )}
         <div class="btns">
           <button type="button" class="btn" disabled={busy} onClick={onClose}>
             Cancel
