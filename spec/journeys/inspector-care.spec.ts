@@ -22,7 +22,7 @@ import {
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import { controlOf, entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { postSigned } from '../support/sign.ts';
@@ -65,6 +65,13 @@ t.test('questions', options, async (t) => {
     await card.getByText(/^\d+:\d\d left$/).waitFor();
     await card.getByRole('button', { name: 'Deny' }).click();
     await asked;
+
+    const caller = await controlOf(t, gateway.home);
+    const call = caller.call('mcp.call', { name: 'mcp__stranger__write_note', arguments: { text: 'withdrawn' } });
+    await page.locator('.question').filter({ hasText: '"withdrawn"' }).getByText(/left$/).waitFor();
+    caller.close();
+    await call.catch(() => {});
+    await page.getByText('No answer is needed: its call has ended.').waitFor();
     await context.close();
   });
 

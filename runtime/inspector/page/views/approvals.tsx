@@ -8,6 +8,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnsweredRow, ApprovalRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
+import { daemonNow } from '../data/clock.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { vitals } from '../data/live.ts';
@@ -191,11 +192,12 @@ function AnsweredOnes({ rows }: { readonly rows: readonly AnsweredRow[] }): JSX.
 function useLine(open: readonly ApprovalRow[], stays: (id: string) => boolean): readonly Shown<ApprovalRow>[] {
   const stood = useRef<readonly Shown<ApprovalRow>[]>([]);
   const [, redraw] = useState(0);
-  stood.current = lineUp(stood.current, open, Date.now(), stays);
+  // By the daemon's clock, as the deadlines with which an end is compared.
+  stood.current = lineUp(stood.current, open, daemonNow(), stays);
   const leaveMs = nextLeaveMs(stood.current);
   useEffect(() => {
     if (leaveMs === undefined) return;
-    const timer = setTimeout(() => redraw((times) => times + 1), Math.max(0, leaveMs - Date.now()));
+    const timer = setTimeout(() => redraw((times) => times + 1), Math.max(0, leaveMs - daemonNow()));
     return () => clearTimeout(timer);
   }, [leaveMs]);
   return stood.current;
