@@ -473,6 +473,26 @@ t.test('INS-4 · a replay is asked for once, keeps the search, and takes no read
   await open.context.close();
 });
 
+t.test('INS-4 · a payload is copied in full, and a copy that the browser refuses is said to be', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const sent = { action: 'opened', text: 'x'.repeat(100_000) };
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, sent, { secret, id: 'long' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events/long');
+  await page.evaluate('navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }');
+
+  await page.getByRole('button', { name: 'Copy payload' }).click();
+  await page.getByText('Copied', { exact: true }).waitFor();
+  t.same(JSON.parse(await page.evaluate('copied')), sent);
+
+  await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))");
+  await page.keyboard.press('c');
+  await page.getByText('The browser did not let the page copy.').waitFor();
+  await open.context.close();
+});
+
 t.test('INS-2 · what was typed stays when the event behind it cannot be read again', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -9,6 +9,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { EventFound } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import { drawnCommands } from '../data/commands.ts';
+import { copyText } from '../data/copy-text.ts';
 import { keyOfRow, lineOfRow, type Outcome, outcomeOfRow } from '../data/event-words.ts';
 import { formatClock } from '../data/format.ts';
 import type { View } from '../data/hash.ts';
@@ -278,7 +279,7 @@ function useNames(): readonly Offer[] {
         label: `Copy the URL of route ${name}`,
         icon: 'copy',
         hint: '',
-        run: () => void navigator.clipboard?.writeText(address),
+        run: () => void copyText(address),
       });
       take(rows.map((row) => url(row.name, row.url)));
       take(

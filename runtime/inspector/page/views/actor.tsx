@@ -7,10 +7,10 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
 import type { ActorDetails, ActorRow, LivingRow, TimerRow } from '../../wire.ts';
-import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { arrowId } from '../data/chart-graph.ts';
 import { useNow } from '../data/clock.ts';
+import { copyText } from '../data/copy-text.ts';
 import { formatCountdown, formatState, formatWord } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
@@ -136,11 +136,8 @@ function Links({ row, isGone }: { readonly row: LivingRow; readonly isGone: bool
 }
 
 function CopyContext({ context }: { readonly context: ActorDetails['context'] }): JSX.Element {
-  const copy = (): void => {
-    void navigator.clipboard?.writeText(shownJson(context)).then(() => announce('Copied'));
-  };
   return (
-    <button type="button" class="btn" onClick={copy}>
+    <button type="button" class="btn" onClick={() => void copyText(shownJson(context))}>
       <Icon name="copy" />
       Copy context
     </button>

@@ -7,8 +7,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ConfigSource } from '../../../control/contract.ts';
-import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
+import { copyText } from '../data/copy-text.ts';
 import { differencesOf } from '../data/differences.ts';
 import { counted, formatClock } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
@@ -309,13 +309,13 @@ function shownLines({ disk, in_force: force }: ConfigSource, version: Version): 
 }
 
 function CopyLines({ lines }: { readonly lines: readonly string[] }): JSX.Element {
-  const copy = (): void =>
-    void navigator.clipboard?.writeText(lines.join('\n')).then(
-      () => announce('Copied'),
-      () => announce('The browser did not let the page copy.', true),
-    );
   return (
-    <button type="button" class="btn quiet icon-only" aria-label="Copy" onClick={copy}>
+    <button
+      type="button"
+      class="btn quiet icon-only"
+      aria-label="Copy"
+      onClick={() => void copyText(lines.join('\n'))}
+    >
       <Icon name="copy" />
     </button>
   );

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
+import { copyText } from '../data/copy-text.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
 import { Segmented } from '../parts/choice.tsx';
@@ -39,12 +40,18 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
             .map(([name, value]) => `${name}: ${value}`)
             .join('\n');
 
-  async function showAll(): Promise<void> {
+  async function readAll(): Promise<string | undefined> {
     try {
-      setWhole((await call('events.open', { id: event.key, whole: true })).payload.text);
+      return (await call('events.open', { id: event.key, whole: true })).payload.text;
     } catch (error) {
       announce(`The payload could not be loaded: ${wordsOf(error).why}`, true);
+      return undefined;
     }
+  }
+
+  async function copy(): Promise<void> {
+    const all = part !== 'body' || isWhole ? text : await readAll();
+    if (all !== undefined) await copyText(part === 'body' ? indented(all) : all);
   }
 
   return (
@@ -65,7 +72,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
       right={
         <>
           <span class="muted small num not-s">{bytesWords(payload.bytes)}</span>
-          <CopyButton label="Copy payload" text={text} />
+          <CopyButton label="Copy payload" disabled={text === ''} onCopy={copy} />
         </>
       }
     >
@@ -82,7 +89,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
           )}
           {part === 'body' && !isWhole ? (
             <div class="pad btns">
-              <button type="button" class="btn" onClick={() => void showAll()}>
+              <button type="button" class="btn" onClick={() => void readAll().then(setWhole)}>
                 Show all {bytesWords(payload.bytes)}
               </button>
             </div>
@@ -124,7 +131,7 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
           <span class="muted small num not-s">
             {shown === 'http' ? answer?.status : text === '' ? null : `${text.length.toLocaleString('en')} chars`}
           </span>
-          <CopyButton label="Copy response" text={text} />
+          <CopyButton label="Copy response" disabled={text === ''} onCopy={() => copyText(text)} />
         </>
       }
     >
@@ -158,15 +165,23 @@ function proseOf(paragraph: string): JSX.Element[] {
     .map((part, at) => (at % 2 === 1 ? <b key={at}>{part}</b> : <span key={at}>{withCode(part)}</span>));
 }
 
-function CopyButton({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
+function CopyButton({
+  label,
+  disabled,
+  onCopy,
+}: {
+  readonly label: string;
+  readonly disabled: boolean;
+  readonly onCopy: () => Promise<void>;
+}): JSX.Element {
   return (
     <button
       type="button"
       class="btn quiet icon-only"
       aria-label={label}
       title={label}
-      disabled={text === ''}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => announce('Copied'))}
+      disabled={disabled}
+      onClick={() => void onCopy()}
     >
       <Icon name="copy" />
     </button>

@@ -9,6 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { useCommands } from '../data/commands.ts';
+import { copyText } from '../data/copy-text.ts';
 import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf, hashTo } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
@@ -104,8 +105,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   const copyCurl = (): void =>
     void act('Copying…', 'Not copied', async () => {
       const { curl } = await call('events.curl', { id: event.key });
-      await navigator.clipboard.writeText(curl);
-      announce('Copied. Set SECRET to the secret of the route before you run it.');
+      await copyText(curl, 'Copied. Set SECRET to the secret of the route before you run it.');
     });
   const download = (): void => void act('Downloading…', 'Not downloaded', () => downloadEvent(event.key));
   const cancel = (): void =>

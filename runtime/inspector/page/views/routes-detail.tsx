@@ -9,6 +9,7 @@ import { searchIn, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
+import { copyText } from '../data/copy-text.ts';
 import { formatTargets } from '../data/event-words.ts';
 import { counted, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
@@ -216,11 +217,7 @@ function Address({ url }: { readonly url: string }): JSX.Element {
     <div class="panel address">
       <span class="muted small">POST</span>
       <code class="grow cut">{url}</code>
-      <button
-        type="button"
-        class="btn"
-        onClick={() => void navigator.clipboard?.writeText(url).then(() => announce('Copied'))}
-      >
+      <button type="button" class="btn" onClick={() => void copyText(url)}>
         <Icon name="copy" />
         Copy URL
       </button>

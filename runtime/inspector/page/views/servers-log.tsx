@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ServerRow } from '../../../control/contract.ts';
-import { announce } from '../data/announce.ts';
+import { copyText } from '../data/copy-text.ts';
 import { link } from '../data/live.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -66,13 +66,8 @@ function Lines({
 }
 
 function Copy({ lines }: { readonly lines: readonly string[] }): JSX.Element {
-  const copy = (): void =>
-    void navigator.clipboard?.writeText(lines.join('\n')).then(
-      () => announce('Copied'),
-      () => announce('The browser did not let the page copy.', true),
-    );
   return (
-    <button type="button" class="btn quiet" onClick={copy}>
+    <button type="button" class="btn quiet" onClick={() => void copyText(lines.join('\n'))}>
       <Icon name="copy" />
       Copy
     </button>
