@@ -521,6 +521,28 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
   await open.context.close();
 });
 
+t.test('INS-2 · while the daemon is offline, the times of an event under way stop', options, async (t) => {
+  const browser = await openBrowser(t);
+  const routes = { deploys: { coalesce: { key: 'n', window_seconds: 600 }, prompt: 'Deployed {n}', deliver: 'log' } };
+  const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } };
+  const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook } } });
+  await postSigned(`${home.daemon.url}/webhooks/deploys`, { n: 1 }, { secret, id: 'gathered' });
+  const open = await openInspector(browser, home);
+  const { page } = open;
+  await goTo(open, '#/events/gathered');
+  const took = page.getByRole('listitem').filter({ hasText: 'Batch' }).locator('.took');
+  await took.waitFor();
+
+  home.daemon.kill('SIGKILL');
+  await home.daemon.exited;
+  await page.getByRole('alert').filter({ hasText: 'does not answer' }).waitFor();
+
+  const before = await took.innerText();
+  await page.waitForTimeout(1_000);
+  t.equal(await took.innerText(), before);
+  await open.context.close();
+});
+
 t.test('INS-2 · while the daemon is offline, the content stays and the buttons are disabled', options, async (t) => {
   const browser = await openBrowser(t);
   const peer = await started(t);

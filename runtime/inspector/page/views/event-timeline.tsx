@@ -6,6 +6,7 @@ import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
 import { daemonNow } from '../data/clock.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
+import { link } from '../data/live.ts';
 import { type Axis, axisOf, lay, longestWait, tookWords } from '../data/timeline.ts';
 import { StatusMark } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
@@ -237,13 +238,13 @@ function CheckRow({ check: { name, result, detail, ms } }: { readonly check: Che
   );
 }
 
-/** Returns the daemon's time, updated four times a second while something is under way. */
+/** Returns the daemon's time, updated four times a second while something is under way and the daemon answers. */
 function useTicking(isOpen: boolean): number {
   const [now, setNow] = useState(daemonNow());
   useEffect(() => {
     if (!isOpen) return undefined;
     const timer = setInterval(() => {
-      if (!document.hidden) setNow(daemonNow());
+      if (!document.hidden && link.get() !== 'lost') setNow(daemonNow());
     }, tickMs);
     return () => clearInterval(timer);
   }, [isOpen]);
