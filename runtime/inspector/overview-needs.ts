@@ -15,7 +15,10 @@ import type { FailingRoute } from '../control/route-standing.ts';
 export interface NeedSources {
   readonly approvals: readonly (ApprovalRow & { readonly route?: string; readonly event?: string })[];
   readonly failures: readonly FailureGroup[];
-  readonly routes: readonly FailingRoute[];
+  readonly routes: readonly (FailingRoute & {
+    /** Another profile has a route of this name. */
+    readonly isOfSeveral?: boolean;
+  })[];
   readonly servers: readonly ServerRow[];
   readonly targets: readonly TargetRow[];
   /** Findings of the configuration and faults of the gateway, the first one first. */
@@ -93,9 +96,11 @@ function isAmong(failures: readonly FailureGroup[], { route, example: { reason }
   );
 }
 
-function routeNeed({ route, profile, share, example: { reason } }: FailingRoute): Need {
+function routeNeed({ route, profile, share, example, isOfSeveral = false }: NeedSources['routes'][number]): Need {
+  const { reason } = example;
   const filters = { route: [route], status: ['failed'] };
-  const q = formatQuery({ texts: [], filters: profile === 'default' ? filters : { ...filters, profile: [profile] } });
+  const isNamed = isOfSeveral || profile !== 'default';
+  const q = formatQuery({ texts: [], filters: isNamed ? { ...filters, profile: [profile] } : filters });
   return {
     id: `route/${profile}/${route}`,
     kind: 'route',

@@ -111,9 +111,14 @@ export function createOverview(ports: OverviewPorts): OverviewService {
         })),
       ),
       failures: groups,
-      routes: failing.filter((one) =>
-        routes.some(({ name, profile, enabled }) => enabled && name === one.route && profile === one.profile),
-      ),
+      routes: failing
+        .filter((one) =>
+          routes.some(({ name, profile, enabled }) => enabled && name === one.route && profile === one.profile),
+        )
+        .map((one) => ({
+          ...one,
+          isOfSeveral: everyRoute.some(({ name, profile }) => name === one.route && profile !== one.profile),
+        })),
       servers,
       targets,
       faults: faultsOf(
