@@ -300,6 +300,43 @@ t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options
   await context.close();
 });
 
+t.test('INS-4 · listed failures stay, with what is selected, while more are read', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const at = new Date().toISOString();
+  const rows = Array.from({ length: 10 }, (_, index) => ({
+    ...{ id: `d${index}`, event_key: `e${index}`, route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
+    ...{ text: `text ${index}`, attempts: 1, reason: 'slack: no', last_attempt_at: at },
+  }));
+  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 10 };
+  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  const more = deferred<void>();
+  await page.route('**/rpc', async (route) => {
+    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    if (method === 'failures.groups') return answer({ count: 10, groups });
+    if (method !== 'failures.list') return route.continue();
+    if (params.limit > rows.length) await more.promise;
+    return answer({ rows: rows.slice(0, params.limit) });
+  });
+  await goTo(open, '#/failures');
+  const first = page.getByRole('checkbox', { name: 'Select text 0' });
+  await first.click();
+
+  await page.getByRole('button', { name: 'Show 2 more' }).click();
+
+  await page.waitForTimeout(100);
+  t.equal(await first.isChecked(), true);
+  t.equal(await page.getByText('1 selected').count(), 1);
+  more.resolve();
+  await page.getByRole('checkbox', { name: 'Select text 9' }).waitFor();
+  t.equal(await first.isChecked(), true);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-2 · an answer that is slower than the changes is shown', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

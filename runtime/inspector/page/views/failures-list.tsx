@@ -54,9 +54,12 @@ export function FailureList({
   useEffect(() => {
     if (version > 0) again();
   }, [version]);
+  // They stay while more are read, and so do the focus, the scroll position and an open question.
+  const listed = useRef<readonly FailureRow[] | undefined>(undefined);
+  if (asked.kind === 'there') listed.current = asked.value.rows;
+  const { current: rows } = listed;
   if (asked.kind === 'refused') return <Refused why={asked.why} />;
-  if (asked.kind === 'waiting') return <Loading />;
-  const { rows } = asked.value;
+  if (rows === undefined) return <Loading />;
   const marked = rows.filter(({ id }) => chosen.has(id));
   const ids = marked.map(({ id }) => id);
   const toggle = (id: string, isRange: boolean): void => {
