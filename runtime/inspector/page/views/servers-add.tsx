@@ -134,7 +134,7 @@ function Typed({
       goWithin('servers', `${profile}/${added}`);
     });
   };
-  const report = work.report;
+  const report = work.reportOf(form);
   const hasFailed = report !== undefined && !report.ok && report.needs_login !== true;
   return (
     <form
@@ -292,6 +292,7 @@ function Under({
   readonly onAgain: () => unknown;
 }): JSX.Element {
   const { faults, staleFor } = work.answered;
+  const report = work.reportOf(form);
   return (
     <>
       {faults.general === undefined ? null : (
@@ -300,9 +301,9 @@ function Under({
         </p>
       )}
       {staleFor === undefined ? null : <NeedsFresh what="Nothing was written yet." button={staleFor} />}
-      {work.report === undefined ? null : (
+      {report === undefined ? null : (
         <TestResult
-          report={work.report}
+          report={report}
           left={form.left}
           busy={work.busy !== ''}
           onLeft={onLeft}
@@ -324,16 +325,15 @@ function useWork() {
   return {
     busy,
     answered,
-    report: tested?.report,
     refuse: (faults: FormFaults) => setAnswered({ faults }),
+    /** The last test, if the form is as it was then: it may have been changed while the test ran. */
     reportOf: (form: ServerForm) => (tested?.form === keyOf(form) ? tested.report : undefined),
     keep(form: ServerForm, report: ProbeReport) {
       setTested({ form: keyOf(form), report });
       return report;
     },
-    /** Discards the test, which does not apply to later input. */
+    /** Discards the faults of what was changed. */
     forget(changes: Partial<ServerForm>) {
-      setTested(undefined);
       const { faults } = answered;
       const own = 'values' in changes ? 'values' : Object.keys(changes)[0];
       setAnswered({
