@@ -529,6 +529,16 @@ t.test(
     await goTo(open, '#/overview?profile=none');
     await page.getByText(/profile "none" is not served/).waitFor();
     await goTo(open, '#/failures?profile=work');
+    await page.keyboard.press('Control+k');
+    const words = page.getByRole('dialog').getByRole('combobox');
+    await words.fill('server notes');
+    await page.getByRole('option', { name: /^Server notes \(work\)\s*failing$/ }).waitFor();
+    const searched = page.waitForRequest((request) =>
+      /"q":"(?=[^"]*home)[^"]*profile:work/.test(request.postData() ?? ''),
+    );
+    await words.fill('home');
+    await searched;
+    await page.keyboard.press('Escape');
 
     await page.setViewportSize({ width: 390, height: 844 });
     t.same(await clippedParts(open), []);

@@ -6,15 +6,18 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { searchIn } from '../../../../machines/base/event-query.ts';
 import type { EventFound } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import { drawnCommands } from '../data/commands.ts';
 import { copyText } from '../data/copy-text.ts';
 import { keyOfRow, lineOfRow, type Outcome, outcomeOfRow } from '../data/event-words.ts';
-import { formatClock } from '../data/format.ts';
+import { formatClock, formatWord } from '../data/format.ts';
 import type { View } from '../data/hash.ts';
 import { go } from '../data/place.ts';
+import { useProfile } from '../data/profile.ts';
 import { call } from '../data/rpc.ts';
+import { serverLabel } from '../data/server-words.ts';
 import { StatusMark } from '../parts/chip.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { Kbd } from '../parts/panel.tsx';
@@ -220,11 +223,12 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
 /** Returns the newest events with the words, from the complete history. The result for an earlier text is dropped. */
 function useEvents(text: string): readonly Offer[] {
   const [found, setFound] = useState<{ text: string; offers: readonly Offer[] }>({ text: '', offers: [] });
+  const profile = useProfile();
   useEffect(() => {
     if (text === '') return;
     let wanted = true;
     const timer = setTimeout(() => {
-      call('events.search', { q: text, limit: eventsShown }).then(
+      call('events.search', { q: searchIn(text, profile), limit: eventsShown }).then(
         ({ rows }) => {
           if (wanted) setFound({ text, offers: rows.map(offerOf) });
         },
@@ -270,7 +274,11 @@ function useNames(): readonly Offer[] {
     const nothing = (): void => undefined;
     call('mcp.list').then(
       (rows) =>
-        take(rows.map(({ name, profile, state }) => offer('servers', 'Server', name, `${profile}/${name}`, state))),
+        take(
+          rows.map((row) =>
+            offer('servers', 'Server', named(row), `${row.profile}/${row.name}`, serverLabel(row.state).toLowerCase()),
+          ),
+        ),
       nothing,
     );
     call('webhook.list').then((rows) => {
@@ -281,17 +289,19 @@ function useNames(): readonly Offer[] {
         hint: '',
         run: () => void copyText(address),
       });
-      take(rows.map((row) => url(row.name, row.url)));
+      take(rows.map((row) => url(named(row), row.url)));
       take(
         rows.map(({ name, profile = 'default', enabled }) =>
-          offer('routes', 'Route', name, `${profile}/${name}`, enabled === false ? 'disabled' : ''),
+          offer('routes', 'Route', named({ name, profile }), `${profile}/${name}`, enabled === false ? 'disabled' : ''),
         ),
       );
     }, nothing);
     call('cron.list').then(
       (rows) =>
         take(
-          rows.map(({ id, name, profile, state }) => offer('schedules', 'Schedule', name, `${profile}/${id}`, state)),
+          rows.map((row) =>
+            offer('schedules', 'Schedule', named(row), `${row.profile}/${row.id}`, formatWord(row.state)),
+          ),
         ),
       nothing,
     );
@@ -300,4 +310,9 @@ function useNames(): readonly Offer[] {
     };
   }, []);
   return names;
+}
+
+/** A name with its profile, since several profiles may have it. */
+function named({ name, profile = 'default' }: { readonly name: string; readonly profile?: string }): string {
+  return profile === 'default' ? name : `${name} (${profile})`;
 }
