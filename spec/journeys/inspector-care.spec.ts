@@ -337,6 +337,27 @@ t.test('INS-4 · listed failures stay, with what is selected, while more are rea
   await open.context.close();
 });
 
+t.test('INS-4 · after midnight the listed events of the day before get their date', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf(), timePasses: true });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'late' });
+  // A zone in which midnight is less than an hour away.
+  const ahead = 23 - new Date().getUTCHours();
+  const zone = ahead > 12 ? ahead - 24 : ahead;
+  const context = await browser.newContext({ timezoneId: `Etc/GMT${zone > 0 ? '-' : '+'}${Math.abs(zone)}` });
+  const page = await context.newPage();
+  await page.goto(await linkOf(gateway));
+  await page.goto(`${page.url()}#/events?range=24h`);
+  const received = page.locator('.ev .at2').getByText(/:/);
+  await received.waitFor();
+  t.match(await received.innerText(), /^\d\d:\d\d:\d\d$/);
+
+  await gateway.daemon.pass(3_600_000);
+
+  await page.locator('.ev .at2').getByText(/^\d+ \w+ \d\d:\d\d:\d\d$/).waitFor();
+  await context.close();
+});
+
 t.test('INS-2 · an answer that is slower than the changes is shown', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

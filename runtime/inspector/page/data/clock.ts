@@ -12,9 +12,17 @@ const tickMs = 1_000;
 const leastOffsetMs = 1_000;
 let offsetMs = 0;
 const now = createCell(Date.now());
+/** The day, with which the times of a list get or lose their date. */
+export const today = createCell(dayOf(Date.now()));
 
 function tick(): void {
-  if (!document.hidden && link.get() !== 'lost') now.set(daemonNow());
+  if (document.hidden || link.get() === 'lost') return;
+  now.set(daemonNow());
+  today.set(dayOf(daemonNow()));
+}
+
+function dayOf(atMs: number): string {
+  return new Date(atMs).toDateString();
 }
 
 /** Returns the daemon's time in Unix milliseconds. */

@@ -5,6 +5,7 @@
 
 import { Component, type JSX } from 'preact';
 import type { EventFound } from '../../../control/contract.ts';
+import { daemonNow } from '../data/clock.ts';
 import { lineOfRow, outcomeOfRow, shortIdOf } from '../data/event-words.ts';
 import { formatClock, formatTook } from '../data/format.ts';
 import { Status } from '../parts/chip.tsx';
@@ -17,13 +18,21 @@ export interface EventRowProps {
   readonly isMarked: boolean;
   /** Whether to show the gateway that received it. */
   readonly withNode: boolean;
+  /** The present day: at midnight its times become those of yesterday. */
+  readonly day: string;
   readonly onOpen: (row: EventFound) => void;
 }
 
 export class EventLine extends Component<EventRowProps> {
   override shouldComponentUpdate(next: EventRowProps): boolean {
-    const { row, index, isMarked, withNode } = this.props;
-    return next.row !== row || next.index !== index || next.isMarked !== isMarked || next.withNode !== withNode;
+    const { row, index, isMarked, withNode, day } = this.props;
+    return (
+      next.row !== row ||
+      next.index !== index ||
+      next.isMarked !== isMarked ||
+      next.withNode !== withNode ||
+      next.day !== day
+    );
   }
 
   override render({ row, id, index, isMarked, withNode, onOpen }: EventRowProps): JSX.Element {
@@ -67,7 +76,7 @@ export class EventLine extends Component<EventRowProps> {
           {row.took_ms === undefined ? '' : formatTook(row.took_ms)}
         </span>
         <span role="gridcell" class="at2 right num muted" title={`${at.toLocaleString()} (${zone})`}>
-          {formatClock(row.received_at, Date.now())}
+          {formatClock(row.received_at, daemonNow())}
         </span>
       </div>
     );

@@ -9,7 +9,7 @@ import { useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventFound, RouteRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
-import { daemonNow, useNow } from '../data/clock.ts';
+import { daemonNow, today, useNow } from '../data/clock.ts';
 import { useIsGone } from '../data/connection.ts';
 import { mostHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
@@ -208,6 +208,7 @@ function EventTable(props: TableProps): JSX.Element {
         : [{ key: 'Escape', label: 'Leave the row', run: () => setMarked('') }]),
   ]);
   const withNode = (useCell(nodes) ?? 1) > 1;
+  const day = useCell(today);
   const total = found?.counts.total ?? 0;
   const statuses = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'status' ? [value.toLowerCase()] : []));
   const toggle = (name: ChipName): void =>
@@ -306,6 +307,7 @@ function EventTable(props: TableProps): JSX.Element {
                 index={index + 1}
                 isMarked={index === at}
                 withNode={withNode}
+                day={day}
                 onOpen={open}
               />
             );
