@@ -228,6 +228,10 @@ t.test('the events of one daemon', options, async (t) => {
     await page.evaluate('document.activeElement.blur()');
     const outline = "getComputedStyle(document.querySelector('.seg [aria-pressed=true]')).outlineStyle";
     t.equal(await page.evaluate(outline), 'solid', 'what is chosen is marked');
+    await page.keyboard.press('Control+k');
+    await page.locator('.opt.at').waitFor();
+    t.equal(await page.evaluate("getComputedStyle(document.querySelector('.opt.at')).outlineStyle"), 'solid');
+    await page.keyboard.press('Escape');
     t.same(open.complaints, []);
   });
   await open.context.close();
