@@ -65,6 +65,22 @@ export function attemptsOf(record: DeliveryRecord): readonly DeliveryAttempt[] {
   ];
 }
 
+/**
+ * When the sender of a direct delivery's event was answered; undefined while it waits. A person who has put the delivery
+ * back or confirmed it did that later.
+ */
+export function answeredAtMs(record: DeliveryRecord): number | undefined {
+  const { sinceMs, failed = [], endedAtMs } = record;
+  if (!isOfPerson(record)) return endedAtMs;
+  const before = failed.filter((one) => one.endedAtMs <= (sinceMs ?? Number.POSITIVE_INFINITY));
+  return before.at(-1)?.endedAtMs ?? sinceMs ?? endedAtMs;
+}
+
+/** Whether its status is what a person has made of it. */
+export function isOfPerson({ sinceMs, note }: DeliveryRecord): boolean {
+  return sinceMs !== undefined || note !== undefined;
+}
+
 export function openedDelivery({ key, record, pause }: KnownDelivery): OpenedDelivery {
   const next = isOver(record) ? undefined : Math.max(record.dueAtMs ?? 0, pause?.untilMs ?? 0) || undefined;
   return {

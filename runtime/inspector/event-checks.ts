@@ -6,6 +6,7 @@
 import type { Answer } from '../../machines/config/sources.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { type Outcome, type OutcomeKind, replyTo } from '../../machines/webhook/reply.ts';
+import { answeredAtMs, isOfPerson } from './event-attempts.ts';
 import type { Check, HttpAnswer } from './event-wire.ts';
 import { outcomeOf, requestStairs } from './story-request.ts';
 import type { StorySources } from './story-sources.ts';
@@ -77,7 +78,7 @@ function outcomeOfWork({ status }: EventRecord, delivery: StorySources['delivery
     case 'accepted':
       return 'accepted';
     default:
-      if (delivery?.record.status === 'delivered') return 'delivered';
-      return delivery?.record.endedAtMs === undefined ? undefined : 'deliveryFailed';
+      if (delivery === undefined || answeredAtMs(delivery.record) === undefined) return undefined;
+      return delivery.record.status === 'delivered' && !isOfPerson(delivery.record) ? 'delivered' : 'deliveryFailed';
   }
 }

@@ -6,7 +6,7 @@
 
 import { placeWords } from '../../machines/config/target-titles.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
-import { attemptsOf, deliveriesOf, type KnownDelivery, toneOfDelivery } from './event-attempts.ts';
+import { answeredAtMs, attemptsOf, deliveriesOf, type KnownDelivery, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
 import type { Span, SpanPart, Tone } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
@@ -36,7 +36,7 @@ function requestSpan({ key, event, delivery, stateOf }: StorySources): Span {
   const outcome = outcomeOf(event);
   const isDirect = event.status === 'delivering';
   const start = event.receivedAtMs;
-  const waitsUntil = isDirect ? delivery?.record.endedAtMs : undefined;
+  const waitsUntil = isDirect && delivery !== undefined ? answeredAtMs(delivery.record) : undefined;
   const isOpen = stateOf(`requests/${key}`) !== undefined || (isDirect && waitsUntil === undefined);
   const end = Math.max(start + (event.told?.checkMs ?? event.told?.bodyMs ?? 0), waitsUntil ?? 0);
   const isRefused = event.status === 'refused' || outcome === 'deliveryFailed';
