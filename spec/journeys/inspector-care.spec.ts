@@ -72,6 +72,8 @@ t.test('questions', options, async (t) => {
     caller.close();
     await call.catch(() => {});
     await page.getByText('No answer is needed: its call has ended.').waitFor();
+    await page.goto(`${page.url().split('#')[0]}#/actors?longer=3600000`);
+    await page.getByText('None matches').waitFor();
     await context.close();
   });
 

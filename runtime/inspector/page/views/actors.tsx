@@ -6,7 +6,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { useCell } from '../data/cell.ts';
-import { useNow } from '../data/clock.ts';
+import { daemonNow, useNow } from '../data/clock.ts';
 import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { living } from '../data/live.ts';
@@ -63,7 +63,7 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
   const now = useNow();
   const tick = filter.longerThanMs > 0 ? now : 0;
   const key = JSON.stringify(filter);
-  const lines = useMemo(() => treeLines(rows, filter, { folded, nowMs: Date.now() }), [version, key, folded, tick]);
+  const lines = useMemo(() => treeLines(rows, filter, { folded, nowMs: daemonNow() }), [version, key, folded, tick]);
   const counts = useMemo(() => countStandings(rows.values()), [version]);
   const total = useMemo(() => countActors(rows.values()), [version]);
   const at = lines.findIndex(({ row }) => row.id === chosen);

@@ -133,9 +133,9 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
       {dialog === 'test' ? <TestEvent routes={testable(known)} onClose={() => setDialog(undefined)} /> : null}
       {dialog === 'range' ? (
         <CustomRange
-          from={found.found?.counts.from ?? new Date(Date.now() - 3_600_000).toISOString()}
+          from={found.found?.counts.from ?? new Date(daemonNow() - 3_600_000).toISOString()}
           to={new Date(
-            Math.min(Date.now(), Date.parse(found.found?.counts.to ?? new Date().toISOString())),
+            Math.min(daemonNow(), Date.parse(found.found?.counts.to ?? new Date(daemonNow()).toISOString())),
           ).toISOString()}
           onChoose={(next) => {
             setDialog(undefined);

@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { GatewayStatus, NodeRow } from '../../../control/contract.ts';
-import { useNow } from '../data/clock.ts';
+import { daemonNow, useNow } from '../data/clock.ts';
 import { counted, formatClock, formatSpan, formatTime, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import {
@@ -93,7 +93,7 @@ function useGone(rows: readonly NodeRow[] | undefined): [readonly Gone[], (one: 
   useEffect(() => {
     if (rows === undefined) return;
     const isThere = ({ node }: NodeRow): boolean => rows.some((one) => one.node === node);
-    const left = before.current.filter((row) => !isThere(row)).map((row) => ({ row, atMs: Date.now() }));
+    const left = before.current.filter((row) => !isThere(row)).map((row) => ({ row, atMs: daemonNow() }));
     before.current = rows;
     setGone((old) => [...old.filter(({ row }) => !isThere(row)), ...left]);
   }, [rows]);
