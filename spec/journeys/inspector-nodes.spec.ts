@@ -117,6 +117,14 @@ t.test(
         await page.getByRole('button', { name: 'Approve', exact: true }).first().click();
         t.match(await call, { isError: false });
         await page.getByRole('link', { name: /^Approvals$/ }).waitFor();
+
+        // Also one that comes, and is answered, while the questions are open.
+        await page.getByText('Nothing waits for you').waitFor();
+        const next = second.call('mcp__peer__write_note', { text: 'next' });
+        await page.locator('.question').filter({ hasText: '"next"' }).waitFor();
+        await second.answer((await second.asked()).id, false);
+        await next;
+        await page.getByText(/^Denied on the command line at /).waitFor();
       },
     );
 

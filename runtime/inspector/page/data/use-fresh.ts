@@ -1,11 +1,14 @@
 /** Calls a view back when running actors of certain machines have changed, at most twice a second. */
 
 import { useEffect, useRef } from 'preact/hooks';
-import { living, onSteps } from './live.ts';
+import { link, living, nodes, onSteps } from './live.ts';
 
 const leastMs = 500;
+/** The work that any gateway of a shared journal may do. The actors of other gateways are not streamed. */
+const shared = ['agentRun', 'approval', 'coalescingGroup', 'cronJob', 'delivery'];
+const elsewhereMs = 3_000;
 
-/** Calls back after machines with a matching name have taken a step or ended. */
+/** Calls back after machines with a matching name have taken a step or ended, and from time to time if they may elsewhere. */
 export function useFresh(machines: RegExp, again: () => void): void {
   const run = useRef(again);
   run.current = again;
@@ -37,7 +40,12 @@ export function useFresh(machines: RegExp, again: () => void): void {
     const forgetSteps = onSteps((steps) => {
       if (steps.some(({ machine }) => machines.test(machine))) soon();
     });
+    const isShared = shared.some((machine) => machines.test(machine));
+    const look = setInterval(() => {
+      if (isShared && (nodes.get() ?? 1) > 1 && !document.hidden && link.get() === 'live') soon();
+    }, elsewhereMs);
     return () => {
+      clearInterval(look);
       forgetRows();
       forgetSteps();
       clearTimeout(timer);
