@@ -14,7 +14,7 @@ import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
 import { type CommandHost, type CommandPeer, type Commands, daemonOf, optionalText, textOf } from './command.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy, Nodes } from './contract.ts';
 import { homeOf, profileOf } from './home-view.ts';
-import { mcpOf, ofServers } from './mcp-commands.ts';
+import { mcpOf } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
 import { applied } from './server-commands.ts';
 
@@ -22,6 +22,8 @@ import { applied } from './server-commands.ts';
 const longestNote = 1_000;
 const longestPrompt = 100_000;
 const longestBody = 1_000_000;
+/** As many as each gateway remembers. */
+const mostAnswered = 100;
 /** How often the questions of the other gateways are read for a watching peer. */
 const othersMs = 1_000;
 
@@ -30,7 +32,15 @@ export const approvalCommands = {
     access: 'daemon',
     run: async (_, host) => openQuestions(host),
   },
-  'approvals.answered': ofServers((mcp) => mcp.answered()),
+  'approvals.answered': {
+    access: 'daemon',
+    run: async (_, host) => {
+      const own = mcpOf(host).answered();
+      if (host.nodes === undefined) return own;
+      const all = [...own, ...(await host.nodes.ofOthers<AnsweredRow>('approvals.answered'))];
+      return all.sort((one, other) => (one.answered_at < other.answered_at ? 1 : -1)).slice(0, mostAnswered);
+    },
+  },
   'approvals.show': {
     access: 'daemon',
     run: async (params, host) => {
