@@ -364,7 +364,7 @@ export const faultCatalogue = {
     remedy: 'Use 1 to 64 letters, digits, ".", "_" and "-".',
   },
   'server-masked': {
-    what: 'A changed value holds the *** that is shown in the place of a secret.',
+    what: 'A changed value holds the *** or [redacted] that is shown in the place of a secret.',
     remedy: 'Give the value itself, a reference such as ${NAME}, or leave that key as it is.',
   },
   'config-unwritable': {

@@ -52,8 +52,8 @@ export interface EntryRefusal {
   readonly field?: string;
 }
 
-/** Shown instead of a secret. */
-const secretMask = '***';
+/** Shown instead of a secret: of one that its key names, and of one that is known or has the form of one. */
+const secretMasks = ['***', '[redacted]'];
 
 export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   const { name, request, config, secrets } = start;
@@ -85,10 +85,11 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   }
   if (request.kind === 'edit' && !exists) return unknown(name);
   const given = request.kind === 'add' ? request.entry : withoutVain(request.changes, standing);
-  const masked = pathOfMask(given);
+  const masked = maskIn(given);
   if (masked !== undefined) {
-    const cure = `${secretMask} is shown in place of a secret; type the value, or a reference such as \${NAME}`;
-    return refuse('server-masked', `${masked.join('.')}: ${cure}`, masked.join('.'));
+    const field = masked.at.join('.');
+    const cure = `${masked.mask} is shown in place of a secret; type the value, or a reference such as \${NAME}`;
+    return refuse('server-masked', `${field}: ${cure}`, field);
   }
   // A variable that only this entry reads may get a new value; one that something else reads must keep its value.
   const own = new Set(variablesIn(standing).filter((variable) => !elsewhere.has(variable)));
@@ -165,11 +166,14 @@ function editsOf(path: ConfigPath, standing: JsonObject, changes: JsonObject): r
   });
 }
 
-function pathOfMask(value: Json, at: ConfigPath = []): ConfigPath | undefined {
-  if (typeof value === 'string') return value.includes(secretMask) ? at : undefined;
+function maskIn(value: Json, at: ConfigPath = []): { readonly at: ConfigPath; readonly mask: string } | undefined {
+  if (typeof value === 'string') {
+    const mask = secretMasks.find((one) => value.includes(one));
+    return mask === undefined ? undefined : { at, mask };
+  }
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, held] of Object.entries(value)) {
-    const found = pathOfMask(held, [...at, key]);
+    const found = maskIn(held, [...at, key]);
     if (found !== undefined) return found;
   }
   return undefined;

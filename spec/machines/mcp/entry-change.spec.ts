@@ -88,6 +88,7 @@ t.test('CFG-1 · CFG-6 · a refusal names the field', (t) => {
       'server-masked',
       'headers.Authorization',
     ],
+    ['files', { kind: 'edit', changes: { args: ['-y', 'x@2', '--key=[redacted]'] } }, 'server-masked', 'args.2'],
     ['none', { kind: 'edit', changes: { lazy: true } }, 'server-unknown', undefined],
     ['none', { kind: 'remove' }, 'server-unknown', undefined],
     ['broken', { kind: 'edit', changes: { lazy: true } }, 'unknown-key', 'comand'],
