@@ -159,6 +159,10 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     await page.getByRole('button', { name: 'Enable', exact: true }).click();
     await gateway.reaches('kept', 'connected');
     t.match(textOf(gateway), /# and me\n/);
+
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await gateway.control.call('mcp.edit', { server: 'kept', changes: { timeout: 77 } });
+    await page.getByRole('group', { name: 'Entry of the server' }).getByText('"timeout": 77').waitFor();
   });
 
   await t.test('INS-4 · a server is removed after a question that says what remains', async (t) => {

@@ -16,6 +16,7 @@ import { go } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { isFailing, type ServerTab, serverLabel, serverMark, whyOf } from '../data/server-words.ts';
+import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
@@ -31,6 +32,8 @@ import { ServerLog } from './servers-log.tsx';
 import { RemoveServer } from './servers-remove.tsx';
 import { ServerSettings, SettingsPanel } from './servers-settings.tsx';
 import { Tools } from './tools.tsx';
+
+const changing = /^serverConnection$/;
 
 type Opened = 'login' | 'edit' | 'remove' | undefined;
 
@@ -52,6 +55,8 @@ export function ServerDetail({
     readonly why: string;
   }>();
   const shown = useAsked(`server ${profile}/${server}`, () => call('mcp.show', { server, profile }));
+  // A changed entry connects anew.
+  useFresh(changing, shown.again);
   const oauth = useAsked('oauth servers', () => call('mcp.oauthServers'));
   const canLogIn =
     oauth.asked.kind === 'there' && oauth.asked.value.some((one) => one.profile === profile && one.server === server);
