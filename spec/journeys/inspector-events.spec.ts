@@ -222,6 +222,11 @@ t.test('the events of one daemon', options, async (t) => {
       await page.setViewportSize({ width, height: 800 });
       t.same(await clippedParts(open), [], `${width} px`);
     }
+    await page.getByRole('button', { name: 'More' }).click();
+    const more = page.getByRole('complementary', { name: 'More' });
+    await more.waitFor();
+    await page.getByRole('navigation', { name: 'Main views' }).getByRole('link', { name: 'Events' }).click();
+    await more.waitFor({ state: 'detached' });
     await page.setViewportSize({ width: 720, height: 450 });
     t.ok(((await page.locator('.events-list .virtual').boundingBox())?.height ?? 0) >= 240, 'rows have room at 200 %');
     await page.emulateMedia({ forcedColors: 'active' });

@@ -97,11 +97,20 @@ export function TabBar({ at }: { readonly at: View }): JSX.Element {
           <Foot />
         </aside>
       ) : null}
-      <nav class="tabbar" aria-label="Main views">
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: More closes after a click on one of the links. */}
+      <nav class="tabbar" aria-label="Main views" onClick={() => setMore(false)}>
         {first.map((row) => (
           <NavLink key={row.name} row={row} isAt={row.name === at && !isMore} />
         ))}
-        <button type="button" aria-expanded={isMore} aria-controls="more-places" onClick={() => setMore(!isMore)}>
+        <button
+          type="button"
+          aria-expanded={isMore}
+          aria-controls="more-places"
+          onClick={(event) => {
+            event.stopPropagation();
+            setMore(!isMore);
+          }}
+        >
           <Icon name="more" />
           More
         </button>
