@@ -325,9 +325,17 @@ t.test('the page of one daemon', options, async (t) => {
     await job.getByText('Paused', { exact: true }).waitFor();
     await job.getByRole('button', { name: 'Resume' }).click();
     await job.getByText('Scheduled', { exact: true }).waitFor();
+    let fired = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('"cron.run"')) fired += 1;
+    });
     await job.getByRole('button', { name: 'Run now' }).click();
+    await page.getByText('digest was fired.').waitFor();
+    // The second click of a double click, for which the button is ready again.
+    for (const part of ['down', 'up'] as const) await page.mouse[part]({ clickCount: 2 });
 
     await job.getByText('Delivered', { exact: true }).waitFor();
+    t.equal(fired, 1);
     await open.context.close();
   });
 

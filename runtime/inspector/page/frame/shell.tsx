@@ -13,6 +13,7 @@ import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
 import { useMedia } from '../data/use-media.ts';
 import { rowOf } from '../views.ts';
+import { ignoreDoubleClicks } from './double-clicks.ts';
 import { useSignOut } from './foot.tsx';
 import { listenToKeys } from './global-keys.ts';
 import { KeySheet } from './key-sheet.tsx';
@@ -49,6 +50,7 @@ export function Shell(): JSX.Element {
     return heard.onChange(tell);
   }, [row]);
   useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
+  useEffect(ignoreDoubleClicks, []);
   const close = (): void => setOpened('');
   if (joined === 'refused' || View === undefined) return <NoSession had={had.current} />;
   return (
