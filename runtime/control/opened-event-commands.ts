@@ -10,6 +10,7 @@ import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
+import { counted } from '../inspector/story-words.ts';
 import type { ReplayChanges } from '../webhook/replay.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, refuse, textOf } from './command.ts';
 import type { Diagnosis, EventChoice, HistoryDetail } from './contract.ts';
@@ -80,7 +81,7 @@ function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never
   // It may be in the journal, which cannot be read.
   if (journal !== 'ready') return refuse('journal-unavailable', journal);
   const hours = deskOf(host).home.main.settings.gateway.history.maxAgeMs / 3_600_000;
-  const kept = hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
+  const kept = hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour');
   return refuse(
     'delivery-unknown',
     `event ${formatChoice(id, choice)} is no longer in the history (kept ${kept}); \`agent events\` lists the others`,

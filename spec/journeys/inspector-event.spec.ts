@@ -86,6 +86,12 @@ async function stage(t: Test): Promise<Stage> {
   };
 }
 
+t.test('INS-4 · an event that is gone says for how many hours events are kept, if those are not days', async (t) => {
+  const gateway = await startGateway(t, {}, { config: { gateway: { history: { max_age_hours: 12 } } } });
+  const asked = gateway.control.call('events.open', { id: 'no-such' });
+  await t.rejects(asked, { message: /no longer in the history \(kept 12 hours\)/ });
+});
+
 t.test('an event opened, through the control socket', async (t) => {
   const { gateway, slack, ask, send, ended } = await stage(t);
 

@@ -39,8 +39,8 @@ export function EventPane({ id }: { readonly id: string }): JSX.Element {
   const { current: event } = last;
   if (event === undefined) {
     if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
-      const kept = /kept [\d.]+ (?:days|hours)/.exec(asked.why)?.[0];
-      return <Empty title={`This event is no longer in the history${kept === undefined ? '' : ` (${kept})`}.`} />;
+      const [kept = ''] = / \(kept [^)]*\)/.exec(asked.why) ?? [];
+      return <Empty title={`This event is no longer in the history${kept}.`} />;
     }
     return (
       <Answer asked={asked} again={again} what="The event">
