@@ -352,6 +352,7 @@ t.test('INS-4 · after midnight the listed events of the day before get their da
   await page.goto(`${page.url()}#/events?range=24h`);
   const received = page.locator('.ev .at2').getByText(/:/);
   await received.waitFor();
+  await page.getByRole('img', { name: /^1 event, 0 failed, peak 1 at / }).waitFor();
   t.match(await received.innerText(), /^\d\d:\d\d:\d\d$/);
 
   await gateway.daemon.pass(3_600_000);

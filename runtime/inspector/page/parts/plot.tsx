@@ -6,6 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { counted } from '../data/format.ts';
 import { Scrolled } from './basics.tsx';
 
 /** Events in one time span. */
@@ -61,7 +62,7 @@ export function Bars({ buckets, height, sentence, onOpen, legend = true }: BarsP
             class={onOpen === undefined ? 'bucket' : 'bucket opens'}
             onClick={onOpen === undefined ? undefined : () => onOpen(bucket, at)}
           >
-            <title>{`${bucket.at}: ${totalOf(bucket)} events, ${bucket.failed} failed`}</title>
+            <title>{`${bucket.at}: ${counted(totalOf(bucket), 'event')}, ${bucket.failed} failed`}</title>
             <rect class="whole" x={at * step} y="0" width={step} height={height} />
             {stack.map((name) => {
               const high = (bucket[name] / top) * height;

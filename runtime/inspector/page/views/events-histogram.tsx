@@ -1,13 +1,12 @@
 /**
- * The events over the range: bars by outcome. A drag chooses a range, a double click removes it, a click opens the time
- * span of a bar.
+ * The events over the range: bars by outcome. A drag chooses a range, a double click removes it.
  * @see INS-4 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { CountedEvents } from '../../../control/contract.ts';
-import { formatTime } from '../data/format.ts';
+import { counted, formatTime } from '../data/format.ts';
 import { Bars, totalOf } from '../parts/plot.tsx';
 
 export interface HistogramProps {
@@ -34,7 +33,7 @@ export function Histogram({ counts, onRange, onClear }: HistogramProps): JSX.Ele
   }));
   const peak = drawn.reduce((best, one) => (best === undefined || totalOf(one) > totalOf(best) ? one : best), drawn[0]);
   const sentence = [
-    `${counts.total.toLocaleString('en')} events`,
+    counted(counts.total, 'event'),
     `${counts.counts.failed.toLocaleString('en')} failed`,
     ...(peak === undefined || counts.total === 0 ? [] : [`peak ${totalOf(peak).toLocaleString('en')} at ${peak.at}`]),
   ].join(', ');
