@@ -361,6 +361,52 @@ t.test('INS-4 · after midnight the listed events of the day before get their da
   await context.close();
 });
 
+t.test('INS-2 · a page that was too slow for the changes asks again after the snapshot', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { page, context } = await openBlank(browser);
+  await page.addInitScript(`
+    const real = fetch;
+    globalThis.fetch = async (...asked) => {
+      const response = await real(...asked);
+      if (asked[0] !== './stream') return response;
+      const texts = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      const stream = new ReadableStream({
+        start(controller) {
+          const encoder = new TextEncoder();
+          let snapshot = '';
+          globalThis.sendSnapshot = () => controller.enqueue(encoder.encode(snapshot));
+          const read = async () => {
+            for (;;) {
+              const { value, done } = await texts.read();
+              if (done) return controller.close();
+              snapshot += /event: delta|event: vitals/.test(value) ? '' : value;
+              controller.enqueue(encoder.encode(value));
+            }
+          };
+          void read().catch((error) => controller.error(error));
+        },
+      });
+      return new Response(stream, { status: response.status });
+    };
+  `);
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.postData()?.includes('"failures.groups"')) asked += 1;
+  });
+  await page.goto(await linkOf(gateway));
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  await page.goto(`${page.url()}#/failures`);
+  await page.getByText('No failed deliveries.').waitFor();
+  await page.waitForTimeout(300);
+  const before = asked;
+
+  await page.evaluate('sendSnapshot()');
+
+  await eventually(() => asked > before);
+  await context.close();
+});
+
 t.test('INS-2 · an answer that is slower than the changes is shown', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

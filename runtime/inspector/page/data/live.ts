@@ -54,8 +54,9 @@ export const nodes = createCell<number | undefined>(undefined);
 export const profiles = createCell<readonly string[] | undefined>(undefined);
 /** Changes with the routes in force. */
 export const routesVersion = createCell<number | undefined>(undefined);
-/** Whether all parts of the daemon serve; also before the first message. */
-const ready = createCell(true);
+/** Rises when what was asked has to be asked again. */
+const returns = createCell(0);
+let wasReady = true;
 /** The latest health, updated while the page is hidden too. */
 export const heard = createCell<Vitals | undefined>(undefined);
 
@@ -71,22 +72,11 @@ export function onSteps(listener: (steps: readonly StepRow[]) => void): () => vo
 }
 
 /**
- * Calls back when the daemon can answer again, until the returned function is called: after a reconnect, and once its parts
- * are ready, since it finds nothing in a journal that is not open yet.
+ * Calls back when what was asked has to be asked again, until the returned function is called: after a snapshot, since changes
+ * before it were not sent, and once the daemon is ready, since it finds nothing in a journal that is not open yet.
  */
 export function onReturn(listener: () => void): () => void {
-  const look = (): void => {
-    if (link.get() === 'live' && ready.get()) listener();
-  };
-  const forget = [
-    link.onChange(() => {
-      if (link.get() === 'live') listener();
-    }),
-    ready.onChange(look),
-  ];
-  return () => {
-    for (const one of forget) one();
-  };
+  return returns.onChange(listener);
 }
 
 /** When the daemon last sent something, in Unix milliseconds. */
@@ -136,6 +126,7 @@ function takeSnapshot(snapshot: SnapshotMessage): void {
   link.set('live');
   remember(snapshot.steps);
   draw();
+  returns.set(returns.get() + 1);
 }
 
 function takeDelta(delta: DeltaMessage): void {
@@ -163,7 +154,9 @@ function drawVitals(): void {
   vitals.set(heard.get());
   nodes.set(heard.get()?.nodes);
   routesVersion.set(heard.get()?.routes);
-  ready.set(heard.get()?.ready !== false);
+  const isReady = heard.get()?.ready !== false;
+  if (isReady && !wasReady && link.get() === 'live') returns.set(returns.get() + 1);
+  wasReady = isReady;
   const served = heard.get()?.profiles;
   if (served?.join() !== profiles.get()?.join()) profiles.set(served);
 }
