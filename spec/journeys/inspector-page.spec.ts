@@ -160,6 +160,17 @@ t.test('the page of one daemon', options, async (t) => {
 
     await page.locator('.arrow.lit[data-arrow="recycling→connecting"]').waitFor();
     t.equal(await page.locator('.arrow.taken').count(), 0, 'the end is shown at once');
+
+    const drawn = page.locator('.sheet-of-chart svg > g').first();
+    const before = await drawn.getAttribute('transform');
+    await page.evaluate(`{
+      const at = (type, clientX) => new PointerEvent(type, { button: 0, clientX, clientY: 0, bubbles: true });
+      document.querySelector('.sheet-of-chart').dispatchEvent(at('pointerdown', 0));
+      dispatchEvent(at('pointercancel', 0));
+      dispatchEvent(at('pointermove', 90));
+    }`);
+    await page.waitForTimeout(50);
+    t.equal(await drawn.getAttribute('transform'), before, 'a finger that scrolls the page moves the chart no further');
     await open.context.close();
   });
 

@@ -89,14 +89,13 @@ export function useView(drawing: { readonly width: number; readonly height: numb
       const held = frame.current;
       if (held === null || event.button !== 0) return;
       const from = { ...now.current, left: event.clientX, top: event.clientY };
+      const drag = new AbortController();
+      const { signal } = drag;
       const onMove = ({ clientX, clientY }: PointerEvent): void =>
         setMoved({ scale: from.scale, x: from.x + clientX - from.left, y: from.y + clientY - from.top });
-      const onUp = (): void => {
-        removeEventListener('pointermove', onMove);
-        removeEventListener('pointerup', onUp);
-      };
-      addEventListener('pointermove', onMove);
-      addEventListener('pointerup', onUp);
+      addEventListener('pointermove', onMove, { signal });
+      // A finger that scrolls the page cancels.
+      for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => drag.abort(), { signal });
     },
     onKeyDown(event) {
       const steps: Readonly<Record<string, readonly [number, number]>> = {
