@@ -353,6 +353,9 @@ t.test('INS-4 · after midnight the listed events of the day before get their da
   const received = page.locator('.ev .at2').getByText(/:/);
   await received.waitFor();
   await page.getByRole('img', { name: /^1 event, 0 failed, peak 1 at / }).waitFor();
+  await page.locator('.ev .what').getByText('reviews').click();
+  t.match(await page.locator('.meta time').first().getAttribute('title'), / \([\w/+-]+\)$/, 'with its zone');
+  await page.keyboard.press('Escape');
   t.match(await received.innerText(), /^\d\d:\d\d:\d\d$/);
 
   await gateway.daemon.pass(3_600_000);

@@ -47,6 +47,13 @@ export function formatClock(at: string | number, nowMs: number): string {
   return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...year })} ${clock}`;
 }
 
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The complete time with its zone, shown where a short one is pointed at. */
+export function formatFull(at: string | number): string {
+  return `${new Date(at).toLocaleString()} (${zone})`;
+}
+
 /** Replaces the ISO 8601 times in a text of the daemon by local ones. */
 export function withLocalTimes(text: string, nowMs: number): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => formatClock(at, nowMs));

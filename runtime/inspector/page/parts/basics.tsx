@@ -4,13 +4,13 @@ import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { useNow } from '../data/clock.ts';
-import { formatClock } from '../data/format.ts';
+import { formatClock, formatFull } from '../data/format.ts';
 import type { Asked } from '../data/rpc.ts';
 
 export function Clock({ at }: { readonly at: number | string }): JSX.Element {
   const now = useNow();
   return (
-    <time dateTime={new Date(at).toISOString()} title={new Date(at).toLocaleString()}>
+    <time dateTime={new Date(at).toISOString()} title={formatFull(at)}>
       {formatClock(at, now)}
     </time>
   );

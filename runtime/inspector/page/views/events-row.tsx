@@ -7,7 +7,7 @@ import { Component, type JSX } from 'preact';
 import type { EventFound } from '../../../control/contract.ts';
 import { daemonNow } from '../data/clock.ts';
 import { lineOfRow, outcomeOfRow, shortIdOf } from '../data/event-words.ts';
-import { formatClock, formatTook } from '../data/format.ts';
+import { formatClock, formatFull, formatTook } from '../data/format.ts';
 import { Status } from '../parts/chip.tsx';
 
 export interface EventRowProps {
@@ -39,7 +39,6 @@ export class EventLine extends Component<EventRowProps> {
     const { mark, words, calm } = outcomeOfRow(row);
     const line = lineOfRow(row);
     const tries = row.attempts > 1 ? `×${row.attempts}` : '';
-    const at = new Date(row.received_at);
     return (
       // biome-ignore lint/a11y/useKeyWithClickEvents: the grid around it takes the keys.
       <div
@@ -75,7 +74,7 @@ export class EventLine extends Component<EventRowProps> {
         <span role="gridcell" class="took right num muted">
           {row.took_ms === undefined ? '' : formatTook(row.took_ms)}
         </span>
-        <span role="gridcell" class="at2 right num muted" title={`${at.toLocaleString()} (${zone})`}>
+        <span role="gridcell" class="at2 right num muted" title={formatFull(row.received_at)}>
           {formatClock(row.received_at, daemonNow())}
         </span>
       </div>
@@ -85,7 +84,6 @@ export class EventLine extends Component<EventRowProps> {
 
 /** Outcomes under way, which need no attention. */
 const quiet = /^(working|batching|queued)$/;
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 export function HeadRow({ withNode }: Pick<EventRowProps, 'withNode'>): JSX.Element {
   return (

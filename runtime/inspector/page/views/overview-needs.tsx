@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
-import { sentenceCase } from '../data/format.ts';
+import { formatFull, sentenceCase } from '../data/format.ts';
 import { hashTo } from '../data/hash.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
@@ -81,6 +81,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
   const now = useNow();
   const mayAct = useMayAct();
   const reason = reasonOf(need);
+  const at = need.until ?? need.since;
   const when =
     need.until !== undefined
       ? `answer by ${timeWords(need.until, now)}`
@@ -94,7 +95,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
         <b>{need.title}</b>
         <span title={reason}>{withCode(reason)}</span>
       </div>
-      <span class="when num" title={new Date(need.until ?? need.since ?? 0).toLocaleString()}>
+      <span class="when num" title={at === undefined ? '' : formatFull(at)}>
         {when}
       </span>
       <a class={isFirst ? 'btn primary' : 'btn'} href={hashTo(need.action.place)}>

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
-import { formatClock, formatTook } from '../data/format.ts';
+import { formatClock, formatFull, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import type { Overview, Range } from '../data/overview.ts';
 import { markOf, rangeWords, routeState, serverState, shareWords, targetState } from '../data/overview-words.ts';
@@ -211,7 +211,7 @@ function Median({ ms }: { readonly ms: number | undefined }): JSX.Element {
 function Last({ at }: { readonly at: string | undefined }): JSX.Element {
   const now = useNow();
   return (
-    <span class="muted" title={at === undefined ? '' : new Date(at).toLocaleString()}>
+    <span class="muted" title={at === undefined ? '' : formatFull(at)}>
       {at === undefined ? '' : formatClock(at, now)}
     </span>
   );
