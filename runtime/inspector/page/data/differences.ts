@@ -12,6 +12,8 @@ export interface DifferenceLine {
 
 /** Longer differing sections are shown as replaced, without a comparison of their lines. */
 const mostLines = 2_000;
+/** Strings, and whole numbers of many digits. */
+const longParts = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 
 export function differencesOf(before: string, after: string): readonly DifferenceLine[] {
   const [old, fresh] = [linesOf(before), linesOf(after)];
@@ -47,10 +49,15 @@ export function changedLines(lines: readonly DifferenceLine[]): number {
 /** Formats JSON with sorted keys and indentation; returns any other text unchanged. */
 export function comparable(text: string): string {
   try {
-    return JSON.stringify(sorted(JSON.parse(text)), null, 2);
+    return JSON.stringify(sorted(JSON.parse(text.replace(longParts, exactPart))), null, 2);
   } catch {
     return text;
   }
+}
+
+/** A whole number that JavaScript does not hold exactly becomes a text, so that two ids are never equal. */
+function exactPart(part: string): string {
+  return part.startsWith('"') || Number.isSafeInteger(Number(part)) ? part : `"${part}"`;
 }
 
 function sorted(value: unknown): unknown {

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { copyText } from '../data/copy-text.ts';
+import { indented } from '../data/indented.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
 import { Segmented } from '../parts/choice.tsx';
@@ -192,12 +193,4 @@ function bytesWords(bytes: number): string {
   if (bytes < 1_024) return `${bytes} bytes`;
   const kilobytes = bytes / 1_024;
   return kilobytes < 1_024 ? `${kilobytes.toFixed(1)} KB` : `${(kilobytes / 1_024).toFixed(1)} MB`;
-}
-
-export function indented(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

@@ -6,6 +6,7 @@ import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
 import { counted } from '../data/format.ts';
+import { indented } from '../data/indented.ts';
 import { goOn, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Field, Segmented, Select } from '../parts/choice.tsx';
@@ -14,7 +15,6 @@ import { Difference } from '../parts/difference.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 import { Kbd } from '../parts/panel.tsx';
-import { indented } from './event-papers.tsx';
 
 export function EditAndReplay({
   event,

@@ -6,13 +6,13 @@ import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
 import { daemonNow } from '../data/clock.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
+import { indented } from '../data/indented.ts';
 import { link } from '../data/live.ts';
 import { type Axis, axisOf, lay, longestWait, tookWords } from '../data/timeline.ts';
 import { StatusMark } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { FoldLine, Panel } from '../parts/panel.tsx';
 import { marksOfTone } from './event-marks.ts';
-import { indented } from './event-papers.tsx';
 
 /** Tool calls that are drawn at first. */
 const mostCalls = 12;

@@ -47,5 +47,11 @@ t.test('INS-4 · what is common stays, in order', (t) => {
 t.test('INS-4 · JSON is compared by key, whatever its order; other text as it is', (t) => {
   t.equal(comparable('{"b":1,"a":{"d":2,"c":3}}'), comparable('{"a":{"c":3,"d":2},"b":1}'));
   t.equal(comparable('a=1&b=2'), 'a=1&b=2');
+  t.not(comparable('{"id":9007199254740993}'), comparable('{"id":9007199254740992}'), 'two ids are never equal');
+  const mixed = '[-9007199254740993,1700000000000000,0.1234567890123456,"9007199254740993"]';
+  t.equal(
+    comparable(mixed),
+    '[\n  "-9007199254740993",\n  1700000000000000,\n  0.1234567890123456,\n  "9007199254740993"\n]',
+  );
   t.end();
 });
