@@ -407,6 +407,27 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.evaluate('sendSnapshot()');
 
   await eventually(() => asked > before);
+  const sent = { action: 'opened', key: secret };
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, sent, { secret, id: 'one' });
+  await page.goto(`${page.url().split('#')[0]}#/events/one`);
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  await page.keyboard.press('e');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/^Secrets are shown as \[redacted\]\./).waitFor();
+  const payload = dialog.getByRole('textbox', { name: 'Payload' });
+  await payload.fill('{"typed":true}');
+  const isWhole = (request: { postData(): string | null }) => request.postData()?.includes('"whole":true') === true;
+  await page.route('**/rpc', (route) =>
+    isWhole(route.request())
+      ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'the database restarts' } } })
+      : route.continue(),
+  );
+  const read = page.waitForResponse((response) => isWhole(response.request()));
+  await page.evaluate('sendSnapshot()');
+  await read;
+  await page.waitForTimeout(50);
+  t.equal(await payload.inputValue(), '{"typed":true}', 'what was typed stays');
+  await page.unrouteAll({ behavior: 'wait' });
   await context.close();
 });
 

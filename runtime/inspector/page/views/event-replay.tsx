@@ -24,7 +24,10 @@ export function EditAndReplay({
   readonly onClose: () => void;
 }): JSX.Element {
   const { asked } = useAsked(`whole ${event.key}`, () => call('events.open', { id: event.key, whole: true }));
-  const before = asked.kind === 'there' ? indented(asked.value.payload.text) : undefined;
+  // The first answer, so that what is being typed stays if a later one fails.
+  const first = useRef<string | undefined>(undefined);
+  if (asked.kind === 'there') first.current ??= indented(asked.value.payload.text);
+  const { current: before } = first;
   return (
     <Dialog title="Edit and replay" sheet keepsText onClose={onClose}>
       {before === undefined ? (
@@ -134,6 +137,9 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
         ) : (
           <Difference lines={lines} label="Difference" />
         )}
+        {before.includes('[redacted]') ? (
+          <p class="hint">Secrets are shown as [redacted]. A changed payload is sent without them, as it stands here.</p>
+        ) : null}
         <fieldset class="field bare">
           <legend>Deliver the result to</legend>
           <Choice checked={dry} title="This page only" onChoose={() => setDry(true)}>
