@@ -308,6 +308,12 @@ t.test('the page of one daemon', options, async (t) => {
     await palette.getByRole('option', { name: /Ignored reviews/ }).waitFor();
     await palette.getByRole('combobox').fill('server peer');
     await palette.getByRole('option', { name: /^Server peer/ }).waitFor();
+    // As of an input method, which takes Enter for the word that is being composed.
+    await page.evaluate(`document.activeElement.dispatchEvent(
+      new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }),
+    )`);
+    await page.waitForTimeout(50);
+    t.ok(await palette.isVisible());
     await press('Enter');
 
     await page.waitForURL(/#\/servers\/default\/peer$/);

@@ -12,6 +12,8 @@ import { folded } from './sidebar.tsx';
 const placeMs = 1_500;
 /** The keys that repeat while they are held. */
 const moving = /^[jk]$/i;
+/** What browsers report for a key that an input method takes. */
+const ofInputMethod = 229;
 
 export interface Openers {
   readonly palette: () => void;
@@ -77,8 +79,17 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
     }
   }
 
+  /** Enter and Escape also choose and drop a word of Chinese, say, that is being composed. Safari ends that before the key. */
+  function leaveToInputMethod(event: KeyboardEvent): void {
+    if (event.isComposing || event.keyCode === ofInputMethod) event.stopPropagation();
+  }
+
+  addEventListener('keydown', leaveToInputMethod, { capture: true });
   addEventListener('keydown', onKeyDown);
-  return () => removeEventListener('keydown', onKeyDown);
+  return () => {
+    removeEventListener('keydown', leaveToInputMethod, { capture: true });
+    removeEventListener('keydown', onKeyDown);
+  };
 }
 
 function focusSearch(): boolean {
