@@ -378,7 +378,8 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
         start(controller) {
           const encoder = new TextEncoder();
           let snapshot = '';
-          globalThis.sendSnapshot = () => controller.enqueue(encoder.encode(snapshot));
+          globalThis.sendSnapshot = (version) =>
+            controller.enqueue(encoder.encode(snapshot.replace(/(?<="version":")[^"]*/, version ?? '$&')));
           const read = async () => {
             for (;;) {
               const { value, done } = await texts.read();
@@ -427,6 +428,8 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await read;
   await page.waitForTimeout(50);
   t.equal(await payload.inputValue(), '{"typed":true}', 'what was typed stays');
+  await page.evaluate("sendSnapshot('99.0.0')");
+  await page.getByRole('note').filter({ hasText: 'The gateway is 99.0.0 now.' }).waitFor();
   await page.unrouteAll({ behavior: 'wait' });
   await context.close();
 });

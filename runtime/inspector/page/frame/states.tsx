@@ -4,7 +4,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Readiness } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, silentSince } from '../data/connection.ts';
@@ -20,7 +20,10 @@ import { SignIn } from '../parts/sign-in.tsx';
 /** One banner for all content below, which stays readable. */
 export function Banners(): JSX.Element | null {
   const joined = useCell(connection);
-  const isReady = useCell(vitals)?.ready !== false;
+  const { version, ready } = useCell(vitals) ?? {};
+  /** The version that the page is of. */
+  const own = useRef(version);
+  own.current ??= version;
   if (joined === 'offline') {
     const button = (
       <button type="button" class="btn" onClick={tryNow}>
@@ -34,7 +37,19 @@ export function Banners(): JSX.Element | null {
       </Banner>
     );
   }
-  return joined === 'live' && !isReady ? <NotReady /> : null;
+  if (joined !== 'live') return null;
+  if (ready === false) return <NotReady />;
+  if (version === own.current) return null;
+  const reload = (
+    <button type="button" class="btn" onClick={() => location.reload()}>
+      Reload
+    </button>
+  );
+  return (
+    <Banner mark="waiting" button={reload}>
+      <b>The gateway is {version} now.</b> This page is of {own.current}, and may not show all of it rightly.
+    </Banner>
+  );
 }
 
 function NotReady(): JSX.Element {
