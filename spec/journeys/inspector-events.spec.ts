@@ -83,6 +83,24 @@ t.test('the events of one daemon', options, async (t) => {
     await total(page, '120 events');
     await search(page).pressSequentially('7');
     t.ok(await searchIs(page, 'hay 7'), 'a space stays between two words');
+    // A key just after the search has taken what was typed before it.
+    await page.evaluate(`{
+      const box = document.getElementById('search-events');
+      const type = (key) => {
+        box.value += key;
+        box.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      };
+      const { replaceState } = history;
+      history.replaceState = (...given) => {
+        history.replaceState = replaceState;
+        replaceState.apply(history, given);
+        setTimeout(type, 0, '1');
+        setTimeout(type, 60, '5');
+      };
+      type('1');
+    }`);
+    await page.waitForURL(/q=hay\+71[15]/);
+    t.equal(await search(page).inputValue(), 'hay 7115', 'no key is lost');
     await search(page).fill('');
     await total(page, '121 events');
   });

@@ -4,13 +4,14 @@
  * @see INS-2 in docs/specification.md
  */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Place } from './hash.ts';
 import { goFiltered } from './place.ts';
 
 export function useWords({ query }: Place): readonly [words: string, type: (words: string) => void] {
   const [words, setWords] = useState(query.q ?? '');
-  useEffect(() => {
+  // Before the next key, which would be lost.
+  useLayoutEffect(() => {
     if (query.q !== undefined) setWords(query.q);
   }, [query.q]);
   return [

@@ -36,8 +36,9 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
     if (left.current !== undefined) input.current?.setSelectionRange(left.current, left.current);
     left.current = undefined;
   });
-  // A chip or Back has changed the search. A space that was just typed stays for the next word.
-  useEffect(() => setTyped((now) => (now.trim() === value ? now : value)), [value]);
+  // A chip or Back has changed the search. A space that was just typed stays for the next word. Before the next key, which
+  // would be lost.
+  useLayoutEffect(() => setTyped((now) => (now.trim() === value ? now : value)), [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
 
   const offered = caret === undefined ? [] : completionsOf(typed, caret, values);
