@@ -240,6 +240,9 @@ t.test('the page of one daemon', options, async (t) => {
     await form.getByRole('button', { name: 'Call' }).click();
 
     await form.getByText('a is needed').waitFor();
+    await form.getByLabel('a needed').pressSequentially('1e');
+    await form.getByRole('button', { name: 'Call' }).click();
+    await form.getByText('a is no number').waitFor();
     await form.getByLabel('a needed').fill('2');
     await form.getByLabel('b needed').fill('40');
     await form.getByRole('button', { name: 'Call' }).click();

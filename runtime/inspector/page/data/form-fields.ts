@@ -170,6 +170,10 @@ function readText(field: FormField, text: string): EntryReading {
       if (field.kind === 'integer' && !Number.isInteger(number)) {
         return { kind: 'problem', problem: 'is no whole number' };
       }
+      // It would be sent as another one.
+      if (/^-?\d+$/.test(text) && !Number.isSafeInteger(number)) {
+        return { kind: 'problem', problem: 'is too large to be sent exactly' };
+      }
       return { kind: 'value', value: number };
     }
     case 'json':

@@ -35,12 +35,23 @@ export function SchemaForm({ schema, isQuestion = false, id, onValues, children 
   const [entries, setEntries] = useState<FormEntries>(() => entriesOf(fields));
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
 
+  /** Half a date or number, which the browser gives as nothing typed. */
+  function unfinished(): Readonly<Record<string, string>> {
+    const control = ({ name }: FormField): HTMLElement | null => document.getElementById(`${id}-${name}`);
+    const bad = fields.filter((field) => (control(field) as HTMLInputElement | null)?.validity?.badInput === true);
+    return Object.fromEntries(
+      bad.map(({ name, kind }) => [name, kind === 'text' ? 'is not complete' : 'is no number']),
+    );
+  }
+
   function submit(event: SubmitEvent): void {
     event.preventDefault();
     const read = readEntries(fields, entries);
-    setProblems(read.kind === 'refused' ? read.problems : {});
-    if (read.kind === 'values') onValues(read.values);
-    else document.getElementById(`${id}-${Object.keys(read.problems)[0]}`)?.focus();
+    const found = { ...(read.kind === 'refused' ? read.problems : {}), ...unfinished() };
+    setProblems(found);
+    const [first] = Object.keys(found);
+    if (first !== undefined) document.getElementById(`${id}-${first}`)?.focus();
+    else if (read.kind === 'values') onValues(read.values);
   }
 
   return (

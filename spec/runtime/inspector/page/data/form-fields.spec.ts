@@ -92,6 +92,7 @@ t.test('INS-2 · leaves out what was left empty, unless it is needed', async (t)
 const refusals = [
   [{ type: 'number' }, 'two', 'is no number'],
   [{ type: 'integer' }, '1.5', 'is no whole number'],
+  [{ type: 'integer' }, '9007199254740993', 'is too large to be sent exactly'],
   [{}, '{', 'is no JSON'],
   [{ enum: ['a'] }, '9', 'is none of the choices'],
   [{ type: 'string', format: 'date-time' }, 'soon', 'is no time'],
