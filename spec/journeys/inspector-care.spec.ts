@@ -262,6 +262,25 @@ t.test('questions', options, async (t) => {
     },
   );
 
+  await t.test('INS-2 · an error stays until it is closed, when a question comes too', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/config');
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))");
+    await page.getByRole('button', { name: 'Copy', exact: true }).click();
+    const error = page.getByText('The browser did not let the page copy.');
+    await error.waitFor();
+
+    const asked = asks('unannounced');
+    await page.getByRole('link', { name: /^Approvals 1 waiting/ }).waitFor();
+
+    await page.waitForTimeout(50);
+    t.equal(await error.count(), 1);
+    await gateway.answer((await gateway.asked()).id, false);
+    await asked;
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

@@ -5,7 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announce } from '../data/announce.ts';
+import { announce, note } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
 import { heard, vitals } from '../data/live.ts';
@@ -81,7 +81,9 @@ function useApprovalNews(): void {
   const before = useRef(waiting);
   useEffect(() => {
     if (waiting === undefined) return;
-    if (before.current !== undefined && waiting > before.current && place.get().view !== 'approvals') {
+    const isNew = before.current !== undefined && waiting > before.current && place.get().view !== 'approvals';
+    // An error stays until a person has closed it.
+    if (isNew && note.get()?.bad !== true) {
       const words = waiting === 1 ? 'A question waits for you.' : `${waiting} questions wait for you.`;
       announce(words, false, { label: 'Review', run: () => go('approvals') });
     }
