@@ -453,6 +453,26 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await context.close();
 });
 
+t.test('INS-4 · an overview whose stream has ended is watched again', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { page, context } = await openBlank(browser);
+  let asked = 0;
+  await page.route('**/rpc', (route) => {
+    if (route.request().postData()?.includes('"overview.watch"') !== true) return route.continue();
+    asked += 1;
+    if (asked > 1) return route.continue();
+    const body = `${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { watching: '1h' } })}\n`;
+    return route.fulfill({ contentType: 'application/x-ndjson', body });
+  });
+
+  await page.goto(await linkOf(gateway));
+
+  await page.getByText('Nothing needs you.').waitFor();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.close();
+});
+
 t.test('INS-2 · an answer that is slower than the changes is shown', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -11,7 +11,7 @@ import { type Asking, subscribe, unreachable, wordsOf } from './rpc.ts';
 export type Overview = Notices['overview.changed'];
 export type Range = NonNullable<Params<'overview.watch'>['range']>;
 
-/** Wait before a stream that could not be opened is tried again. */
+/** Wait before a stream that could not be opened, or has ended, is opened again. */
 const againMs = 2_000;
 
 /** The last overviews by key, shown again while the daemon cannot be reached. */
@@ -45,12 +45,16 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
         setState({ key, asked });
       };
       const choice = { range, ...(profile === undefined ? {} : { profile }) };
-      void subscribe('overview.watch', choice, { signal: mine.signal, begun: () => {}, heard }).catch(
+      let hasBegun = false;
+      const begun = (): void => {
+        hasBegun = true;
+      };
+      void subscribe('overview.watch', choice, { signal: mine.signal, begun, heard }).catch(
         (error: unknown) => {
           if (mine.signal.aborted) return;
           leaving = undefined;
           const refused = { kind: 'refused', ...wordsOf(error) } as const;
-          if (refused.code === unreachable) setTimeout(look, againMs);
+          if (hasBegun || refused.code === unreachable) setTimeout(look, againMs);
           // After an error the last overview stays.
           setState({ key, asked: remembered.get(key) ?? refused });
         },
