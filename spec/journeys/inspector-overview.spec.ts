@@ -655,7 +655,9 @@ t.test('INS-4 · deliveries that wait for their target are in progress', options
     return open.delivering === 3 || undefined;
   });
   const open = await openInspector(await openBrowser(t), gateway);
-  await open.page.getByRole('row', { name: 'Delivering 3' }).getByRole('link').click();
+  const delivering = open.page.getByRole('row', { name: 'Delivering 3' }).getByRole('link');
+  t.match(await delivering.getAttribute('href'), /range=all$/, 'also those that wait for hours');
+  await delivering.click();
   await open.page
     .locator('.ends')
     .getByText(/^3 events, /)

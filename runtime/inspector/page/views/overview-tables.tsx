@@ -25,11 +25,13 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
     ['queued', 'Queued', 'status:queued', open.queued],
     ['working', 'Delivering', 'status:delivering', open.delivering],
   ];
+  // Of any age: a question and a retry may wait for longer than the range that the events are shown for at first.
+  const placeOf = (q: string): string => hashOf('events', '', { q, range: 'all' });
   return (
     <Panel
       title="In progress"
       right={
-        <a class="small" href={hashOf('events', '', { q: 'status:open' })}>
+        <a class="small" href={placeOf('status:open')}>
           Show events
         </a>
       }
@@ -41,7 +43,7 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
             <tr key={words}>
               <th scope="row" class="w60">
                 <Status mark={mark} calm={count === 0}>
-                  <a class="quiet-link" href={hashOf('events', '', { q: query })}>
+                  <a class="quiet-link" href={placeOf(query)}>
                     {words}
                   </a>
                 </Status>
