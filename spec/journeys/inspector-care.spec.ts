@@ -308,7 +308,13 @@ function configOf(port = 0): JsonObject {
 t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });
-  const { page, context } = await openBlank(browser);
+  const open = await openBlank(browser);
+  const { page } = open;
+  await page.route('**/rpc', async (route) => {
+    if (route.request().postData()?.includes('"setup.read"') !== true) return route.continue();
+    const { result, ...message } = await (await route.fetch()).json();
+    return route.fulfill({ json: { ...message, result: { ...result, webhooks_enabled: false } } });
+  });
   await page.addInitScript(`
     const refused = { get() { throw new DOMException('The browser stores nothing', 'SecurityError'); } };
     for (const name of ['localStorage', 'indexedDB']) Object.defineProperty(globalThis, name, refused);
@@ -316,9 +322,19 @@ t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options
 
   await page.goto(await linkOf(gateway));
 
+  await page.getByRole('link', { name: /^Show the first steps/ }).click();
   await page.getByRole('button', { name: /^Not now/ }).click();
   await page.getByText(/Three steps are left/).waitFor();
-  await context.close();
+
+  await page.getByRole('button', { name: /^Undo/ }).click();
+  const letAnswer = await holdAnswer(open, 'setup.webhooks');
+  await page.getByRole('button', { name: 'Create route only' }).click();
+  await page.getByRole('button', { name: 'Creating…' }).first().waitFor();
+  await goTo(open, '#/audit');
+  await letAnswer();
+  await page.getByText('Route github created.').waitFor();
+  t.match(page.url(), /#\/audit$/, 'a step that takes long takes no reader back who has left');
+  await open.context.close();
 });
 
 t.test('INS-4 · listed failures stay, with what is selected, while more are read', options, async (t) => {

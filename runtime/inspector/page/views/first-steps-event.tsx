@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { SourceChoice } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import type { StepProps } from '../data/first-steps.ts';
-import { go } from '../data/place.ts';
+import { go, goWithin } from '../data/place.ts';
 import { call } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Field } from '../parts/choice.tsx';
@@ -47,7 +47,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
     hold();
     if (!setup.webhooks_enabled) await call('setup.webhooks');
     // With a route, the overview replaces the first steps; this address keeps them until the person leaves.
-    go('overview', 'first-steps');
+    goWithin('overview', 'first-steps');
     let route = made;
     if (route?.name !== name) {
       const record = {
