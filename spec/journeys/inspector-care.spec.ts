@@ -374,6 +374,43 @@ t.test('INS-4 · listed failures stay, with what is selected, while more are rea
   await open.context.close();
 });
 
+t.test('INS-4 · a key acts on the group of failures that has the focus', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const at = new Date().toISOString();
+  const groupOf = (key: string) => ({
+    ...{ key, target: 'slack', title: `Slack: ${key}`, advice: 'Do it.', helps: 'afterFix', count: 1 },
+    ...{ first: at, last: at, routes: ['ci'], buckets: [] },
+  });
+  const rowOf = (key: string) => ({
+    ...{ id: key, event_key: key, route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
+    ...{ text: `text ${key}`, attempts: 1, reason: 'slack: no', last_attempt_at: at },
+  });
+  await page.route('**/rpc', (route) => {
+    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    if (method === 'failures.groups') return answer({ count: 2, groups: ['one', 'other'].map(groupOf) });
+    return method === 'failures.list' ? answer({ rows: [rowOf(params.key)] }) : route.continue();
+  });
+  await goTo(open, '#/failures');
+  const boxOf = (key: string) => page.getByRole('checkbox', { name: `Select text ${key}` });
+  await boxOf('one').waitFor();
+  await page.getByRole('button', { name: 'Show the 1 delivery' }).click();
+  await boxOf('other').waitFor();
+
+  await boxOf('one').focus();
+  await page.keyboard.press('x');
+
+  await page.getByText('1 selected').waitFor();
+  t.same([await boxOf('one').isChecked(), await boxOf('other').isChecked()], [true, false]);
+  await page.keyboard.press('?');
+  t.equal(await page.getByRole('dialog').getByRole('heading', { name: 'Failures' }).count(), 1);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · after midnight the listed events of the day before get their date', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(), timePasses: true });

@@ -13,6 +13,8 @@ export interface ViewKey {
   readonly shift?: boolean;
   /** What it does, for the sheet of keys. */
   readonly label: string;
+  /** Whether it is for what has the focus, if several parts of a view have the same key; absent: always. */
+  readonly applies?: () => boolean;
   readonly run: () => void;
 }
 
@@ -41,7 +43,11 @@ export function useKeys(title: string, keys: readonly ViewKey[]): void {
   useEffect(() => {
     const mine = {
       title,
-      keys: now.current.map((one, at) => ({ ...one, run: () => now.current[at]?.run() })),
+      keys: now.current.map((one, at) => ({
+        ...one,
+        applies: () => now.current[at]?.applies?.() ?? true,
+        run: () => now.current[at]?.run(),
+      })),
     };
     drawnKeys.set([...drawnKeys.get(), mine]);
     return () => drawnKeys.set(drawnKeys.get().filter((one) => one !== mine));
@@ -54,7 +60,8 @@ export function keyFor(event: KeyboardEvent): ViewKey | undefined {
     const found = keys.find(
       (one) =>
         one.key === (one.key.length === 1 ? event.key.toLowerCase() : event.key) &&
-        (one.shift ?? false) === event.shiftKey,
+        (one.shift ?? false) === event.shiftKey &&
+        one.applies?.() !== false,
     );
     if (found !== undefined) return found;
   }

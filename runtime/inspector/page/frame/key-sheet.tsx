@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
-import { drawnKeys, letters, turnLetters } from '../data/keys.ts';
+import { drawnKeys, letters, turnLetters, type ViewKey } from '../data/keys.ts';
 import { Check } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Kbd } from '../parts/panel.tsx';
@@ -17,6 +17,8 @@ const anywhere = [
   [['['], 'Fold the sidebar'],
   [['?'], 'All keys'],
 ] as const;
+
+type KeyRow = readonly [keys: readonly string[], label: string];
 
 const shown: Readonly<Record<string, string>> = { Backspace: '⌫', Escape: 'Esc' };
 
@@ -37,19 +39,23 @@ export function KeySheet({ onClose }: { readonly onClose: () => void }): JSX.Ele
             .filter(({ letter }) => letter !== '')
             .map(({ title, letter }) => [['G', letter.toUpperCase()], title] as const)}
         />
-        {views.map(({ title, keys }) => (
-          <KeyList
-            key={title}
-            title={title}
-            rows={keys.map(
-              ({ key, shift, label }) =>
-                [[`${shift === true ? 'Shift ' : ''}${shown[key] ?? key.toUpperCase()}`], label] as const,
-            )}
-          />
+        {[...new Set(views.map(({ title }) => title))].map((title) => (
+          <KeyList key={title} title={title} rows={rowsOf(views.filter((one) => one.title === title))} />
         ))}
       </div>
     </Dialog>
   );
+}
+
+/** The keys of the parts of a view, each once: those of a list are there for every list that is open. */
+function rowsOf(parts: readonly { readonly keys: readonly ViewKey[] }[]): readonly KeyRow[] {
+  const rows = parts.flatMap(({ keys }) =>
+    keys.map(({ key, shift, label }): [string, KeyRow] => [
+      label,
+      [[`${shift === true ? 'Shift ' : ''}${shown[key] ?? key.toUpperCase()}`], label],
+    ]),
+  );
+  return [...new Map(rows).values()];
 }
 
 function KeyList({
@@ -57,7 +63,7 @@ function KeyList({
   rows,
 }: {
   readonly title: string;
-  readonly rows: readonly (readonly [readonly string[], string])[];
+  readonly rows: readonly KeyRow[];
 }): JSX.Element {
   return (
     <section aria-label={title}>

@@ -178,23 +178,24 @@ function SelectionBar({
   readonly onAll: () => void;
   readonly onClear: () => void;
 }): JSX.Element {
+  const focused = (): string | undefined =>
+    document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
+  // Not for a row of another group that is open.
+  const applies = (): boolean => focused() === undefined || rows.some(({ id }) => id === focused());
   /** Returns the focused row, or the first one. */
-  const here = (): string | undefined => {
-    const row = document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
-    return rows.some(({ id }) => id === row) ? row : rows[0]?.id;
-  };
+  const here = (): string | undefined => focused() ?? rows[0]?.id;
   const toggleHere = (isRange: boolean): void => {
     const id = here();
     if (id !== undefined) onToggle(id, isRange);
   };
   useKeys('Failures', [
-    { key: 'x', label: 'Select', run: () => toggleHere(false) },
-    { key: 'x', shift: true, label: 'Select a range', run: () => toggleHere(true) },
+    { key: 'x', label: 'Select', applies, run: () => toggleHere(false) },
+    { key: 'x', shift: true, label: 'Select a range', applies, run: () => toggleHere(true) },
     ...(count === 0
       ? []
       : [
-          { key: 'r', label: 'Retry the selected', run: verbs.retry },
-          { key: 'Backspace', label: 'Drop the selected', run: isUnsure ? verbs.resolve : verbs.drop },
+          { key: 'r', label: 'Retry the selected', applies, run: verbs.retry },
+          { key: 'Backspace', label: 'Drop the selected', applies, run: isUnsure ? verbs.resolve : verbs.drop },
         ]),
   ]);
   return (
