@@ -327,6 +327,9 @@ t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options
   await page.getByText(/Three steps are left/).waitFor();
 
   await page.getByRole('button', { name: /^Undo/ }).click();
+  await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))");
+  await page.getByRole('button', { name: 'Copy Webhook URL' }).click();
+  await page.getByText('The browser did not let the page copy.').waitFor();
   const letAnswer = await holdAnswer(open, 'setup.webhooks');
   await page.getByRole('button', { name: 'Create route only' }).click();
   await page.getByRole('button', { name: 'Creating…' }).first().waitFor();

@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { useNow } from '../data/clock.ts';
+import { copyText } from '../data/copy-text.ts';
 import { formatClock, formatFull } from '../data/format.ts';
 import type { Asked } from '../data/rpc.ts';
 
@@ -74,7 +75,7 @@ export function JsonText({ value, label }: { readonly value: unknown; readonly l
 export function LongText({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
   const [copied, setCopied] = useState(false);
   const copy = (): void => {
-    void navigator.clipboard?.writeText(text).then(() => {
+    void copyText(text, () => {
       setCopied(true);
       setTimeout(() => setCopied(false), 1_500);
     });

@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { copyText } from '../data/copy-text.ts';
 import { Scrolled } from './basics.tsx';
 import { Icon } from './icons.tsx';
 
@@ -10,7 +11,7 @@ const shownMs = 1_500;
 export function CopyBox({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
   const [copied, setCopied] = useState(false);
   const copy = (): void => {
-    void navigator.clipboard?.writeText(text).then(() => {
+    void copyText(text, () => {
       setCopied(true);
       setTimeout(() => setCopied(false), shownMs);
     });

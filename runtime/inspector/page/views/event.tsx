@@ -105,7 +105,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   const copyCurl = (): void =>
     void act('Copying…', 'Not copied', async () => {
       const { curl } = await call('events.curl', { id: event.key });
-      await copyText(curl, 'Copied. Set SECRET to the secret of the route before you run it.');
+      await copyText(curl, () => announce('Copied. Set SECRET to the secret of the route before you run it.'));
     });
   const download = (): void => void act('Downloading…', 'Not downloaded', () => downloadEvent(event.key));
   const cancel = (): void =>
