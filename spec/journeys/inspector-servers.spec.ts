@@ -163,6 +163,24 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     await page.getByRole('tab', { name: 'Settings' }).click();
     await gateway.control.call('mcp.edit', { server: 'kept', changes: { timeout: 77 } });
     await page.getByRole('group', { name: 'Entry of the server' }).getByText('"timeout": 77').waitFor();
+
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    const command = page.getByRole('dialog').getByLabel('Command line');
+    await command.fill('node typed.js');
+    await page.route('**/rpc', (route) =>
+      route.request().postData()?.includes('"mcp.show"')
+        ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'not readable' } } })
+        : route.continue(),
+    );
+    const read = page.waitForResponse((response) => response.request().postData()?.includes('"mcp.show"') === true);
+    await gateway.control.call('mcp.reconnect', { server: 'kept' });
+    await read;
+    await page.waitForTimeout(50);
+    t.equal(await command.inputValue(), 'node typed.js', 'what is typed stays when the entry cannot be read');
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard the changes' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
   await t.test('INS-4 · a server is removed after a question that says what remains', async (t) => {

@@ -4,8 +4,8 @@
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { ServerRow } from '../../../control/contract.ts';
+import { useRef, useState } from 'preact/hooks';
+import type { Result, ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { type Command, useCommands } from '../data/commands.ts';
@@ -57,6 +57,9 @@ export function ServerDetail({
   const shown = useAsked(`server ${profile}/${server}`, () => call('mcp.show', { server, profile }));
   // A changed entry connects anew.
   useFresh(changing, shown.again);
+  // Kept for what is being typed, if the entry cannot be read for a moment.
+  const detail = useRef<Result<'mcp.show'> | undefined>(undefined);
+  if (shown.asked.kind === 'there') detail.current = shown.asked.value;
   const oauth = useAsked('oauth servers', () => call('mcp.oauthServers'));
   const canLogIn =
     oauth.asked.kind === 'there' && oauth.asked.value.some((one) => one.profile === profile && one.server === server);
@@ -232,9 +235,9 @@ export function ServerDetail({
         )}
       </Tabs>
       {opened === 'login' ? <LoginDialog row={row} onClose={() => open(undefined)} /> : null}
-      {opened === 'edit' && shown.asked.kind === 'there' ? (
+      {opened === 'edit' && detail.current !== undefined ? (
         <EditSheet
-          detail={shown.asked.value}
+          detail={detail.current}
           onClose={() => {
             open(undefined);
             shown.again();
