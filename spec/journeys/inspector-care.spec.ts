@@ -276,8 +276,11 @@ t.test('questions', options, async (t) => {
 
     await page.waitForTimeout(50);
     t.equal(await error.count(), 1);
-    await gateway.answer((await gateway.asked()).id, false);
+    const { id } = await gateway.asked();
+    await gateway.answer(id, false);
     await asked;
+    await goTo(open, `#/approvals/${id}`);
+    await page.getByText(/^The question of this link is over\. Denied on the command line at /).waitFor();
     await open.context.close();
   });
 

@@ -71,6 +71,7 @@ function Approvals({ place }: { readonly place: Place }): JSX.Element {
                 key={profile ?? ''}
                 open={there?.open ?? []}
                 answered={there?.answered ?? []}
+                isLinkOpen={asked.kind === 'there' && asked.value.open.some(({ id }) => id === place.chosen)}
                 place={place}
                 again={again}
               />
@@ -96,11 +97,13 @@ function NotifyButton(): JSX.Element | null {
 interface WaitingProps {
   readonly open: readonly ApprovalRow[];
   readonly answered: readonly AnsweredRow[];
+  /** Whether the question that a link leads to waits, in any profile. */
+  readonly isLinkOpen: boolean;
   readonly place: Place;
   readonly again: () => void;
 }
 
-function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
+function Waiting({ open, answered, isLinkOpen, place, again }: WaitingProps): JSX.Element {
   const section = useRef<HTMLElement>(null);
   // A question answered on this page has shown that; one answered elsewhere stays, with who and when.
   const line = useLine(open, (id) => answered.some((row) => row.id === id && row.by !== 'page'));
@@ -120,11 +123,18 @@ function Waiting({ open, answered, place, again }: WaitingProps): JSX.Element {
     again();
   }
 
+  const linked = answered.find(({ id }) => id === place.chosen);
+  const isOver = place.chosen !== '' && !isLinkOpen && !line.some(({ row }) => row.id === place.chosen);
   return (
     <section ref={section} aria-label="Approvals">
       <h2 id={headingId} tabIndex={-1} class="unseen">
         Approvals that wait for you
       </h2>
+      {isOver ? (
+        <p class="muted">
+          The question of this link {linked === undefined ? 'waits no longer.' : `is over. ${answerWords(linked)}`}
+        </p>
+      ) : null}
       {line.length === 0 ? (
         <Empty
           title="Nothing waits for you."
