@@ -512,6 +512,48 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await context.close();
 });
 
+t.test('INS-2 · pages in the background leave the connections to the one that is read', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { page: first, context } = await openBlank(browser);
+  await context.addInitScript(`
+    Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden === true });
+    let listening = 0;
+    globalThis.isListening = () => listening > 0;
+    const real = fetch;
+    globalThis.fetch = async (...asked) => {
+      if (asked[0] !== './stream') return real(...asked);
+      asked[1].signal.addEventListener('abort', () => { listening -= 1; });
+      listening += 1;
+      return real(...asked);
+    };
+  `);
+  const hide = async (page: OpenPage['page']): Promise<void> => {
+    await page.getByText('Live', { exact: true }).first().waitFor();
+    await page.evaluate("isHidden = true; document.dispatchEvent(new Event('visibilitychange'))");
+  };
+  await first.goto(await linkOf(gateway));
+  const pages = [first];
+  for (let more = 0; more < 5; more += 1) {
+    const page = await context.newPage();
+    await pages.at(-1)?.waitForFunction('isListening()');
+    await hide(pages.at(-1) ?? page);
+    await page.goto(first.url());
+    pages.push(page);
+  }
+
+  const last = await context.newPage();
+  await last.goto(`${first.url()}#/failures`);
+  await last.getByText('No failed deliveries.').waitFor();
+
+  const listening = async (): Promise<number> =>
+    (await Promise.all(pages.slice(0, -1).map((page) => page.evaluate('isListening()')))).filter(Boolean).length;
+  await eventually(async () => (await listening()) === 1 || undefined);
+  await first.evaluate("isHidden = false; document.dispatchEvent(new Event('visibilitychange'))");
+  await first.waitForFunction('isListening()');
+  await context.close();
+});
+
 t.test('INS-4 · an overview whose stream has ended is watched again', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

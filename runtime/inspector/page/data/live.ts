@@ -10,6 +10,7 @@ import { createCell } from './cell.ts';
 import type { StreamedEvent } from './event-blocks.ts';
 import { createFrames } from './frames.ts';
 import { guarded, listenOnce } from './listen.ts';
+import { untilWanted } from './listeners.ts';
 import { fetchProven, forgetProof } from './session.ts';
 
 export type Link = 'connecting' | 'live' | 'lost' | 'refused';
@@ -43,6 +44,11 @@ const frames = createFrames({
   later: (act, ms) => setTimeout(act, ms),
 });
 document.addEventListener('visibilitychange', frames.resume);
+/** The other pages of this browser. */
+const pages = new BroadcastChannel('agent-vitals');
+pages.onmessage = ({ data }: MessageEvent<Vitals>) => {
+  if (document.hidden) heard.set(data);
+};
 
 export const link = createCell<Link>('connecting');
 export const living = createCell<Living>({ rows, more, version });
@@ -85,9 +91,14 @@ export let heardAtMs = Date.now();
 /** Reads the stream for as long as the page is open; to be called once. */
 export async function openStream(): Promise<void> {
   for (;;) {
+    const left = await untilWanted();
+    const open = (signal: AbortSignal): Promise<Response> =>
+      fetchProven('./stream', { signal: AbortSignal.any([signal, left]) });
     const ended = await listenOnce({ open, take, failed: reportError });
     // The next process at this address has to prove itself first.
     forgetProof();
+    // What was heard stays while another page listens.
+    if (left.aborted) continue;
     link.set(ended === 'lost' && link.get() === 'connecting' ? 'connecting' : ended);
     await new Promise<void>((resolve) => {
       wake = resolve;
@@ -101,25 +112,27 @@ export function tryNow(): void {
   wake?.();
 }
 
-function open(signal: AbortSignal): Promise<Response> {
-  return fetchProven('./stream', { signal });
-}
-
 function take({ name, data }: StreamedEvent): void {
   heardAtMs = Date.now();
   if (name === 'snapshot') takeSnapshot(JSON.parse(data) as SnapshotMessage);
   else if (name === 'delta') takeDelta(JSON.parse(data) as DeltaMessage);
   else if (name === 'vitals') {
-    heard.set(JSON.parse(data) as Vitals);
+    hear(JSON.parse(data) as Vitals);
     frames.request(drawVitals);
   }
+}
+
+/** For the hidden pages too, for which one listens. */
+function hear(health: Vitals): void {
+  heard.set(health);
+  pages.postMessage(health);
 }
 
 function takeSnapshot(snapshot: SnapshotMessage): void {
   rows.clear();
   for (const row of snapshot.actors) rows.set(row.id, row);
   more = snapshot.more;
-  heard.set(snapshot.vitals);
+  hear(snapshot.vitals);
   drawVitals();
   steps.length = 0;
   news = [];
