@@ -266,7 +266,9 @@ t.test('questions', options, async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/config');
-    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))");
+    await page.evaluate(
+      "navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))",
+    );
     await page.getByRole('button', { name: 'Copy', exact: true }).click();
     const error = page.getByText('The browser did not let the page copy.');
     await error.waitFor();
@@ -438,7 +440,10 @@ t.test('INS-4 · after midnight the listed events of the day before get their da
 
   await gateway.daemon.pass(3_600_000);
 
-  await page.locator('.ev .at2').getByText(/^\d+ \w+ \d\d:\d\d:\d\d$/).waitFor();
+  await page
+    .locator('.ev .at2')
+    .getByText(/^\d+ \w+ \d\d:\d\d:\d\d$/)
+    .waitFor();
   await context.close();
 });
 
@@ -710,42 +715,46 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
   await open.context.close();
 });
 
-t.test('INS-4 · a replay is asked for once, keeps the search, and takes no reader back who has left', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  let asked = 0;
-  page.on('request', (request) => {
-    if (request.postData()?.includes('"webhook.replay"')) asked += 1;
-  });
-  const search = '?q=route%3Areviews&range=24h';
-  const title = page.getByRole('heading', { level: 2, name: 'reviews' });
-  await goTo(open, `#/events/one${search}`);
-  await title.waitFor();
+t.test(
+  'INS-4 · a replay is asked for once, keeps the search, and takes no reader back who has left',
+  options,
+  async (t) => {
+    const browser = await openBrowser(t);
+    const gateway = await startGateway(t, {}, { config: configOf() });
+    await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    let asked = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('"webhook.replay"')) asked += 1;
+    });
+    const search = '?q=route%3Areviews&range=24h';
+    const title = page.getByRole('heading', { level: 2, name: 'reviews' });
+    await goTo(open, `#/events/one${search}`);
+    await title.waitFor();
 
-  const letAnswer = await holdAnswer(open, 'webhook.replay');
-  for (const key of ['r', 'r']) await page.keyboard.press(key);
-  await page.getByRole('button', { name: 'Replaying…' }).waitFor();
-  await goTo(open, '#/failures');
-  await page.getByRole('heading', { level: 1, name: 'Failures' }).waitFor();
-  await letAnswer();
-  await page.getByText('Replayed: the gateway answered 202.').waitFor();
-  t.equal(await page.evaluate('location.hash'), '#/failures');
-  t.equal(asked, 1);
+    const letAnswer = await holdAnswer(open, 'webhook.replay');
+    for (const key of ['r', 'r']) await page.keyboard.press(key);
+    await page.getByRole('button', { name: 'Replaying…' }).waitFor();
+    await goTo(open, '#/failures');
+    await page.getByRole('heading', { level: 1, name: 'Failures' }).waitFor();
+    await letAnswer();
+    await page.getByText('Replayed: the gateway answered 202.').waitFor();
+    t.equal(await page.evaluate('location.hash'), '#/failures');
+    t.equal(asked, 1);
 
-  await goTo(open, `#/events/one${search}`);
-  await title.waitFor();
-  await page.keyboard.press('e');
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('textbox', { name: 'Payload' }).waitFor();
-  await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
-  await dialog.waitFor({ state: 'detached' });
-  await page.waitForURL((url) => !url.hash.startsWith('#/events/one'));
-  t.match(await page.evaluate('location.hash'), /^#\/events\/[^?]+\?q=route%3Areviews&range=24h$/);
-  await open.context.close();
-});
+    await goTo(open, `#/events/one${search}`);
+    await title.waitFor();
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Payload' }).waitFor();
+    await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.waitForURL((url) => !url.hash.startsWith('#/events/one'));
+    t.match(await page.evaluate('location.hash'), /^#\/events\/[^?]+\?q=route%3Areviews&range=24h$/);
+    await open.context.close();
+  },
+);
 
 t.test('INS-4 · a payload is copied in full, and a copy that the browser refuses is said to be', options, async (t) => {
   const browser = await openBrowser(t);

@@ -329,7 +329,8 @@ t.test('an event opened, in the browser', options, async (t) => {
     ]);
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ forcedColors: 'active' });
-    const groundOf = (which: string) => page.evaluate(`getComputedStyle(document.querySelector('${which}')).backgroundColor`);
+    const groundOf = (which: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('${which}')).backgroundColor`);
     t.not(await groundOf('.barx.ok'), await groundOf('body'), 'the bars are seen in the colours of the browser too');
     await page.emulateMedia({ forcedColors: 'none' });
   });

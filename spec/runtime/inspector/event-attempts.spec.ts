@@ -46,24 +46,27 @@ t.test('INS-4 · what may have arrived is unconfirmed, not failed, wherever an e
   t.end();
 });
 
-t.test('INS-4 · what a person does with a direct delivery later changes nothing of the answer that its sender got', (t) => {
-  const shown = (one: Partial<DeliveryRecord>) => {
-    const sources = {
-      ...{ key: 'e', event: { status: 'delivering', receivedAtMs: 0 }, questions: [], callsUnderWay: [], calls: [] },
-      ...{ delivery: { key: 'd', record: { ...record, ...one } }, transcript: [], stateOf: () => undefined },
-    } as unknown as StorySources;
-    const [request] = spansOf(sources, []);
-    return [answerOf(sources, undefined)?.status, request?.end];
-  };
-  const tried = [{ startedAtMs: 10, endedAtMs: 40, kind: 'unknown', reason: 'cut off' }] as const;
-  t.same(shown({ status: 'delivered', endedAtMs: 14 }), [200, 14]);
-  t.same(shown({ status: 'sending' }), [undefined, undefined]);
-  t.same(shown({ status: 'unknown', failed: tried, endedAtMs: 40 }), [502, 40]);
-  t.same(shown({ status: 'delivered', failed: tried, endedAtMs: 900, note: 'a person confirmed it' }), [502, 40]);
-  t.same(shown({ status: 'queued', failed: tried, sinceMs: 800 }), [502, 40]);
-  t.same(shown({ status: 'delivered', failed: tried, sinceMs: 800, endedAtMs: 900 }), [502, 40]);
-  t.end();
-});
+t.test(
+  'INS-4 · what a person does with a direct delivery later changes nothing of the answer that its sender got',
+  (t) => {
+    const shown = (one: Partial<DeliveryRecord>) => {
+      const sources = {
+        ...{ key: 'e', event: { status: 'delivering', receivedAtMs: 0 }, questions: [], callsUnderWay: [], calls: [] },
+        ...{ delivery: { key: 'd', record: { ...record, ...one } }, transcript: [], stateOf: () => undefined },
+      } as unknown as StorySources;
+      const [request] = spansOf(sources, []);
+      return [answerOf(sources, undefined)?.status, request?.end];
+    };
+    const tried = [{ startedAtMs: 10, endedAtMs: 40, kind: 'unknown', reason: 'cut off' }] as const;
+    t.same(shown({ status: 'delivered', endedAtMs: 14 }), [200, 14]);
+    t.same(shown({ status: 'sending' }), [undefined, undefined]);
+    t.same(shown({ status: 'unknown', failed: tried, endedAtMs: 40 }), [502, 40]);
+    t.same(shown({ status: 'delivered', failed: tried, endedAtMs: 900, note: 'a person confirmed it' }), [502, 40]);
+    t.same(shown({ status: 'queued', failed: tried, sinceMs: 800 }), [502, 40]);
+    t.same(shown({ status: 'delivered', failed: tried, sinceMs: 800, endedAtMs: 900 }), [502, 40]);
+    t.end();
+  },
+);
 
 t.test('INS-4 · a place is the platform and the chat, or the comment', (t) => {
   t.equal(placeWords(record), 'Slack #deploys');

@@ -49,16 +49,14 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
       const begun = (): void => {
         hasBegun = true;
       };
-      void subscribe('overview.watch', choice, { signal: mine.signal, begun, heard }).catch(
-        (error: unknown) => {
-          if (mine.signal.aborted) return;
-          leaving = undefined;
-          const refused = { kind: 'refused', ...wordsOf(error) } as const;
-          if (hasBegun || refused.code === unreachable) setTimeout(look, againMs);
-          // After an error the last overview stays.
-          setState({ key, asked: remembered.get(key) ?? refused });
-        },
-      );
+      void subscribe('overview.watch', choice, { signal: mine.signal, begun, heard }).catch((error: unknown) => {
+        if (mine.signal.aborted) return;
+        leaving = undefined;
+        const refused = { kind: 'refused', ...wordsOf(error) } as const;
+        if (hasBegun || refused.code === unreachable) setTimeout(look, againMs);
+        // After an error the last overview stays.
+        setState({ key, asked: remembered.get(key) ?? refused });
+      });
     };
     const look = (): void => {
       if (!document.hidden && link.get() === 'live') {

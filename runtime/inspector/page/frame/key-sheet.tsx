@@ -58,13 +58,7 @@ function rowsOf(parts: readonly { readonly keys: readonly ViewKey[] }[]): readon
   return [...new Map(rows).values()];
 }
 
-function KeyList({
-  title,
-  rows,
-}: {
-  readonly title: string;
-  readonly rows: readonly KeyRow[];
-}): JSX.Element {
+function KeyList({ title, rows }: { readonly title: string; readonly rows: readonly KeyRow[] }): JSX.Element {
   return (
     <section aria-label={title}>
       <h3>{title}</h3>

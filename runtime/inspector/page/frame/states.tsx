@@ -54,7 +54,10 @@ export function Banners(): JSX.Element | null {
 
 function NotReady(): JSX.Element {
   const seen = useCell(vitals);
-  const { asked, again } = useAsked('readiness', async () => (await (await fetchProven('./ready')).json()) as Readiness);
+  const { asked, again } = useAsked(
+    'readiness',
+    async () => (await (await fetchProven('./ready')).json()) as Readiness,
+  );
   // The part and its state may be others by now.
   useEffect(again, [seen]);
   const parts = asked.kind === 'there' ? Object.entries(asked.value.parts) : [];

@@ -310,12 +310,7 @@ function shownLines({ disk, in_force: force }: ConfigSource, version: Version): 
 
 function CopyLines({ lines }: { readonly lines: readonly string[] }): JSX.Element {
   return (
-    <button
-      type="button"
-      class="btn quiet icon-only"
-      aria-label="Copy"
-      onClick={() => void copyText(lines.join('\n'))}
-    >
+    <button type="button" class="btn quiet icon-only" aria-label="Copy" onClick={() => void copyText(lines.join('\n'))}>
       <Icon name="copy" />
     </button>
   );

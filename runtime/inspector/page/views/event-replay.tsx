@@ -138,7 +138,9 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
           <Difference lines={lines} label="Difference" />
         )}
         {before.includes('[redacted]') ? (
-          <p class="hint">Secrets are shown as [redacted]. A changed payload is sent without them, as it stands here.</p>
+          <p class="hint">
+            Secrets are shown as [redacted]. A changed payload is sent with that in their place.
+          </p>
         ) : null}
         <fieldset class="field bare">
           <legend>Deliver the result to</legend>

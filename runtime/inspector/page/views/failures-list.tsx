@@ -178,8 +178,7 @@ function SelectionBar({
   readonly onAll: () => void;
   readonly onClear: () => void;
 }): JSX.Element {
-  const focused = (): string | undefined =>
-    document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
+  const focused = (): string | undefined => document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
   // Not for a row of another group that is open.
   const applies = (): boolean => focused() === undefined || rows.some(({ id }) => id === focused());
   /** Returns the focused row, or the first one. */
