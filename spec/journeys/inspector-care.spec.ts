@@ -624,6 +624,10 @@ t.test('INS-2 · what was asked before the journal was open is asked again then'
   const { page } = open;
   await page.goto(await linkOf(second));
   await page.getByRole('note').filter({ hasText: 'Not ready: journal is' }).waitFor();
+  const parts = { listener: { ok: false, state: 'closed', why: '' } };
+  await page.route('**/ready', (route) => route.fulfill({ status: 503, json: { ready: false, parts } }));
+  await page.getByRole('note').filter({ hasText: 'Not ready: listener is closed.' }).waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
   await goTo(open, '#/events/kept');
   await page.getByText('The event could not be loaded.').waitFor();
 
