@@ -491,6 +491,25 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.evaluate('sendSnapshot()');
 
   await eventually(() => asked > before);
+  let names = ['one', 'two'];
+  await page.route('**/rpc', (route) => {
+    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+    const result = names.map((name) => ({ name, profile: 'default', deliver: 'log', events: [] }));
+    return method === 'webhook.list' ? route.fulfill({ json: { jsonrpc: '2.0', id, result } }) : route.continue();
+  });
+  await page.evaluate("location.hash = '#/events'");
+  await page.getByRole('button', { name: 'Send test event…' }).first().click();
+  const choice = page.getByRole('dialog').getByLabel('Route');
+  await choice.selectOption('two');
+  names = ['two', 'three'];
+  const listed = page.waitForResponse((response) => response.request().postData()?.includes('"webhook.list"') === true);
+  await page.evaluate('sendSnapshot()');
+  await listed;
+  await page.waitForTimeout(50);
+  const label = "document.querySelector('dialog select').selectedOptions[0].label";
+  t.equal(await page.evaluate(label), 'two', 'the chosen route stays chosen');
+  await page.unrouteAll({ behavior: 'wait' });
+  await page.keyboard.press('Escape');
   const sent = { action: 'opened', key: secret };
   await postSigned(`${gateway.daemon.url}/webhooks/reviews`, sent, { secret, id: 'one' });
   await page.goto(`${page.url().split('#')[0]}#/events/one`);

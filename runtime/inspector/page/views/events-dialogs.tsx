@@ -17,11 +17,12 @@ export function TestEvent({
   readonly routes: readonly { readonly name: string; readonly profile: string }[];
   readonly onClose: () => void;
 }): JSX.Element {
-  const [at, setAt] = useState('0');
+  /** By its name, because the list may change meanwhile. */
+  const [chosen, choose] = useState(() => routes.slice(0, 1).map(idOf).join());
   const [sample, setSample] = useState(plain);
   const [isBusy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refusal>();
-  const route = routes[Number(at)];
+  const route = routes.find((one) => idOf(one) === chosen) ?? (chosen === '' ? routes[0] : undefined);
   const samples = useAsked(`samples ${route?.profile}/${route?.name}`, async () =>
     route === undefined ? { samples: [] } : call('webhook.samples', route),
   );
@@ -47,18 +48,20 @@ export function TestEvent({
   return (
     <Dialog title="Send test event" onClose={onClose}>
       {route === undefined ? (
-        <p class="pad">There is no route yet. Add one in Routes.</p>
+        <p class="pad">
+          {chosen === '' ? 'There is no route yet. Add one in Routes.' : `${chosen} is not configured any more.`}
+        </p>
       ) : (
         <div class="pad stack">
           <Select
             label="Route"
-            value={at}
-            options={routes.map(({ name, profile }, index) => [
-              String(index),
-              profile === 'default' ? name : `${name} (${profile})`,
+            value={idOf(route)}
+            options={routes.map((one) => [
+              idOf(one),
+              one.profile === 'default' ? one.name : `${one.name} (${one.profile})`,
             ])}
             onChoose={(next) => {
-              setAt(next);
+              choose(next);
               setSample(plain);
             }}
           />
@@ -84,6 +87,10 @@ export function TestEvent({
       </footer>
     </Dialog>
   );
+}
+
+function idOf({ name, profile }: { readonly name: string; readonly profile: string }): string {
+  return `${profile}/${name}`;
 }
 
 /** A range between two local times. */
