@@ -286,6 +286,17 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · on a narrow page Back leads the focus to what was opened', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await page.setViewportSize({ width: 900, height: 800 });
+    await goTo(open, '#/servers/default/peer');
+    await page.getByRole('button', { name: 'All servers' }).click();
+    await page.locator('a.li:focus').filter({ hasText: 'peer' }).waitFor();
+    t.match(page.url(), /#\/servers$/);
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
