@@ -210,6 +210,13 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     const source = page.getByRole('group', { name: 'Source' });
     t.match(await source.innerText(), /agnt[\s\S]*unknown key "agnt"; did you mean "agent"/);
     t.notMatch(await page.locator('main').innerText(), new RegExp(literal));
+    await page.evaluate('globalThis.shown = 0; Element.prototype.scrollIntoView = () => { shown += 1; }');
+    await page.getByRole('button', { name: 'Go to error' }).click();
+    await page.waitForURL(/line=/);
+    await page.waitForTimeout(50);
+    const shown = Number(await page.evaluate('shown'));
+    await page.getByRole('button', { name: 'Go to error' }).click();
+    t.equal(await page.evaluate('shown'), shown + 1, 'the line is shown again');
     await page.getByRole('button', { name: 'Difference' }).click();
     await page.getByRole('group', { name: 'From in force to on disk' }).getByText('agnt').waitFor();
     t.same(await axeFindings(open), []);

@@ -46,6 +46,11 @@ function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
   useEffect(() => {
     if (isThere && line > 0) document.getElementById(lineId(line))?.scrollIntoView({ block: 'center' });
   }, [isThere, line]);
+  const toLine = (at: number): void => {
+    goFiltered({ ...query, version: 'disk', line: String(at) });
+    // The same line again does not change the address.
+    document.getElementById(lineId(at))?.scrollIntoView({ block: 'center' });
+  };
   const profiles = isThere ? asked.value.profiles : [];
   return (
     <>
@@ -83,7 +88,7 @@ function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
         <Answer asked={asked} again={again} what="The configuration">
           {(source) => (
             <>
-              <Standing source={source} toLine={(at) => goFiltered({ ...query, version: 'disk', line: String(at) })} />
+              <Standing source={source} toLine={toLine} />
               <div class="grid3 two wide">
                 <Panel
                   title="config.yaml"
@@ -102,10 +107,7 @@ function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
                   <Shown source={source} version={version} line={line} />
                 </Panel>
                 <div class="stack">
-                  <Findings
-                    source={source}
-                    toLine={(at) => goFiltered({ ...query, version: 'disk', line: String(at) })}
-                  />
+                  <Findings source={source} toLine={toLine} />
                   <Secrets source={source} />
                   <Changes source={source} />
                 </div>

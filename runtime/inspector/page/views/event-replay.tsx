@@ -138,9 +138,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
           <Difference lines={lines} label="Difference" />
         )}
         {before.includes('[redacted]') ? (
-          <p class="hint">
-            Secrets are shown as [redacted]. A changed payload is sent with that in their place.
-          </p>
+          <p class="hint">Secrets are shown as [redacted]. A changed payload is sent with that in their place.</p>
         ) : null}
         <fieldset class="field bare">
           <legend>Deliver the result to</legend>
