@@ -168,7 +168,8 @@ t.test('INS-4 · DUR-2 · an event that is gone is answered with how long events
     [0.5, 'kept 0.5 hours'],
   ] as const) {
     const home = makeHome(t, { 'config.yaml': `gateway: { history: { max_age_hours: ${hours} } }\n` });
-    const host = { ...hostOf(t, { openEvent: async () => undefined }), source: { home: home.path, env: {} } };
+    const status = () => ({ journal: 'ready' }) as never;
+    const host = { ...hostOf(t, { openEvent: async () => undefined, status }), source: { home: home.path, env: {} } };
     await t.rejects(ask(host, 'events.open', { id: 'gone' }), {
       code: 'delivery-unknown',
       message: new RegExp(`\\(${words}\\)`),
