@@ -35,6 +35,8 @@ const baselinePath = new URL('../../../spec/bench/baseline.json', import.meta.ur
 const ratioTolerance = 0.2;
 const bytesTolerance = 0.08;
 const sampled = 20_000;
+/** The least of them counts: by chance the engine keeps more, up to twice as much of what outlives the young heap. */
+const runsOfBytes = 3;
 
 const guards = [
   ...presets(),
@@ -80,10 +82,13 @@ async function bytes(
 ): Promise<Guard[]> {
   const found: Guard[] = [];
   for (const subject of subjects) {
-    const server = await start(subject);
-    const each = await bytesBy(server, which, sampled);
-    stop(server);
-    found.push({ name: `${subject.name}: ${guard.called}`, found: each, tolerance: guard.tolerance });
+    const runs: number[] = [];
+    while (runs.length < runsOfBytes) {
+      const server = await start(subject);
+      runs.push(await bytesBy(server, which, sampled));
+      stop(server);
+    }
+    found.push({ name: `${subject.name}: ${guard.called}`, found: Math.min(...runs), tolerance: guard.tolerance });
   }
   return found;
 }
