@@ -86,10 +86,12 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
       const nowMs = steadyMs();
       takenMs = Math.max(0, takenMs - (nowMs - lastMs) * share);
       lastMs = nowMs;
+      const { kind } = outcome;
+      const why = kind === 'badSignature' ? withoutNumbers(reason ?? '') : '';
+      const name = `${route.profile}/${route.name} ${kind} ${senderOf(address)} ${why}`;
       const [oldest] = waiting;
       if (oldest !== undefined && takenMs < advanceMs) examine(...oldest);
-      else if (oldest !== undefined && waiting.size >= mostWaiting) waiting.delete(oldest[0]);
-      const { kind } = outcome;
+      else if (oldest !== undefined && waiting.size >= mostWaiting && !waiting.has(name)) waiting.delete(oldest[0]);
       const { headers, body, exchange } = live;
       const { query } = exchange.head;
       const request: RefusedRequest = {
@@ -103,8 +105,6 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
         headers,
         body: body.length > longestBody ? undefined : body,
       };
-      const why = kind === 'badSignature' ? withoutNumbers(reason ?? '') : '';
-      const name = `${route.profile}/${route.name} ${kind} ${senderOf(address)} ${why}`;
       waiting.delete(name);
       waiting.set(name, { route, request });
     },

@@ -101,9 +101,12 @@ t.test('SRC-5 · SEC-8 · the newest of at most so many senders wait for their a
   const { add, keys, clock } = stage({ costMs: 2 * advanceMs });
   add('first', 'a', junk);
   for (let n = 0; n <= mostWaiting; n += 1) add(`s${n}`, `r${n}`, junk, { from: `192.0.2.${n}` });
+  const last = { name: `r${mostWaiting}`, from: `192.0.2.${mostWaiting}` };
+  add('again', last.name, junk, { from: last.from });
   t.equal(clock.diagnoses, 1);
   t.same(keys('r0'), [], 'the oldest is dropped');
-  t.same(keys(`r${mostWaiting}`), [`s${mostWaiting}`]);
+  t.same(keys(last.name), ['again'], 'a later one of its sender replaces it');
+  t.same(keys('r1'), ['s1'], 'and takes the place of no other');
   t.end();
 });
 
