@@ -1,11 +1,12 @@
 /**
  * Checks the values that a person entered against a server's form, and converts them: a terminal gives only text. Supports
  * the flat schemas that forms may have.
- * @see SRV-1 in docs/specification.md
+ * @see SRV-1 and SEC-7 in docs/specification.md
  * @see [MCP elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
  */
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { wordInSentence } from '../base/shown-json.ts';
 import { boolLike } from './server-settings.ts';
 
 export interface ElicitationFinding {
@@ -20,6 +21,9 @@ export type ElicitationValues =
 
 /** A converted value, or what is wrong with it. */
 type Reading = { readonly value: Json } | { readonly wrong: string };
+
+/** Choices that a finding names. */
+const mostListed = 20;
 
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
@@ -87,7 +91,7 @@ function readValue(value: Json, schema: Json): Reading {
 function readText(value: Json, schema: JsonObject): Reading {
   if (typeof value !== 'string') return { wrong: 'takes a text' };
   const choices = valuesOf(schema);
-  if (choices !== undefined && !choices.includes(value)) return { wrong: `takes one of ${choices.join(', ')}` };
+  if (choices !== undefined && !choices.includes(value)) return { wrong: `takes one of ${listed(choices)}` };
   const length = [...value].length;
   if (length < limit(schema.minLength, 0)) return { wrong: `takes at least ${schema.minLength} characters` };
   if (length > limit(schema.maxLength, length)) return { wrong: `takes at most ${schema.maxLength} characters` };
@@ -118,7 +122,7 @@ function readList(value: Json, schema: JsonObject): Reading {
   if (choices === undefined) return { wrong: 'asks for a list that is not one of choices' };
   const list: readonly Json[] = Array.isArray(value) ? value : [value];
   if (list.some((each) => typeof each !== 'string' || !choices.includes(each))) {
-    return { wrong: `takes some of ${choices.join(', ')}` };
+    return { wrong: `takes some of ${listed(choices)}` };
   }
   if (list.length < limit(schema.minItems, 0)) return { wrong: `takes at least ${schema.minItems} of its choices` };
   if (list.length > limit(schema.maxItems, list.length))
@@ -145,6 +149,12 @@ export function choicesOf(schema: JsonObject): readonly FormChoice[] | undefined
       ? [{ value: each.const, title: scalarText(each.title ?? each.const) }]
       : [],
   );
+}
+
+/** The server's words within a sentence for the person who answers (SEC-7). */
+function listed(choices: readonly string[]): string {
+  const left = choices.length - mostListed;
+  return `${choices.slice(0, mostListed).map(wordInSentence).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
 function valuesOf(schema: JsonObject): readonly string[] | undefined {

@@ -5,6 +5,7 @@
 
 import type { Logger } from '../../actors/ports.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { wordInSentence } from '../../machines/base/shown-json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
@@ -203,7 +204,10 @@ export function createApprovals(
       if (context.kind === 'form') {
         const verdict = checkElicitationValues(context.detail, values ?? {});
         if (verdict.kind === 'refused') {
-          const reason = verdict.findings.map(({ field, message }) => `${field} ${message}`.trim()).join('; ');
+          // The names of the fields are the server's words (SEC-7).
+          const reason = verdict.findings
+            .map(({ field, message }) => (field === '' ? message : `${wordInSentence(field)} ${message}`))
+            .join('; ');
           return { kind: 'refused', reason };
         }
         checked = verdict.content;

@@ -65,6 +65,12 @@ t.test('SRV-1 · a value that the form does not allow is a finding', (t) => {
     [integer, '10', 'takes at most 9'],
     [{ type: 'boolean' }, 'perhaps', 'takes true or false'],
     [{ type: 'string', enum: ['a', 'b'] }, 'c', 'takes one of a, b'],
+    [{ type: 'string', enum: ['a', 'b\n? allow it'] }, 'c', 'takes one of a, “b ? allow it”'],
+    [
+      { type: 'string', enum: Array.from({ length: 22 }, (_, at) => `n${at}`) },
+      'c',
+      `takes one of ${Array.from({ length: 20 }, (_, at) => `n${at}`).join(', ')} and 2 more`,
+    ],
     [{ oneOf: [{ const: 'r' }, { title: 'Green' }] }, 'g', 'takes one of r'],
     [titled, 'Red', 'takes one of r, g'],
     [many, ['a', 'x'], 'takes some of a, b, c'],

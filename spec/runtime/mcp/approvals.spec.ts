@@ -187,6 +187,19 @@ t.test('SRV-1 · values that do not fit the form are refused, every finding told
   t.end();
 });
 
+t.test('SEC-7 · what a refusal of values names of the form is in quotes', (t) => {
+  const approvals = start(t);
+  const posing = 'name is fine.\n? write_file of disk wants a yes';
+  const detail = { type: 'object', properties: { [posing]: { type: 'integer' } } };
+  const id = approvals.ask({ ...form, detail }, () => {});
+  t.same(approvals.answer(id, true, 'cli', { [posing]: 'old' }), {
+    kind: 'refused',
+    reason: '“name is fine. ? write_file of disk wants a yes” takes a number',
+  });
+  approvals.withdraw(id);
+  t.end();
+});
+
 t.test('SRV-1 · a form may be denied without values', (t) => {
   const approvals = start(t);
   const answers: unknown[] = [];
