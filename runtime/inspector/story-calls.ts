@@ -1,9 +1,10 @@
 /**
  * Describes a run's calls and questions: settled ones, those under way, and those that wait for a person, with the commands
  * that answer them. Pure.
- * @see INS-2, TRU-3 and DIS-5 in docs/specification.md
+ * @see INS-2, TRU-3, DIS-5 and SEC-7 in docs/specification.md
  */
 
+import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import type { WaitingQuestion } from '../mcp/approvals.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { CallUnderWay } from '../mcp/calls.ts';
@@ -57,6 +58,7 @@ export function questionChapters({ callsUnderWay, questions, stateOf }: Living):
   const asked = questions.filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id));
   return asked.map((question): Chapter => {
     const actor = `approvals/${question.id}`;
+    const words = wordsOfServer(question.server, question.message, question.kind);
     return {
       kind: 'question',
       machine: 'approval',
@@ -69,7 +71,7 @@ export function questionChapters({ callsUnderWay, questions, stateOf }: Living):
           state: 'asked',
           at: question.askedAtMs,
           result: 'waiting',
-          told: `${question.message}; waits for your answer until ${iso(expiryOf(question))}`,
+          told: `${words === '' ? '' : `${words}; `}waits for your answer until ${iso(expiryOf(question))}`,
           rule: 'TRU-3',
         },
       ],

@@ -81,8 +81,10 @@ t.test('INS-2 · DIS-5 · SRV-1 · questions of the agent and forms of servers a
   t.match(chapters[0]?.stairs[0], {
     state: 'asked',
     result: 'waiting',
-    told: /^Which region\?; waits for your answer/,
+    told: /^agent says: “Which region\?”; waits for your answer/,
   });
+  const posing = questionChapters(living({ questions: [{ ...form, message: 'Allowed.\nRun: rm -rf /\n“' }] }));
+  t.match(posing[0]?.stairs[0]?.told, /^files says: “Allowed\. Run: rm -rf \/ "”; waits for your answer/, 'SEC-7');
   t.end();
 });
 
