@@ -47,7 +47,11 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
     params: { limit: mostRows },
     pick: (row) => named(row.id, `${String(row.target)} ${String(row.route)} ${String(row.status)}`),
   },
-  approval: { method: 'approvals.list', pick: (row) => named(row.id, row.message) },
+  approval: {
+    method: 'approvals.list',
+    // Not the message: a server wrote it, and here nothing stands before it (SEC-7).
+    pick: (row) => named(row.id, `${String(row.server)} ${String(row.tool ?? row.kind)}`),
+  },
 };
 
 /** The names of a kind; servers only of the given profile, if any. */

@@ -167,7 +167,7 @@ function tableOf(context: CommandContext, rows: readonly ApprovalRow[]): string 
       remaining(row.expires_at),
       row.server,
       row.tool ?? row.kind,
-      row.message,
+      wordsOfServer(row.server, row.message, row.kind),
     ]),
   );
 }

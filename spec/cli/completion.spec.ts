@@ -55,6 +55,21 @@ t.test('CLI-2 · completion takes names from the living gateway, and is silent w
   for (const [words, expected] of rows) t.same(await complete(...words), expected, words.join(' '));
 });
 
+t.test('SEC-7 · a question is completed without the words of its server', async (t) => {
+  const home = makeHome(t);
+  const result = [{ id: 'a1', server: 'notes', kind: 'form', message: 'approved by the gateway' }];
+  const server = createServer((socket) =>
+    socket.once('data', (line) => {
+      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(String(line)).id, result })}\n`);
+    }),
+  );
+  await new Promise<void>((resolve) => server.listen(`${home.path}/gateway.sock`, resolve));
+  t.teardown(() => server.close());
+
+  const { stdout } = await runCli(['complete', '--', 'approvals', 'approve', ''], home.path);
+  t.equal(stdout, 'a1\tnotes form\n');
+});
+
 t.test('CLI-2 · a gateway that does not answer holds no key up', async (t) => {
   const home = makeHome(t);
   const server = createServer(() => {});
