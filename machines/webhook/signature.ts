@@ -190,9 +190,10 @@ function verifyV1(header: string, { body }: SignedRequest, keys: Keys): Signatur
 const longestPrefix = 300;
 /**
  * The beginning of signed content in V2 and Stripe (`{timestamp}.`), Standard Webhooks (`{id}.{timestamp}.`), Slack
- * (`v0:{timestamp}:`) and Grafana (`{timestamp}:`); no JSON object or form begins so.
+ * (`v0:{timestamp}:`), Grafana (`{timestamp}:`) and HubSpot (`{method}{url}`), and all of it in Mailgun; no JSON object or
+ * form begins so.
  */
-const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|(?:v0:)?\d{10}:)/;
+const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|(?:v0:)?\d{10}:|[A-Z]+https?:\/\/|\d{10}[0-9a-f]{50}$)/;
 
 /**
  * Verifies a signature of the body alone. A timed scheme's content, sent as the body, would have a valid signature under the

@@ -247,6 +247,8 @@ t.test('SIG-3 · what a scheme with a time signs is no body of a scheme without 
       `msg_1.${seconds}.{}`,
       `a.b.${seconds}.{}`,
       `${'x'.repeat(200)}.${seconds}.a=1`,
+      `POSThttps://h.example/webhooks/a?b=c{}${nowMs}`,
+      `${seconds}${'0a'.repeat(25)}`,
     ])
       t.equal(kindOf(content, scheme), 'refused', content);
     for (const content of [
@@ -256,6 +258,7 @@ t.test('SIG-3 · what a scheme with a time signs is no body of a scheme without 
       `a=1.${seconds}.2`,
       `t=${seconds}.&v=1`,
       `${seconds}=1`,
+      `${seconds}${'0a'.repeat(25)}=1`,
     ])
       t.equal(kindOf(content, scheme), 'genuine', content);
   }
