@@ -83,6 +83,14 @@ export interface EventRecord {
   readonly traceparent?: string | undefined;
 }
 
+/**
+ * Whether the request of an event was kept. Of a refused one and of a firing of a cron job neither headers nor a body are
+ * there; an empty body alone may be an event (SRC-4).
+ */
+export function isRequestKept({ headers, body }: Pick<EventRecord, 'headers' | 'body'>): boolean {
+  return body !== '' || Object.keys(headers).length > 0;
+}
+
 /** Who submitted an event without the signature that only its sender can make (SUB-4). */
 export type Hand = 'the command line' | 'the page';
 

@@ -10,7 +10,14 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { noticeKeys } from '../../machines/webhook/failure-notice.ts';
 import { replayMark, workMark } from '../../machines/webhook/marks.ts';
-import { asSeen, deliveryRow, type EventRecord, groupName, type RunRecord } from '../../machines/webhook/record.ts';
+import {
+  asSeen,
+  deliveryRow,
+  type EventRecord,
+  groupName,
+  isRequestKept,
+  type RunRecord,
+} from '../../machines/webhook/record.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
 import { furtherKeys } from '../dispatch/responses.ts';
@@ -126,7 +133,7 @@ export function createEventView(ports: EventViewPorts): EventView {
     },
     async replay(id, choice, changes = {}) {
       const found = await find(id, choice, true);
-      if (found === undefined || (found.event.body === '' && changes.payload === undefined)) return undefined;
+      if (found === undefined || (!isRequestKept(found.event) && changes.payload === undefined)) return undefined;
       const { status, body, key } = await replayEvent(found.key, found.event, changes, ports.replay);
       // The row of an event without work is written after its answer.
       for (let tries = 0; tries < mostLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);

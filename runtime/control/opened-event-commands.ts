@@ -8,7 +8,7 @@ import { shellWord } from '../../machines/base/shell-word.ts';
 import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, isRequestKept } from '../../machines/webhook/record.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
 import { counted } from '../inspector/story-words.ts';
 import type { ReplayChanges } from '../webhook/replay.ts';
@@ -40,7 +40,7 @@ export const openedEventCommands = {
       const choice = choiceOf(params);
       const found = await daemonOf(host).delivery(id, choice);
       const record = found?.record;
-      if (record === undefined || record.body === '') return withoutBody(found, id, choice);
+      if (record === undefined || !isRequestKept(record)) return withoutBody(found, id, choice);
       return { curl: curlOf(record, host) };
     },
   },

@@ -157,6 +157,8 @@ t.test(
       'sentry-hook-signature': seal('', 'hex'),
     };
     t.same(await post('issues', '', sentry), [202, 'accepted'], 'signed as empty');
+    const replayed = await askCli(['events', 'replay', 's1'], home.path);
+    t.match(replayed, { code: 0, stdout: /HTTP 202/ }, 'and replayed (DUR-2)');
     t.same(await post('issues', '', { ...sentry, 'sentry-hook-signature': seal(' ', 'hex') }), [401, undefined]);
 
     const change = { subscriptionType: 'contact.associationChange', subscriptionId: 1, eventId: 2, occurredAt: 3 };

@@ -72,7 +72,8 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   const [open, setOpen] = useState<Open>();
   const [busy, setBusy] = useState<string>();
   const close = (): void => setOpen(undefined);
-  const hasBody = event.payload.bytes > 0;
+  // An empty body may be an event; of a refused request no headers are kept either.
+  const isKept = event.payload.bytes > 0 || Object.keys(event.headers).length > 0;
   const mayAct = useMayAct();
   const second = event.deliveries.filter(
     ({ status, target, notice }) =>
@@ -116,23 +117,23 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
     });
 
   useKeys('Event', [
-    ...(hasBody && mayAct
+    ...(isKept && mayAct
       ? [
           { key: 'r', label: 'Replay', run: askReplay },
           { key: 'e', label: 'Edit and replay', run: () => setOpen('edit') },
         ]
       : []),
-    ...(hasBody ? [{ key: 'c', label: 'Copy as curl', run: copyCurl }] : []),
+    ...(isKept ? [{ key: 'c', label: 'Copy as curl', run: copyCurl }] : []),
     { key: 'd', label: 'Compare', run: () => setOpen('compare') },
   ]);
   useCommands('selection', [
-    ...(hasBody && mayAct
+    ...(isKept && mayAct
       ? [
           { label: 'Replay', icon: 'replay' as const, asks: second.length > 0, run: askReplay },
           { label: 'Edit and replay…', icon: 'edit' as const, asks: true, run: () => setOpen('edit') },
         ]
       : []),
-    ...(hasBody ? [{ label: 'Copy as curl', icon: 'copy' as const, run: copyCurl }] : []),
+    ...(isKept ? [{ label: 'Copy as curl', icon: 'copy' as const, run: copyCurl }] : []),
     { label: 'Compare…', icon: 'switch' as const, run: () => setOpen('compare') },
     { label: 'Download JSON', icon: 'download' as const, run: download },
     ...(event.run !== undefined && mayAct
@@ -158,18 +159,18 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
             <button
               type="button"
               class={`btn${event.question === undefined ? ' primary' : ''}`}
-              disabled={!hasBody || busy !== undefined}
+              disabled={!isKept || busy !== undefined}
               onClick={askReplay}
             >
               <Icon name="replay" />
               {busy ?? (second.length > 0 ? 'Replay…' : 'Replay')}
             </button>
-            <button type="button" class="btn" disabled={!hasBody} onClick={() => setOpen('edit')}>
+            <button type="button" class="btn" disabled={!isKept} onClick={() => setOpen('edit')}>
               <Icon name="edit" />
               Edit and replay…
             </button>
           </Acts>
-          <button type="button" class="btn" disabled={!hasBody} onClick={copyCurl}>
+          <button type="button" class="btn" disabled={!isKept} onClick={copyCurl}>
             <Icon name="copy" />
             Copy as curl
           </button>
