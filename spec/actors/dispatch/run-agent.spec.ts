@@ -131,6 +131,7 @@ t.test(
     t.equal(await promptOf(texts, []), 'three');
     t.equal(await promptOf(texts, ['a', 'b']), '[Event 1 of 3]\none\n\n[Event 2 of 3]\ntwo\n\n[Event 3 of 3]\nthree');
     t.match(await promptOf(texts, ['a', 'b'], 4), /^\[Event 5 of 7\]\none[\s\S]*4 earlier events were left out\.\]$/);
+    t.equal(maxBatchBytes, 262_144);
     const big = { ...texts, b: 'é'.repeat(maxBatchBytes / 2) };
     t.match(await promptOf(big, ['a', 'b']), /^\[Event 3 of 3\]\nthree\n\n\[Note: 2 earlier events were left out\.\]$/);
     t.equal(await promptOf({ e1: big.b + big.b }, []), big.b + big.b);

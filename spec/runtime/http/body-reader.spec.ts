@@ -37,6 +37,7 @@ t.test('LIM-1 · a client that leaves settles the body once', (t) => {
 
 t.test('RTE-4 · a span begins anew with every 16 KiB, however they come', (t) => {
   const reader = new BodyReader(1_000_000, () => {});
+  t.equal(leastBytes, 16_384);
   const began = Array.from({ length: 8 }, () => reader.add(Buffer.alloc(leastBytes / 4)));
   t.same(began, [false, false, false, true, false, false, false, true]);
   t.end();

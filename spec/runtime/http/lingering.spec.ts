@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { descriptorLimit } from '../../../runtime/http/connections.ts';
-import { createLingering, type LingerLimits } from '../../../runtime/http/lingering.ts';
+import { createLingering, type LingerLimits, lingerLimits } from '../../../runtime/http/lingering.ts';
 import { openNodeFront } from '../../../runtime/http/node.ts';
 import { lentTime } from '../../support/lent-time.ts';
 
@@ -71,6 +71,11 @@ t.test('SEC-3 · of more connections than the limit, the one that has lingered l
     all.map(({ destroyed }) => destroyed),
     all.map((_, at) => at < 2),
   );
+});
+
+t.test('RTE-4 · the limits of node:http are 2 s, 8 MiB and 1,000 connections', (t) => {
+  t.same(lingerLimits, { waitMs: 2_000, bytes: 8_388_608, connections: 1_000 });
+  t.end();
 });
 
 const few = descriptorLimit() < 8_192 && 'too few descriptors for both sides of 2,000 connections';

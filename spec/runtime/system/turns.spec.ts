@@ -20,6 +20,7 @@ t.test('CFG-2 · moves come one after another, also after one that fell over som
 });
 
 t.test('SRC-4 · a long list is visited in order, and other queued work runs after each share', async (t) => {
+  t.equal(itemsInTurn, 32);
   const items = Array.from({ length: 10 * itemsInTurn + 1 }, (_, index) => index);
   const seen: number[] = [];
   const between: number[] = [];

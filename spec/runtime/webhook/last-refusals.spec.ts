@@ -112,6 +112,7 @@ t.test('SRC-5 · SEC-8 · the newest of at most so many senders wait for their a
 
 t.test('SRC-5 · long bodies and too many routes are not kept, nor is what was accepted', (t) => {
   const { add, keys, last } = stage();
+  t.same([mostOfRoute, mostKept, mostWaiting, longestBody], [4, 128, 8, 65_536]);
   add('long', 'a', '', { body: 'x'.repeat(longestBody + 1) });
   t.equal(last.of('default', 'a')[0]?.body, undefined);
   add('fine', 'b', '', { kind: 'accepted' });

@@ -136,6 +136,7 @@ t.test('SEC-8 · all rows have a bound, and the fullest ring gives way', (t) => 
     add({ at, route: `r${Math.floor(at / mostInRing)}`, address: `198.51.${at >> 8}.${at & 255}` });
   }
 
+  t.same([mostInRing, mostRows], [50, 2_000]);
   t.equal(rows().length, mostRows);
   t.same(rows().at(-1), [keyAt(1), 'lonely', 1]);
   t.same(refused.withId('d1').length, 1);
