@@ -1,9 +1,10 @@
 /**
  * The slash commands of a chat, as data. They act on the session and are never sent to the model.
- * @see CLI-4, LIF-12 and TRU-3 in docs/specification.md
+ * @see CLI-4, LIF-12, TRU-3 and SEC-7 in docs/specification.md
  */
 
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import { nearest } from '../../machines/config/nearest.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ChatOpened } from '../../runtime/control/contract.ts';
@@ -74,7 +75,8 @@ async function listTools(_: string, { client, opened, screen, out }: SlashPorts)
 }
 
 async function listQuestions({ client, screen, out }: SlashPorts): Promise<void> {
-  const rows = await client.ask('approvals.list');
+  const waiting = await client.ask('approvals.list');
+  const rows = waiting.map((row) => ({ ...row, message: wordsOfServer(row.server, row.message, row.kind) }));
   if (rows.length === 0) screen.note('  nothing waits for a yes');
   else screen.say(tableOf(out, ['ID', 'WHAT', 'SERVER', 'MESSAGE'], rows, ['id', 'tool', 'server', 'message']));
 }
