@@ -194,10 +194,11 @@ function completeResults(transport: OpenTransport['transport']): void {
   };
 }
 
-/** What is `null` in an answer counts as absent; the SDK would refuse the answer. */
+/** What is `null` in an answer counts as absent, and such an answer as an empty one; the SDK would refuse both. */
 function readNulls(transport: OpenTransport['transport']): void {
   const before = transport.onmessage;
   transport.onmessage = (message, extra) => {
+    if ('result' in message) message.result ??= {};
     before?.(message, extra);
     if ('result' in message) message.result = withoutNulls(message.result as JsonObject);
   };

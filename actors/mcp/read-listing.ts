@@ -100,7 +100,7 @@ export function createListReader(
         listed.isTooLong = (messageBytes() ?? 0) > maxPageBytes;
         // The client refuses a result without its list, and a page that is too long is freed at once.
         if (listed.isTooLong) Object.assign(message, { result: {} });
-        else readPage(message.result as JsonObject, listed, { repairs, isLegacy });
+        else if (isJsonObject(message.result)) readPage(message.result, listed, { repairs, isLegacy });
       }
     }
     take?.(message, extra);

@@ -138,6 +138,7 @@ t.test('LIF-7 · what is no list, and an unknown revision are failures of the se
       { kind: 'malformed', message: 'its tools/list is not one of the protocol: tools must be array' },
     ],
     [{ 'tools/list': [{}] }, { kind: 'malformed', message: /tools\/list/ }],
+    [{ 'tools/list': [null] }, { kind: 'malformed', message: /tools\/list/ }],
     [
       { initialize: [{ protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'x', version: '1' } }] },
       { kind: 'revision', offered: '1999-01-01' },

@@ -401,8 +401,10 @@ t.test('FLT-4 · what is null in an answer counts as not given', async (t) => {
     'tools/list': [{ tools: [] }],
     'prompts/get': [{ description: null, messages: [{ role: 'user', content: { ...content, ...nulls } }] }],
     'resources/read': [{ contents: [{ uri: 'mem://a', mimeType: null, text: 'a', _meta: null }], _meta: null }],
+    ping: [null],
   });
   const { session } = await opened(t, peer);
+  t.equal(await session.ping(), undefined, 'an answer that is null is an answer');
   t.same(await session.ask('prompts/get', { name: 'p' }), {
     kind: 'result',
     result: { messages: [{ role: 'user', content }] },

@@ -24,8 +24,9 @@ function main(listed: Listed): void {
     if (id === undefined) return;
     const given = params?.cursor === undefined ? [...(listed[method] ?? [])] : left.get(method);
     if (given !== undefined) left.set(method, given);
-    const result = (given?.length ?? 0) > 1 ? given?.shift() : given?.[0];
-    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: result ?? usual(method, params) })}\n`);
+    const [first = usual(method, params)] = given ?? [];
+    if ((given?.length ?? 0) > 1) given?.shift();
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: first })}\n`);
   });
 }
 
