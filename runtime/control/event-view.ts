@@ -21,7 +21,7 @@ import {
 import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
 import { furtherKeys } from '../dispatch/responses.ts';
-import { openEvent } from '../inspector/event-opened.ts';
+import { openEvent, withFirstPayload } from '../inspector/event-opened.ts';
 import type { EventReplay } from '../inspector/event-wire.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { tellStory } from '../inspector/story.ts';
@@ -129,7 +129,8 @@ export function createEventView(ports: EventViewPorts): EventView {
         replays: await replaysOf(found.key),
         answer: answerOf?.(found.event),
       };
-      return ports.redact(openEvent(sources, whole));
+      const opened = ports.redact(openEvent(sources));
+      return whole ? opened : withFirstPayload(opened);
     },
     async replay(id, choice, changes = {}) {
       const found = await find(id, choice, true);

@@ -29,8 +29,8 @@ const firstPayload = 65_536;
 
 const cancellable: ReadonlySet<string> = new Set(['queued', 'running']);
 
-/** @param isWhole include the complete payload, of any length */
-export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent {
+/** Of any length: the payload is cut after it has been redacted. */
+export function openEvent(sources: OpenedSources): OpenedEvent {
   const { key, event, run, status, questions } = sources;
   const spans = spansOf(sources, sources.joined);
   const isOpen = spans.some(({ end }) => end === undefined) || run?.record.status === 'queued';
@@ -48,7 +48,7 @@ export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent
     ...(isOpen ? {} : { ended: Math.max(...spans.map(({ end = 0 }) => end)) }),
     verdict: eventVerdict(sources),
     sender: senderWords(event),
-    payload: payloadOf(event, isWhole),
+    payload: payloadOf(event),
     headers: event.headers,
     ...(event.prompt === undefined || event.prompt === '' ? {} : { prompt: event.prompt }),
     ...(run?.record.response === undefined ? {} : { response: run.record.response }),
@@ -65,10 +65,15 @@ export function openEvent(sources: OpenedSources, isWhole: boolean): OpenedEvent
   };
 }
 
-function payloadOf({ body, headers }: EventRecord, isWhole: boolean): Payload {
-  const payload = readablePayload(body, headers);
-  const text = isWhole ? payload : cut(payload, firstPayload);
-  return { text, bytes: Buffer.byteLength(body), whole: text.length === payload.length };
+/** Given a redacted event: half a secret is not recognized. */
+export function withFirstPayload(opened: OpenedEvent): OpenedEvent {
+  const { payload } = opened;
+  const text = cut(payload.text, firstPayload);
+  return { ...opened, payload: { ...payload, text, whole: text.length === payload.text.length } };
+}
+
+function payloadOf({ body, headers }: EventRecord): Payload {
+  return { text: readablePayload(body, headers), bytes: Buffer.byteLength(body), whole: true };
 }
 
 function senderWords(event: EventRecord): string {

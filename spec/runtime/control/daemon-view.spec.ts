@@ -89,6 +89,8 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     inspector: {
       stateTimes: createStateTimes(() => 0),
       watcher: {},
+      actor: () => undefined,
+      stepsOf: () => [],
       listener: () => ({ enabled: false, url: null }),
     } as unknown as ViewPorts['inspector'],
     recovered: () => [],
@@ -252,6 +254,17 @@ t.test('DUR-2 · a row is found behind pages of others, up to a bound', async (t
   t.match(await view.deliveries({ limit: 1, route: 'rare' }), [{ route: 'rare' }]);
   t.equal((await view.deliveries({ limit: 300 })).length, 300);
   t.equal((await view.deliveries({ limit: 1_000 })).length, 451);
+});
+
+t.test('INS-4 · OBS-1 · the first 64 KB of a payload are shown, with no half of a secret at their end', async (t) => {
+  const body = `${'x '.repeat(32_765)}hunter2hunter2 ${'y '.repeat(100)}`;
+  const { view } = await stage([['events', 'e1', { ...event, body }]]);
+  const first = (await view.openEvent('e1'))?.payload;
+  t.match(first, { bytes: body.length, whole: false });
+  t.equal(first?.text.length, 65_536);
+  t.equal(first?.text.slice(65_530), '[redac');
+  const all = (await view.openEvent('e1', {}, { whole: true }))?.payload;
+  t.same(all, { text: body.replace('hunter2hunter2', '[redacted]'), bytes: body.length, whole: true });
 });
 
 t.test('DUR-2 · one delivery is shown with its record, its run and its delivery, by id or by key', async (t) => {

@@ -83,7 +83,7 @@ t.test('SIG-1 · INS-4 · an opened event says what its signature was found to b
     [sources({ event: { ...unsigned, status: 'refused', outcome: 'rateLimited' } }), 'Not verified'],
   ];
   for (const [given, sender] of rows)
-    t.match(openEvent({ ...given, joined: [], replays: [], answer: undefined }, false), { sender });
+    t.match(openEvent({ ...given, joined: [], replays: [], answer: undefined }), { sender });
   t.end();
 });
 
