@@ -150,6 +150,13 @@ t.test('DLV-4 · DUR-1 · each outcome ends where it belongs, and is reported on
     one.send(written);
     t.match([one.state(), one.record()], [state, { status: state, ...record }], state);
   }
+  const reasons = Array.from({ length: 21 }, (_, n) => `reason ${n}`);
+  const kept = (reason: string) => ({ startedAtMs: 7, endedAtMs: 1_000, kind: 'transient' as const, reason });
+  const often = deliver(t, { failed: reasons.slice(0, 20).map(kept) });
+  often.send(granted, written);
+  await often.answer(transient('reason 20'));
+  t.same(often.record().failed, reasons.slice(1).map(kept), 'of the failed attempts the last 20 are kept');
+
   const crashed = deliver(t);
   crashed.send(granted, written);
   await crashed.crash();
