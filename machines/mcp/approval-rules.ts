@@ -46,6 +46,8 @@ export function isCovered(rules: readonly ApprovalRule[], call: RuledCall): bool
 export function ruleOf(call: RuledCall, where: JsonObject): RuleVerdict {
   const { tool, destructive } = call;
   const limits: Record<string, string | number | boolean> = {};
+  // As a reference, it could become the name of another tool.
+  if (tool.includes('${')) return unfit('the name of the tool holds "${", which a rule cannot keep');
   for (const [path, given] of Object.entries(where)) {
     const actual = argumentAt(call, path);
     if (typeof actual !== 'string' && typeof actual !== 'number' && typeof actual !== 'boolean') {

@@ -47,6 +47,7 @@ t.test('TRU-3 · a rule is made of arguments that the call has, each as the call
   for (const [where, why] of rows) t.match(ruleOf(call, where), { kind: 'unfit', why });
   t.match(ruleOf(destructive, {}), { kind: 'unfit', why: /marks the tool as destructive; limit the rule/ });
   t.match(ruleOf({ ...call, args: { key: '${SECRET}' } }, { key: '${SECRET}' }), { kind: 'unfit', why: /cannot keep/ });
+  t.match(ruleOf({ ...call, tool: '${TOOL}' }, {}), { kind: 'unfit', why: /the name of the tool .* cannot keep/ });
   t.end();
 });
 
