@@ -182,6 +182,7 @@ t.test(
     const denied = calls.start({ ...request, args: { path: 'hunter2hunter2' } });
     const [question] = approvals.list();
     t.match(question, { server: 's', profile: 'work', tool: 'mcp__s__write', kind: 'tool' });
+    t.equal(question?.expires_at, '1970-01-01T00:05:00.000Z', 'it waits for five minutes');
     const shown = approvals.show(String(question?.id));
     t.match(JSON.stringify(shown), /Writes with \[redacted\]/);
     t.notMatch(JSON.stringify(shown), /hunter2/);
