@@ -68,9 +68,10 @@ function isStray({ route }: HistoryRow): boolean {
 }
 
 async function linesOf(client: ControlClient, route: AwaitedRoute, row: HistoryRow): Promise<readonly string[]> {
-  const { key, status, event, delivery_id: id, reason } = row;
+  const { key, status, event, reason } = row;
   const why = reason === undefined ? '' : `: ${oneLine(reason)}`;
-  if (!passedOver.has(status)) return [`Came: ${oneLine(event)}. See it by: agent events show ${oneLine(id)}`];
+  // By its key: a sender chooses the delivery id, which a shell would interpret.
+  if (!passedOver.has(status)) return [`Came: ${oneLine(event)}. See it by: agent events show ${key}`];
   if (status !== 'refused' && reason?.startsWith('handshake: ') === true) {
     const { record } = await client.ask('webhook.delivery', { id: key, handshake: true });
     return [oneLine(reason), ...(record.body === '' ? [] : [`  ${oneLine(record.body)}`])];

@@ -2,6 +2,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
+import { shellWord as commandWord } from '../../machines/base/shell-word.ts';
 import type { Params, ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
@@ -238,7 +239,7 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
   const { name } = await context.ask('webhook.disable', choiceOf(context));
   const profile = textFlag(context, 'profile');
-  const words = `${oneLine(name)}${profile === undefined ? '' : ` --profile ${profile}`}`;
+  const words = `${commandWord(oneLine(name))}${profile === undefined ? '' : ` --profile ${profile}`}`;
   context.out.print(`Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${words} enables it.\n`);
   return 0;
 }

@@ -11,7 +11,7 @@ export function loginCommand(server: string, profile: string): string {
 }
 
 /** A command for one server of a profile, quoted for a shell. */
-export function serverCommand(verb: 'enable' | 'login' | 'logs', server: string, profile: string): string {
+export function serverCommand(verb: 'enable' | 'login' | 'logs' | 'test', server: string, profile: string): string {
   return `agent mcp ${verb} ${shellWord(server)}${profile === 'default' ? '' : ` --profile ${shellWord(profile)}`}`;
 }
 

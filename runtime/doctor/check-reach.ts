@@ -13,6 +13,7 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
@@ -103,8 +104,8 @@ function toldByGateway(
 }
 
 function serverTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undefined {
-  const server =
-    row.profile === defaultProfile ? String(row.name) : `${String(row.name)} --profile ${String(row.profile)}`;
+  const command = (verb: 'login' | 'logs' | 'test'): string =>
+    serverCommand(verb, String(row.name), String(row.profile));
   const why = typeof row.error === 'string' ? row.error : `is ${String(row.state)}`;
   switch (row.state) {
     case 'failed':
@@ -114,10 +115,10 @@ function serverTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
         level: 'wrong',
         code: 'server-unreachable',
         what: why,
-        cure: `agent mcp test ${server}; agent mcp logs ${server}`,
+        cure: `${command('test')}; ${command('logs')}`,
       };
     case 'needsLogin':
-      return { level: 'warning', code: 'server-login', what: why, cure: `agent mcp login ${server}` };
+      return { level: 'warning', code: 'server-login', what: why, cure: command('login') };
     case 'connecting':
       return { level: 'note', code: 'server-waiting', what: 'is being connected', cure: 'look again in a moment' };
     default:
@@ -179,7 +180,7 @@ async function probed(
     code: 'server-unreachable',
     place,
     what: withoutName(report.error, server.name),
-    cure: `agent mcp test ${server.name}${profile === defaultProfile ? '' : ` --profile ${profile}`}`,
+    cure: serverCommand('test', server.name, profile),
   };
 }
 

@@ -27,10 +27,15 @@ t.test('DUR-2 · PRF-1 · the list has a column of profiles where one is not the
   t.match(mixed.seen.printed, / r {6}work /);
 });
 
-t.test('RTE-2 · PRF-1 · the command that enables a route again names its profile', async (t) => {
-  const { context, seen } = stageCommand({ args: ['r'], flags: { profile: 'work' }, answer: { name: 'r' } });
-  t.equal(await disableWebhook(context), 0);
-  t.match(seen.printed, 'agent webhook enable r --profile work enables it');
+t.test('RTE-2 · PRF-1 · the command that enables a route again names its profile, for a shell', async (t) => {
+  for (const [name, word] of [
+    ['r', 'r'],
+    ['a b', "'a b'"],
+  ] as const) {
+    const { context, seen } = stageCommand({ args: [name], flags: { profile: 'work' }, answer: { name } });
+    t.equal(await disableWebhook(context), 0);
+    t.match(seen.printed, `agent webhook enable ${word} --profile work enables it`);
+  }
 });
 
 t.test('DUR-2 · a list goes on with the last key, and a terminal is told so where it is full', async (t) => {

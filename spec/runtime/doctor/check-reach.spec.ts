@@ -18,7 +18,7 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
       row('b', 'needsLogin'),
       row('c', 'connected'),
       row('d', 'lazy'),
-      { ...row('e', 'failed'), profile: 'work' },
+      { ...row('e; x', 'failed'), profile: 'work' },
       row('f', 'connecting'),
       row('g', 'connected', { left_out: ['its tool "x" is left out: a reason'] }),
     ],
@@ -34,7 +34,7 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
   t.match(found, [
     { what: 'it ended with 1', cure: /agent mcp test a/ },
     { cure: 'agent mcp login b' },
-    { place: 'e@work', cure: 'agent mcp test e --profile work; agent mcp logs e --profile work' },
+    { place: 'e; x@work', cure: "agent mcp test 'e; x' --profile work; agent mcp logs 'e; x' --profile work" },
   ]);
 });
 
