@@ -248,17 +248,20 @@ function changesOf(
       statuses === undefined || statuses.has(counted.status) || (before !== undefined && statuses.has(before.status));
     if (!isFirst && fits) changed.push(counted.key);
   };
+  const newest = new Set<string>();
   let count = 0;
   for (const counted of tally.known()) {
     count += 1;
     if (timeOfKey(counted.key) < range.fromMs || count > (isFirst ? followedOpen : followedNewest)) break;
+    if (count <= followedNewest) newest.add(counted.key);
     if (count <= followedNewest || outcomeOfStatus(counted.status) === 'open') look(counted);
   }
   for (const [key, { status }] of followed) {
     const counted = tally.find(key);
     if (counted !== undefined) look(counted);
-    if (outcomeOfStatus(counted?.status ?? status) !== 'open' && followed.size > followedNewest * 2)
-      followed.delete(key);
+    const isOver = outcomeOfStatus(counted?.status ?? status) !== 'open';
+    // One of the newest would seem new at the next check.
+    if (isOver && !newest.has(key) && followed.size > followedNewest * 2) followed.delete(key);
   }
   return changed;
 }

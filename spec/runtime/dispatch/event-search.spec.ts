@@ -287,6 +287,20 @@ t.test('INS-4 · a follower hears of new events and of those that change, and of
   t.equal(heard.length, 2);
 });
 
+t.test('INS-4 · a follower of many unfinished events hears of a new one alone', async (t) => {
+  const { keeper, events } = await stage();
+  const runs = Array.from({ length: 700 }, (_, at) => ({ status: at < 300 ? 'delivered' : 'running' }));
+  await keeper.commit(runs.flatMap((run, at) => came(at * 10 + 10, {}, run)));
+  const left = new AbortController();
+  t.teardown(() => left.abort());
+  const heard = new Promise<EventNews>((resolve) => {
+    void events.follow({ q: 'route:r' }, resolve, left.signal).then(() => {
+      void keeper.commit(came(0, { deliveryId: 'new', status: 'ignored' }));
+    });
+  });
+  t.same(idsOf(await heard), ['new']);
+});
+
 t.test('INS-4 · a follower hears on after a time in which the journal could not be read', async (t) => {
   const journal = openMemoryJournal();
   let failed: (() => void) | undefined;
