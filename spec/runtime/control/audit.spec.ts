@@ -99,6 +99,10 @@ t.test('SEC-1 · what a read-only user is refused has a row an hour for each met
     'a search finds a row',
   );
   t.same([(await rows(100, { sinceMs: nowMs })).length, (await rows(100, { sinceMs: nowMs + 1 })).length], [1, 0]);
+
+  nowMs -= 24 * 3_600_000;
+  refuse('runs.cancel');
+  t.equal((await rows()).length, 4, 'also after the clock was set back');
 });
 
 t.test('SEC-1 · refused sign-ins of one sender are one row a minute, with their number', async (t) => {
