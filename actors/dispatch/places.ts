@@ -66,8 +66,9 @@ export function createPlaces(concurrency: number): Places {
     return standing;
   }
 
-  function forgetEmpty({ name, taken, waiting }: Gate): void {
-    if (taken + waiting.length === 0) gates.delete(name);
+  /** A run that ended as soon as it had its slot may have been followed by another, whose gate has the name now. */
+  function forgetEmpty(gate: Gate): void {
+    if (gate.taken + gate.waiting.length === 0 && gates.get(gate.name) === gate) gates.delete(gate.name);
   }
 
   return {

@@ -44,6 +44,25 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   t.same(granted.slice(3), ['r1'], 'a pause grants nothing more');
 });
 
+t.test('COA-3 · a run that ends as soon as it has its place makes room for one of its group, not for two', (t) => {
+  const places = createPlaces(10);
+  const granted: string[] = [];
+  const ask = (name: string, then = (): void => {}): (() => void) =>
+    places.ask({ profile: 'p', route: 'r', group: 'g' }, () => {
+      granted.push(name);
+      then();
+    });
+  const leaveA = ask('a');
+  const leaveB: () => void = ask('b', () => {
+    leaveB();
+    ask('c');
+  });
+  leaveA();
+  ask('d');
+  t.same(granted, ['a', 'b', 'c'], 'd waits for c');
+  t.end();
+});
+
 t.test('DIS-3 · when all places are taken back, nobody gets one that becomes free by it', (t) => {
   const places = createPlaces(1);
   const granted: string[] = [];
