@@ -53,6 +53,9 @@ export function createRelay(ports: RelayPorts): Relay {
     const ended: Settle = (outcome) => {
       if (outcome.kind === 'expired') sessions.lose(key, { kind: 'expired' }, session);
       if (outcome.kind === 'lost') sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
+      // The gateway of the caller only asks this one again, which would not learn by itself that a login is needed.
+      if (outcome.kind === 'unauthorized')
+        sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
       connection?.send({ type: 'call.ended', session: number, reading: null });
       settle(outcome);
     };

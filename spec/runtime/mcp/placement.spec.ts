@@ -309,12 +309,17 @@ t.test(
     }
     t.equal(seen.length, 3);
     outcomes.length = 0;
-    remote.call('echo', {}, {}, settle);
-    await turn();
-    settles.splice(0)[0]?.({ kind: 'expired' });
-    await turn();
-    t.match(outcomes.splice(0), [{ kind: 'expired' }]);
-    t.same(lost, [['s', 'expired']], 'the connection there learns of it');
+    for (const [kind, how] of [
+      ['expired', 'expired'],
+      ['unauthorized', 'broken'],
+    ] as const) {
+      remote.call('echo', {}, {}, settle);
+      await turn();
+      settles.splice(0)[0]?.({ kind });
+      await turn();
+      t.match(outcomes.splice(0), [{ kind }]);
+      t.same(lost.splice(0), [['s', how]], 'the connection there learns of it');
+    }
 
     const cancel = remote.call('slow', {}, {}, settle);
     await turn();
