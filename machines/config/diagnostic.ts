@@ -30,7 +30,8 @@ export type DiagnosticScope =
 
 // Linear: a match starts only at the beginning of a word and ends with it, because a line may be as long as the file.
 const key = /(?<![\w-])[\w-]+["']?\s*:\s*/g;
-const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
+/** The names that the log masks too, apart from `client_key`, which is the path of a file. */
+export const soundsSecret = /secret|token|passw|passphrase|(?:api|private)[_-]?key|credential|authorization|cookie/i;
 /** A value: quoted, a list, or plain text to the end of the line or, in flow style, of the member. */
 const quotedOrList = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]]*\]?/y;
 const plainValue = /(?![\s{])(?:(?!\s#).)+/y;

@@ -5,10 +5,9 @@
  * @see CFG-2 and INS-4 in docs/specification.md
  */
 
-import { maskMark, maskSecrets, shortMasks } from './diagnostic.ts';
+import { maskMark, maskSecrets, shortMasks, soundsSecret } from './diagnostic.ts';
 
 const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
-const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
 /** A key whose value is on the next lines: nothing, a tag or anchor, or a block scalar indicator. */
 const opens = /^\s*(?:[!&]\S+\s*)*(?:[|>][-+\d]*)?\s*(?:#.*)?$/;
 const openList = /^\s*\[[^\]]*$/;

@@ -11,6 +11,8 @@ t.test('INS-4 · CFG-2 · secrets of a source are masked line by line, reference
     ['secret: |\n  abc\n  de\nport: 1', 'secret: |\n  ***\n  ***\nport: 1'],
     ['secret:\n  - abc\n  - ${B}\nport: 1', 'secret:\n  *** ***\n  *** ${B}\nport: 1'],
     ['headers:\n  X-Team: abc\n  Other: ${B}\nurl: x', 'headers:\n  X-Team: ***\n  Other: ${B}\nurl: x'],
+    ['private_key: |\n  abc\nport: 1', 'private_key: |\n  ***\nport: 1'],
+    ['env: { A_PASSPHRASE: abc, B: c }', 'env: { A_PASSPHRASE: ***, B: c }'],
     ['a: { headers: { X-Team: abc } }', 'a: { headers: { X-Team: *** } }'],
     ['headers: { X-Team: abc, B: ${C} }', 'headers: { X-Team: ***, B: ${C} }'],
     ['prompt: |\n  Say: hello', 'prompt: |\n  Say: hello'],
