@@ -7,11 +7,12 @@
 import { findingOfFile, type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
 import { stampOf } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { secretsOf } from '../../machines/config/platform-settings.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
+import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
 /** One log line per finding, in the format of `config check` without the source line, of which the redactor masks references. */
@@ -47,6 +48,9 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
 /** `client_key` is the path of a file and may be shown; of the client certificate only the password is secret. */
 function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonObject, redactor: Redactor): void {
   learnNamed(entry, redactor);
+  // Under the names whose values `agent mcp add` moves into `.env`, such as DB_PWD.
+  for (const [name, value] of Object.entries(isJsonObject(entry.env) ? entry.env : {}))
+    if (isSecret(name, scalarText(value))) redactor.learn(scalarText(value));
   // Headers authenticate, whatever their names.
   learnNamed(entry.headers ?? null, redactor, true);
   if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);

@@ -123,6 +123,13 @@ t.test('LIF-13 · OBS-1 · every header value of a server is a secret, whatever 
   t.end();
 });
 
+t.test('LIF-10 · OBS-1 · what `mcp add` would move into .env is a secret in an entry too', (t) => {
+  const redactor = createRedactor();
+  learnSecrets(load(t, 'mcp_servers: {s: {command: x, env: {DB_PWD: own-password, REGION: eu-central}}}\n'), redactor);
+  t.equal(redactor.text('own-password eu-central'), '[redacted] eu-central');
+  t.end();
+});
+
 t.test('OBS-1 · SIG-5 · the word that stands for no secret is none, wherever it stands', (t) => {
   const finding = 'route "r" uses INSECURE_NO_AUTH while the adapter listens on 0.0.0.0';
   for (const [config, env] of [
