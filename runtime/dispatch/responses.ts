@@ -68,8 +68,12 @@ export async function openResponses(runKey: string, ports: NoticePorts): Promise
   }
 }
 
-/** The first was written with its run, by this gateway's session, and is held like the run. */
+/**
+ * The first was written with its run, by this gateway's session, and is held like the run. After a failed attempt it may
+ * wait on disk alone, because memory is full, and stays there until it is due.
+ */
 export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string, ports: NoticePorts): void {
+  if (stored.value.status === 'waitingToRetry' && stored.heldBy === undefined) return;
   const heldBy = stored.key === runKey ? ports.keeper.session() : stored.heldBy;
   const { heldBy: _, ...rest } = stored;
   openWritten(heldBy === undefined ? rest : { ...rest, heldBy }, ports);

@@ -144,6 +144,27 @@ t.test(
   },
 );
 
+t.test('DLV-4 · a delivery that waits for its next try on disk alone stays there when its run closes', async (t) => {
+  const responding: RunAgent = () => Promise.resolve({ kind: 'responded', response: 'said' });
+  for (const heldBy of [undefined, 'session']) {
+    const { start, journal, deliveries } = await stage(t, responding);
+    const actor = start('k');
+    await settled();
+    const first = journal.local?.get('deliveries', 'k')?.value;
+    t.equal(first?.status, 'queued');
+    const value = { ...first, status: 'waitingToRetry', dueAtMs: 5_000 } as unknown as JsonObject;
+    await journal.commit([{ kind: 'put', collection: 'deliveries', key: 'k', value, dueAtMs: 5_000, heldBy }]);
+    // In memory its chart goes on; on disk alone it has none.
+    if (heldBy === undefined) deliveries.end('k');
+
+    actor.send({ type: 'delivery.settled', status: 'delivering' });
+    await settled();
+
+    t.equal(actor.getSnapshot().value, 'handedOver');
+    t.equal(deliveries.spawned.length, 1, 'no chart is made for it anew');
+  }
+});
+
 t.test('DIS-4 · an empty response and SKIP are delivered too', async (t) => {
   for (const [response, text] of [
     ['', ''],
