@@ -134,7 +134,10 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
             ? {}
             : {
                 handOver: () => {
+                  // While the journal cannot record it, the agent has no prompt and uses no time.
+                  if (handing === undefined) stop.pause();
                   handing ??= handOver(key, record, stop.signal).then((may) => {
+                    stop.resume();
                     if (!may) refused.abort();
                   });
                   return handing;

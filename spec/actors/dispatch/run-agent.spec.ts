@@ -89,6 +89,29 @@ t.test('TRU-5 · the limit of a run stands still while a person is asked, and wh
   t.ok(hasEnded);
 });
 
+t.test('DIS-3 · DUR-1 · the limit of a run stands still while the journal cannot record its beginning', async (t) => {
+  const time = lentTime(t);
+  const written = deferred<boolean>();
+  const run: RunnerOfProfile['run'] = async (request, signal) => {
+    await request.handOver?.();
+    return untilAborted(request, signal);
+  };
+  const { runAgent } = stage(t, { run, timeoutMs: 60_000 }, {}, { handOver: () => written.promise });
+  let hasEnded = false;
+  const running = runAgent('k', record, never).finally(() => {
+    hasEnded = true;
+  });
+  await turn();
+  time.pass(600_000);
+  written.resolve(true);
+  await turn();
+  time.pass(59_000);
+  await turn();
+  t.notOk(hasEnded, 'the agent has all of its time from the hand-over on');
+  time.pass(1_000);
+  t.match(await running, { kind: 'failed', reason: /took longer than 60 s/ });
+});
+
 t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it must know, and once', async (t) => {
   const { runAgent, requests, asked } = stage(t);
   t.same(await runAgent('k', record, never), { kind: 'responded', response: 'said' });
