@@ -104,7 +104,11 @@ export function wireDelivery(ports: DeliveryPorts) {
         };
         const give = ports.platforms.ask(record, granted, missed);
         if (now.state === 'missed') return;
-        leave.set(key, give);
+        // The wait of a sender ends with this request: a later delivery of the same key must not lose its slot to it.
+        leave.set(key, () => {
+          forget();
+          give();
+        });
         if (now.state === 'granted' || record.answerByMs === undefined) return;
         forget = ports.wake(
           () => missed(`${record.target}: no slot was free while its sender waited`),

@@ -92,8 +92,9 @@ async function stage(
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     nowMs: () => 9,
     wake: (callback, waitMs) => {
-      wakes.push({ callback, waitMs });
-      return () => {};
+      const wake = { callback, waitMs };
+      wakes.push(wake);
+      return () => void wakes.splice(0, wakes.length, ...wakes.filter((one) => one !== wake));
     },
     wards: () => wards,
     settleRun: createSettleRun({ keeper, wards: () => wards }),
@@ -186,6 +187,7 @@ t.test('IDM-2 · DLV-4 · a direct delivery that a person drops tells its sender
   for (let n = 0; n < 3; n += 1) await one.disk.settle();
   t.match(one.journal.local?.get('deliveries', 'k')?.value, { status: 'dropped' });
   t.equal(one.journal.local?.claimed(name), undefined, 'the sender’s next try is a new delivery, not a duplicate');
+  t.same(one.wakes, [], 'the end of its wait takes no place from one that is tried again under its key');
 });
 
 t.test('DLV-4 · what is tried again waits in memory, or on disk alone where many wait already', async (t) => {
