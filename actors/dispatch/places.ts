@@ -27,7 +27,11 @@ export interface Places {
   isPaused(): boolean;
   /** Runs with a slot, waiting runs, and how many of these wait only for the limit of all. */
   load(): { readonly running: number; readonly waiting: number; readonly ready: number };
-  resize(concurrency: number): void;
+  /**
+   * Applies changed limits, also to runs that wait: that of all, and those of the routes. A route for which there is none
+   * any more (undefined), because it was removed, keeps its own.
+   */
+  resize(concurrency: number, ofRoute: (profile: string, route: string) => number | undefined): void;
   /** Takes every slot back, when the runs that held them ended without releasing them. */
   clear(): void;
 }
@@ -35,6 +39,8 @@ export interface Places {
 /** A semaphore with a queue in request order. */
 interface Gate {
   readonly name: string;
+  /** Whose limit it is; undefined for that of all and of a batch. */
+  readonly route: Pick<PlaceRequest, 'profile' | 'route'> | undefined;
   bound: number;
   taken: number;
   isPaused: boolean;
@@ -59,8 +65,8 @@ export function createPlaces(concurrency: number): Places {
   let running = 0;
   let ready = 0;
 
-  function named(name: string, bound: number): Gate {
-    const standing = gates.get(name) ?? gateOf(name, bound);
+  function named(name: string, bound: number, route?: Gate['route']): Gate {
+    const standing = gates.get(name) ?? gateOf(name, bound, route);
     standing.bound = bound;
     gates.set(name, standing);
     return standing;
@@ -125,7 +131,7 @@ export function createPlaces(concurrency: number): Places {
       };
       const askRoute = (): void => {
         if (routeConcurrency === undefined) askSlot();
-        else pass(named(`route/${profile}/${route}`, routeConcurrency), askSlot);
+        else pass(named(`route/${profile}/${route}`, routeConcurrency, { profile, route }), askSlot);
       };
       leavers.add(leave);
       waiting += 1;
@@ -138,8 +144,13 @@ export function createPlaces(concurrency: number): Places {
     },
     isPaused: () => all.isPaused,
     load: () => ({ running, waiting, ready }),
-    resize(bound) {
+    resize(bound, ofRoute) {
       all.bound = bound;
+      for (const gate of [...gates.values()]) {
+        if (gate.route === undefined) continue;
+        gate.bound = ofRoute(gate.route.profile, gate.route.route) ?? gate.bound;
+        grant(gate);
+      }
       grant(all);
     },
     clear() {
@@ -152,8 +163,8 @@ export function createPlaces(concurrency: number): Places {
   };
 }
 
-function gateOf(name: string, bound: number): Gate {
-  return { name, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
+function gateOf(name: string, bound: number, route?: Gate['route']): Gate {
+  return { name, route, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
 }
 
 /** Grants while there is room. A loop instead of recursion, so that runs that end at once do not fill the stack. */

@@ -60,6 +60,8 @@ export interface WorkPorts {
   readonly deskOf: (profile: string) => ProfileDesk | undefined;
   /** The concurrency limit of a route's runs, if it has one. */
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+  /** Whether a route is in force. */
+  readonly hasRoute: (profile: string, route: string) => boolean;
   readonly keeper: JournalKeeper;
   readonly nextId: NextId;
   readonly redactor: Redactor;
@@ -456,7 +458,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       await refill.resume();
     },
     reconfigure() {
-      places.resize(concurrency());
+      places.resize(concurrency(), (profile, route) => {
+        const bound = ports.routeConcurrency(profile, route) ?? Number.POSITIVE_INFINITY;
+        return ports.hasRoute(profile, route) ? bound : undefined;
+      });
       void platforms.reconcile();
       cron.schedule.look();
     },

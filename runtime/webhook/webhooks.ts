@@ -246,6 +246,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     home,
     deskOf,
     routeConcurrency: (profile, route) => routes.named(profile, route)?.route.concurrency,
+    hasRoute: (profile, route) => routes.named(profile, route) !== undefined,
     keeper,
     nextId,
     redactor,

@@ -63,6 +63,23 @@ t.test('COA-3 · a run that ends as soon as it has its place makes room for one 
   t.end();
 });
 
+t.test('DIS-3 · CFG-2 · a changed limit of a route applies to the runs that wait for it', (t) => {
+  const places = createPlaces(9);
+  const granted: string[] = [];
+  const ask = (route: string, name: string): void =>
+    void places.ask({ profile: 'p', route, routeConcurrency: 1 }, () => void granted.push(name));
+  for (const name of ['a', 'b', 'c', 'd']) ask('r', name);
+  for (const name of ['x', 'y']) ask('other', name);
+  t.same(granted.splice(0), ['a', 'x']);
+  places.resize(9, (profile, route) => (profile === 'p' && route === 'r' ? 3 : 1));
+  t.same(granted.splice(0), ['b', 'c'], 'though none of its runs has ended');
+  places.resize(9, () => undefined);
+  t.same(granted, [], 'a route that was removed keeps the limit of its last runs');
+  places.resize(9, (_, route) => (route === 'r' ? Number.POSITIVE_INFINITY : 1));
+  t.same(granted, ['d'], 'a route without a limit has no run that waits for it');
+  t.end();
+});
+
 t.test('DIS-3 · when all places are taken back, nobody gets one that becomes free by it', (t) => {
   const places = createPlaces(1);
   const granted: string[] = [];
