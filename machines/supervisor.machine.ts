@@ -32,6 +32,8 @@ export interface SupervisorContext {
   /** A reload was requested during another step. */
   readonly reloads: boolean;
   readonly reloading: boolean;
+  /** A stop was requested, so that a gateway that crashes is not started again. */
+  readonly stops: boolean;
   /** Why the configuration on disk is not the one in force; null if it is. */
   readonly refusal: string | null;
   /** Why the daemon failed; null otherwise. */
@@ -98,6 +100,7 @@ export const supervisorMachine = setup({
     noteInterruption: assign(({ context }) =>
       context.reloading ? { reloads: false, reloading: false, refusal: interrupted } : { reloads: false },
     ),
+    noteStop: assign({ stops: true }),
     noteRecovery: assign({ recovers: true }),
     forgetRecovery: assign({ recovers: false }),
     spendRestart: assign(({ context }, params: { atMs: number; jitter: number }) => {
@@ -110,6 +113,7 @@ export const supervisorMachine = setup({
       spendRestart(context.budget, params.atMs, params.jitter).kind === 'restart',
     mustRecover: ({ context }) => context.recovers,
     mustReload: ({ context }) => context.reloads,
+    isStopping: ({ context }) => context.stops,
   },
   delays: { restartDelay: ({ context }) => context.restartDelayMs, closeLimit: closeLimitMs },
 }).createMachine({
@@ -122,6 +126,7 @@ export const supervisorMachine = setup({
     recovers: false,
     reloads: false,
     reloading: false,
+    stops: false,
     refusal: null,
     fault: null,
   }),
@@ -241,7 +246,7 @@ export const supervisorMachine = setup({
             'The gateway drains: it answers open requests, starts the runs of waiting batches, and finishes or parks runs.',
           meta: { rule: 'CON-2' },
           tags: ['working'],
-          entry: ['drainGateway', 'refuseReloads'],
+          entry: ['noteStop', 'drainGateway', 'refuseReloads'],
           // Reloads no longer start.
           on: { 'config.reload': {} },
         },
@@ -254,6 +259,7 @@ export const supervisorMachine = setup({
       entry: ['noteInterruption', 'reportCrash'],
       on: {
         'crash.reported': [
+          { guard: 'isStopping', target: 'closing' },
           {
             guard: { type: 'hasBudget', params: ({ event }) => event },
             target: 'restarting',

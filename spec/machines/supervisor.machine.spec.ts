@@ -163,6 +163,16 @@ t.test('CON-2 · a stop is obeyed in every state, and opens nothing on its way',
   }
 });
 
+t.test('CON-2 · INS-1 · a gateway that crashes while it drains is not started again', async (t) => {
+  const one = await running(t);
+  one.root.send({ type: 'daemon.stop' });
+  one.steps();
+  await one.crashes('gateway');
+  t.same([one.steps(), one.value()], [['gateway stops', 'servers hears servers.stop'], 'closing']);
+  await one.ends('servers');
+  t.match(one.root.getSnapshot(), { status: 'done', value: 'stopped', output: { fault: null } });
+});
+
 t.test('INS-1 · a gateway that crashes is started again, later each time, and takes its work up', async (t) => {
   const one = await running(t);
   const waits = [200, 400, 800, 1_600, 3_200];

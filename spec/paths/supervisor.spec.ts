@@ -53,8 +53,8 @@ const steps = edgesOf<SupervisorContext>(
   {
     input: { listens: true, blocked: null },
     events,
-    key: ({ value, context: { recovers, reloads, reloading, refusal, budget, fault } }) => [
-      ...[value, recovers, reloads, reloading, refusal],
+    key: ({ value, context: { recovers, reloads, reloading, stops, refusal, budget, fault } }) => [
+      ...[value, recovers, reloads, reloading, stops, refusal],
       ...[budget.spentAtMs.length, fault],
     ],
   },
@@ -96,6 +96,9 @@ t.test('CON-2 · a stop is obeyed in every state, and nothing comes up again aft
   for (const { from, event, to } of moves.filter(({ from }) => ['up.draining', 'closing'].includes(from))) {
     const allowed = from === 'closing' ? ['stopped', 'failed'] : ['closing', 'crashed', 'stopped', 'failed'];
     t.ok(allowed.includes(to), `${from} ${event} ${to}`);
+  }
+  for (const { event, to } of moves.filter(({ from, before }) => from === 'crashed' && before.stops)) {
+    t.ok(['closing', 'failed', 'stopped'].includes(to), `crashed while it drained: ${event} ${to}`);
   }
   t.end();
 });
