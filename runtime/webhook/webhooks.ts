@@ -57,7 +57,7 @@ import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
 import { editSubscription } from './edit-subscription.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
-import { addressIn, type Exchanges, type LiveRequest, parsedOf } from './exchanges.ts';
+import { addressIn, type LiveRequest, parsedOf } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
 import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
@@ -165,7 +165,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
-  const exchanges: Exchanges = new Roster<string, LiveRequest>();
+  const exchanges = new Roster<string, LiveRequest>();
 
   const isShared = settings().gateway.journal === 'postgres';
   /** Gateways of one journal use its clock. */
@@ -433,6 +433,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       isAbandoned = true;
       fronts.retire();
       work.abandon();
+      // Their charts are gone; an event that was accepted is a duplicate when its sender repeats it.
+      exchanges.each((_, { exchange }) => exchange.reply(draining));
       exchanges.clear();
     },
     async left() {

@@ -91,6 +91,21 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
   t.match(await post('gh', 'g', webhook.url), { status: 200, body: { status: 'duplicate' } });
 });
 
+t.test('INS-1 · DUR-1 · a sender that waits when the gateway crashes is asked at once to retry', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        slow: {prompt: p, script: slow.sh}\n', { more: 'agent: {runner: echo}' }),
+    'scripts/slow.sh': 'touch begun\nexec sleep 600\n',
+  });
+  const daemon = await startDaemon(t, home.path, {}, { entry: support('crash-gateway').pathname });
+  const answer = postSigned(`${daemon.url}/webhooks/slow`, { id: 1 }, { secret, id: 's' });
+  await until(() => existsSync(`${home.path}/begun`));
+
+  daemon.kill('SIGUSR2');
+
+  const { status, headers } = await answer;
+  t.match([status, headers.get('retry-after')], [503, /^\d+$/]);
+});
+
 t.test('INS-1 · DUR-1 · a commit that lands after the gateway has crashed takes nothing with it', async (t) => {
   const pidFile = join(folder(t), 'pids');
   const server = commandOf(stdioPeer([], { pidFile }));
