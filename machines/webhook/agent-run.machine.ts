@@ -306,7 +306,8 @@ export const agentRunMachine = setup({
     unrecorded: {
       description: 'The response is known but the journal cannot write; it is offered again.',
       meta: { rule: 'DUR-1' },
-      tags: ['resting', 'retrying'],
+      // In memory alone: a drain that left it would have the agent run again.
+      tags: ['resting', 'retrying', 'underWay'],
       after: { retryJournal: { target: 'recording' } },
     },
     delivering: {

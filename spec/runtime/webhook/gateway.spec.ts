@@ -175,6 +175,7 @@ t.test('CON-2 · DUR-1 · what rests on disk as well is not waited for, unless a
     ['runs', 'queued', {}, false],
     ['runs', 'delivering', {}, false],
     ['runs', 'recording', {}, true],
+    ['runs', 'unrecorded', {}, true],
     ['deliveries', 'queued', {}, false],
     ['deliveries', 'waitingToRetry', {}, false],
     ['deliveries', 'waitingToRetry', { answerByMs: 9 }, true],
