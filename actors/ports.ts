@@ -82,6 +82,8 @@ export interface DeliveryRequest {
   readonly begunAt?: string;
   /** If absent, pieces are sent as fast as the platform answers. */
   readonly pace?: PiecePace;
+  /** Ends the waits between pieces; if absent, the delivery's own signal does. */
+  readonly waits?: AbortSignal;
   /** Loads the report of the run, for targets that send more than the text. */
   readonly report: () => Promise<RunReport>;
 }

@@ -21,6 +21,7 @@ export interface PlatformsHalfPorts {
   readonly root: () => AnyActorRef;
   readonly home: () => LoadedHome;
   readonly runOf: PlatformsPorts['runOf'];
+  readonly ending: AbortSignal;
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;
   readonly steadyMs: () => number;
@@ -40,6 +41,7 @@ export function assemblePlatforms({
   root,
   home,
   runOf,
+  ending,
   compiling,
   nowMs,
   steadyMs,
@@ -48,6 +50,7 @@ export function assemblePlatforms({
   const platforms = createPlatforms({
     home,
     runOf,
+    ending,
     ward: (): WardHandle<PlatformInput> | undefined => {
       const ref: AnyActorRef | undefined = root().system.get('platforms');
       return ref && wardHandle(ref);

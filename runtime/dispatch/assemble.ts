@@ -4,6 +4,7 @@
  * @see DUR-1 and DIS-3 in docs/specification.md
  */
 
+import { setMaxListeners } from 'node:events';
 import type { AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createPlaces } from '../../actors/dispatch/places.ts';
@@ -91,6 +92,7 @@ export interface WorkHalf {
     | 'schedule'
     | 'places'
     | 'park'
+    | 'cut'
     | 'leaveBatches'
     | 'wards'
   >;
@@ -207,10 +209,14 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
   };
 
+  /** Aborted at the end of a drain. Each delivery in progress listens. */
+  const ending = new AbortController();
+  setMaxListeners(0, ending.signal);
   const { ward: platformWard, platforms } = assemblePlatforms({
     root,
     home,
     runOf: async (key) => (await keeper.journal()?.get('runs', key))?.value,
+    ending: ending.signal,
     compiling,
     nowMs,
     steadyMs,
@@ -427,6 +433,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         platforms.park();
         if (isShared) void leaveWaiting({ keeper, writer, wards }).catch((thrown) => unforeseen('the drain', thrown));
       },
+      cut: () => ending.abort(),
       leaveBatches: isShared ? () => leaveBatches({ bursts, wards }) : undefined,
       wards,
     },

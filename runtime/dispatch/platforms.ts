@@ -5,6 +5,7 @@
  */
 
 import { whyNot } from '../../actors/dispatch/deliver.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts';
 import { refused, type SendOutcome, transient, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
@@ -60,6 +61,8 @@ const leastCheckMs = 60_000;
 export interface PlatformsPorts extends LiveTargetsPorts {
   /** The record of a run; undefined if the history no longer has it. */
   readonly runOf: (key: string) => Promise<RunRecord | undefined>;
+  /** Aborts at the end of a drain: then no further piece of a text is begun, unless a sender waits for it. */
+  readonly ending?: AbortSignal;
 }
 
 export function createPlatforms(ports: PlatformsPorts): Platforms {
@@ -125,8 +128,9 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     }
   }
 
-  async function deliver(record: DeliveryRecord, signal: AbortSignal): Promise<SendOutcome> {
-    const entry = await reach(record, signal);
+  /** @param waits ends what a delivery waits for before it sends something */
+  async function deliver(record: DeliveryRecord, signal: AbortSignal, waits: AbortSignal): Promise<SendOutcome> {
+    const entry = await reach(record, waits);
     if ('kind' in entry) return entry;
     const { deliveryId, text, extra, sent, unsureSinceMs } = record;
     const known = { nowMs: nowMs(), deduplicatesForMs: deduplicatesForMs(record) };
@@ -142,6 +146,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       profile: record.profile as ProfileName,
       text,
       extra,
+      waits,
       report: async () => {
         const run = reportedRun(record);
         // An outage of the database must not make the delivery uncertain.
@@ -197,7 +202,8 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     ...targets,
     async send(record, signal) {
       const startedAtMs = nowMs();
-      const outcome = await deliver(record, signal);
+      const waits = createStopSignal([signal, isWaitedFor(record) ? undefined : ports.ending]);
+      const outcome = await deliver(record, signal, waits.signal).finally(waits.release);
       const entry = find(record.profile, record.target);
       const chat = placeOf(record);
       return {

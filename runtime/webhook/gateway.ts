@@ -27,6 +27,8 @@ export interface GatewayPorts {
    * gateways of the journal.
    */
   readonly park: () => void;
+  /** Ends what deliveries wait for between two pieces of a text: the rest is sent after the next start. */
+  readonly cut: () => void;
   /** Leaves collecting batches to the other gateways; absent if there are none. */
   readonly leaveBatches?: (() => void) | undefined;
   readonly wards: () => Wards;
@@ -59,10 +61,12 @@ export function wireGateway(ports: GatewayPorts) {
         fronts.retire();
         // After a crash there are no requests left.
         const late = setTimeout(() => signal.aborted || answerLate(ports), ports.answerGraceMs());
+        const cut = setTimeout(() => signal.aborted || ports.cut(), cutAfterMs(ports));
         try {
           await fronts.retired();
         } finally {
           clearTimeout(late);
+          clearTimeout(cut);
         }
         return undefined;
       }),
@@ -107,9 +111,17 @@ function flush({ wards, nowMs }: GatewayPorts): void {
   });
 }
 
+/** How long before the deadline no further piece of a text is sent, so that it is on disk what of it has arrived. */
+const lastWritesMs = 1_000;
+
+function cutAfterMs({ drainTimeoutMs }: GatewayPorts): number {
+  return drainTimeoutMs() - Math.min(lastWritesMs, drainTimeoutMs() / 10);
+}
+
 /** Resolves when batches are on disk and runs and deliveries in progress have ended, or at the deadline. */
 async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
   const { groups, runs, deliveries } = ports.wards();
+  const cutAtMs = deadlineMs - ports.drainTimeoutMs() + cutAfterMs(ports);
   for (;;) {
     const flushing = those(groups, isUnderWay);
     const running = those(runs, isUnderWay);
@@ -119,7 +131,9 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
     if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a batch was being opened has begun the next batch.
     (ports.leaveBatches ?? flush)(ports);
-    const leftMs = deadlineMs - ports.steadyMs();
+    const nowMs = ports.steadyMs();
+    if (nowMs >= cutAtMs) ports.cut();
+    const leftMs = deadlineMs - nowMs;
     if (leftMs <= 0) {
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
         running: running.length,
@@ -127,7 +141,7 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
       });
       return;
     }
-    await nextMove(underWay, leftMs, signal);
+    await nextMove(underWay, nowMs < cutAtMs ? cutAtMs - nowMs : leftMs, signal);
   }
 }
 

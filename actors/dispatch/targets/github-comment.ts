@@ -77,7 +77,7 @@ export function createGithubComment(settings: GithubCommentSettings): PlatformTa
       return typeof repo === 'string' && number !== undefined ? `${repo}#${number}` : undefined;
     },
     deduplicatesForMs: () => 0,
-    async deliver({ text: written, extra, sent, pace }, signal) {
+    async deliver({ text: written, extra, sent, pace, waits }, signal) {
       const text = withoutMentions(written, limit.most);
       const repo = extra.repo;
       const number = numberOf(extra.pr_number);
@@ -96,7 +96,7 @@ export function createGithubComment(settings: GithubCommentSettings): PlatformTa
       const comments = messagesOf(text, limit);
       if (comments.length === 0) return nothingToSend;
       const words = [extra.kind === 'issue' ? 'issue' : 'pr', 'comment', number, '--repo', repo, '--body-file', '-'];
-      return sendPieces(comments, { sent, wait: settings.wait, signal, pace }, (comment) =>
+      return sendPieces(comments, { sent, wait: settings.wait, signal: waits ?? signal, pace }, (comment) =>
         writeComment(settings, { words, comment }, signal),
       );
     },

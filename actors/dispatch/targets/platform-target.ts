@@ -106,7 +106,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     wire.onlyPlace ?? ownPlace(extra) ?? begunAt ?? textOf(settings.homeChannel);
 
   const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
-    const { extra, sent, begunAt, pace } = request;
+    const { extra, sent, begunAt, pace, waits = signal } = request;
     const text = wire.inert?.(request.text) ?? request.text;
     if (wire.problem !== undefined) return refused('auth', wire.problem);
     const asked = textOf(extra.chat_id);
@@ -134,7 +134,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       messages.push('');
     }
 
-    return sendPieces(messages, { sent, wait: ports.wait, signal, pace }, (piece, index) => {
+    return sendPieces(messages, { sent, wait: ports.wait, signal: waits, pace }, (piece, index) => {
       const key = keyOf(request, chat, index, piece);
       return sendOne(
         { chat, text: piece, extra, key, index, of: messages.length, report: request.report },

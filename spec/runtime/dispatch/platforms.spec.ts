@@ -1,5 +1,7 @@
 import t from 'tap';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { createPlatforms } from '../../../runtime/dispatch/platforms.ts';
+import { never } from '../../conformance/target.ts';
 import { openPlatforms } from '../../support/live-platforms.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { httpApi } from '../../support/platforms/described.ts';
@@ -227,6 +229,34 @@ t.test('DLV-4 · no text comes into the middle of another that waits for its nex
   it.clock.ms += 60_000;
   for (const wake of it.woken.splice(0)) wake();
   t.same(granted, ['first', 'first', 'second']);
+});
+
+t.test('CON-2 · DUR-1 · the end of a drain begins no further piece of a text, unless a sender waits', async (t) => {
+  const it = await openPlatforms(t);
+  await it.send();
+  const ending = new AbortController();
+  const platforms = createPlatforms({ ...it.ports, ending: ending.signal });
+  await platforms.reconcile();
+  const send = async (more: object, messages: number) => {
+    const record = {
+      ...{ target: 'slack', deliveryId: 'd', eventKey: 'd', profile: 'default', text: 'x'.repeat(4_001) },
+      ...{ extra: { chat_id: slackApi.chat ?? '' }, ...more },
+    } as unknown as DeliveryRecord;
+    // The second piece waits for the pace of its chat.
+    platforms.ask(record, () => {})();
+    const sending = platforms.send(record, never);
+    await eventually(() => it.server.world.messages.length === messages || undefined);
+    return { sending };
+  };
+
+  const cut = await send({}, 2);
+  ending.abort();
+  t.match(await cut.sending, { outcome: { kind: 'transient', partly: { pieces: 1, of: 2 } } });
+
+  const awaited = await send({ answerByMs: 9_000_000 }, 3);
+  it.clock.ms += 60_000;
+  for (const wake of it.woken.splice(0)) wake();
+  t.match(await awaited.sending, { outcome: { kind: 'delivered' } });
 });
 
 t.test(

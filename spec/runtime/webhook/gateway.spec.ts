@@ -55,6 +55,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     fronts,
     places,
     park: () => void steps.push('park'),
+    cut: () => void steps.push('cut'),
     wards: () => wards,
     nowMs: () => -nowMs,
     steadyMs: () => nowMs,
@@ -195,6 +196,32 @@ t.test('CON-2 · DUR-1 · what rests on disk as well is not waited for, unless a
     );
     one.giveBack();
   }
+});
+
+t.test('CON-2 · DUR-1 · shortly before the drain timeout no further piece of a text is sent', async (t) => {
+  const one = await listening(t, { drainTimeoutMs: 20_000 });
+  one.deliveries.handle().spawn('d1', { record: {} } as never);
+  one.ref.send({ type: 'gateway.drain' });
+  one.answered.resolve();
+  await turn();
+  await one.passes(18_999);
+  t.notOk(one.steps.includes('cut'));
+  await one.passes(1);
+  t.ok(one.steps.includes('cut'));
+  t.equal(one.state(), 'finishing', 'until what has arrived is on disk');
+  one.deliveries.end('d1');
+  await turn();
+  t.same([one.ref.getSnapshot().status, one.lines], ['done', []]);
+});
+
+t.test('CON-2 · DUR-1 · nor is a further piece sent while a request takes all of the drain timeout', async (t) => {
+  const one = await listening(t, { drainTimeoutMs: 20_000 });
+  one.ref.send({ type: 'gateway.drain' });
+  await one.passes(18_999);
+  t.notOk(one.steps.includes('cut'));
+  await one.passes(1);
+  t.ok(one.steps.includes('cut'));
+  t.equal(one.state(), 'draining', 'an answer is still owed');
 });
 
 t.test('CON-2 · DUR-1 · what has not ended by the drain timeout stays in the journal, with one line', async (t) => {
