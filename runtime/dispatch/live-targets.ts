@@ -71,6 +71,8 @@ export interface LiveTargets {
   /** Resolves when the current `reconcile` has ended. */
   made(): Promise<void>;
   find(profile: string, name: string): LiveTarget | undefined;
+  /** The queue of a target, where deliveries may wait although its entry was removed. */
+  laneOf(profile: string, name: string): TargetLane | undefined;
   /** The connection of a target; undefined if it has none. */
   connectionOf(target: LiveTarget): PlatformConnection | undefined;
   /** Resolves when the check in progress has ended, or the signal aborts. */
@@ -110,6 +112,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
   let kept = new Map<string, LiveTarget>();
   /** The same by canonical name: a delivery may use an alias. */
   let byName = new Map<string, LiveTarget>();
+  const lanes = new Map<string, TargetLane>();
   const waiting = new Map<string, Set<() => void>>();
   let createPlatformTarget: TargetOwner['createPlatformTarget'];
   let reconciled = Promise.resolve();
@@ -132,16 +135,19 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
       target,
       settings,
       made,
-      lane: target === 'log' ? undefined : laneOf(profile.name, target, settings),
+      lane: target === 'log' ? undefined : keptLane(profile.name, target, settings),
       print,
       configured,
       lastAskedMs: Number.NEGATIVE_INFINITY,
     };
   }
 
-  /** A changed entry keeps its queue, so that waiting deliveries keep their places. */
-  function laneOf(profile: string, target: string, settings: PlatformSettings): TargetLane {
-    return byName.get(platformKey(profile, target))?.lane ?? createTargetLane(paceOf(target, settings), ports);
+  /** A changed entry keeps its queue, and so does one that is removed and added again: what waits keeps its place. */
+  function keptLane(profile: string, target: string, settings: PlatformSettings): TargetLane {
+    const name = platformKey(profile, target);
+    const lane = lanes.get(name) ?? createTargetLane(paceOf(target, settings), ports);
+    lanes.set(name, lane);
+    return lane;
   }
 
   async function carryOver(): Promise<void> {
@@ -222,6 +228,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     },
     made: () => reconciled,
     find,
+    laneOf: (profile, name) => lanes.get(platformKey(profile, canonicalTarget(name) ?? name)),
     connectionOf: ({ key }) => stateOf(key),
     checkEnded,
     lookAgain,
@@ -296,12 +303,12 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
       return rows;
     },
     park() {
-      for (const { lane } of kept.values()) lane?.park();
+      for (const lane of lanes.values()) lane.park();
     },
     clear() {
       ward()?.clear();
       respawns.clear();
-      for (const { lane } of kept.values()) lane?.clear();
+      for (const lane of lanes.values()) lane.clear();
       for (const key of [...waiting.keys()]) checked(key);
     },
   };

@@ -283,7 +283,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     },
     hold,
     orderHoldMs,
-    release: (record) => find(record.profile, record.target)?.lane?.release(nameOf(record)),
+    release: (record) => targets.laneOf(record.profile, record.target)?.release(nameOf(record)),
     park() {
       targets.park();
       for (const takeBack of [...checking]) takeBack();

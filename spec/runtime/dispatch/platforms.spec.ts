@@ -177,6 +177,27 @@ t.test('DLV-2 · DLV-4 · a new home channel takes what waits one at a time, wit
   t.equal(granted.at(-1), 'fourth');
 });
 
+t.test('DLV-4 · texts behind a half-sent one are not held up by it once their target is removed', async (t) => {
+  const it = await openPlatforms(t);
+  await it.send();
+  it.clock.ms += 60_000;
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', eventKey: name, profile: 'default', status: 'queued' },
+      extra: { chat_id: slackApi.chat ?? '' },
+    }) as unknown as DeliveryRecord;
+  it.platforms.hold({ ...record('first'), sent: { pieces: 1, of: 2 } });
+  it.platforms.ask(record('second'), () => void granted.push('second'));
+  it.respell('discord');
+  await it.platforms.reconcile();
+  t.same(granted, []);
+
+  it.platforms.release(record('first'));
+
+  t.same(granted, ['second'], 'so that it fails too, with the reason');
+});
+
 t.test('DLV-4 · who retries has one go in spite of a pause, and what arrives then ends it', async (t) => {
   const it = await openPlatforms(t);
   it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
