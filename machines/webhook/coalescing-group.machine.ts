@@ -139,6 +139,11 @@ export const coalescingGroupMachine = setup({
       entry: 'openRun',
       on: {
         'event.joined': { actions: { type: 'gather', params: ({ event }) => event } },
+        // A batch is opened beside the run before it when the listener moves.
+        'run.finished': {
+          guard: { type: 'isOwnRun', params: ({ event }) => event },
+          actions: { type: 'forgetRun', params: ({ event }) => event },
+        },
         'run.opened': {
           target: 'resuming',
           actions: { type: 'rememberRun', params: ({ event }) => event },
@@ -151,7 +156,13 @@ export const coalescingGroupMachine = setup({
       description: 'The journal could not write the run; the batch stays on disk and is offered again.',
       meta: { rule: 'DUR-1' },
       tags: ['resting', 'retrying'],
-      on: { 'event.joined': { actions: { type: 'gather', params: ({ event }) => event } } },
+      on: {
+        'event.joined': { actions: { type: 'gather', params: ({ event }) => event } },
+        'run.finished': {
+          guard: { type: 'isOwnRun', params: ({ event }) => event },
+          actions: { type: 'forgetRun', params: ({ event }) => event },
+        },
+      },
       after: { reopenDelay: { target: 'opening' } },
     },
     dispatched: {

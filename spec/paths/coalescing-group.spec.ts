@@ -96,6 +96,22 @@ t.test('COA-3 · the end of another run lets no burst past the one in flight', (
   t.end();
 });
 
+t.test('COA-3 · the end of the run in flight is not missed while a burst is opened beside it', (t) => {
+  for (const isRefused of [false, true]) {
+    const clock = new SimulatedClock();
+    const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0' }, clock });
+    actor.start();
+    actor.send({ type: 'group.drain', atMs: 0 });
+    if (isRefused) actor.send({ type: 'run.refused', atMs: 0 });
+    actor.send({ type: 'run.finished', run: 'b0', atMs: 0 });
+    clock.increment(1_000);
+    // Another gateway has opened it.
+    actor.send({ type: 'burst.gone', atMs: 1_000 });
+    t.equal((actor.getSnapshot() as unknown as { value: unknown }).value, 'closed', `refused: ${isRefused}`);
+  }
+  t.end();
+});
+
 t.test('COA-1 · a clock that is set back while a burst gathers does not lengthen its quiet', (t) => {
   const clock = new SimulatedClock();
   const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0', atMs: 900 }, clock });
