@@ -258,11 +258,13 @@ async function resumeDelivery(
       ports.writer.write([{ collection: 'deliveries', key, value: ended, dueAtMs: null }], [...released, ...run]),
     );
     if (verdict.kind === 'refused') throw new Error(verdict.reason);
-    ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
+    const cutOff = 'delivery cut off by a crash: its outcome is unknown and it is not sent again';
+    ports.log.log('warn', ended.status === 'unknown' ? cutOff : 'delivery not sent', {
       delivery_id: record.deliveryId,
       delivery: key,
       route: record.route,
       target: record.target,
+      reason: ended.reason,
     });
     return 'ended';
   }

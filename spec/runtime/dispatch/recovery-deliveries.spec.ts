@@ -104,6 +104,23 @@ t.test('DUR-1 · DLV-4 · a delivery whose run has ended goes on by itself, any 
   );
 });
 
+t.test('DUR-1 · OBS-1 · the log says of an interrupted direct delivery what its record says', async (t) => {
+  const it = await openResume(t);
+  const lines: unknown[] = [];
+  const log = { log: (_: string, message: string, fields?: object) => void lines.push([message, fields]) };
+  const { runKey: _, ...direct } = { ...delivery, answerByMs: 9_000 };
+  await it.put('deliveries', 'a', direct, 1);
+  await it.put('deliveries', 'b', { ...direct, status: 'sending', startedAtMs: 900 }, 2);
+
+  await resumeWork({ ...it.ports, log: { ...silent, ...log } });
+
+  t.match([it.stored('deliveries', 'a'), it.stored('deliveries', 'b')], [{ status: 'failed' }, { status: 'unknown' }]);
+  t.match(lines, [
+    ['delivery not sent', { delivery: 'a', reason: /the gateway stopped before it was sent again/ }],
+    [/its outcome is unknown/, { delivery: 'b' }],
+  ]);
+});
+
 t.test(
   'DUR-1 · a sending that was cut off tells its run too, or is queued again where the platform knows it',
   async (t) => {
