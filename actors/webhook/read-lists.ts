@@ -19,7 +19,7 @@ export interface ListReader {
 
 interface Cached {
   readonly stamp: string;
-  readonly list: ListMembership | undefined;
+  readonly list: ListMembership;
 }
 
 /** Used even if an older state of the list is cached: an outdated list must not decide an event. */
@@ -41,7 +41,8 @@ export function createListReader({ home }: { readonly home: string }): ListReade
       if (standing?.stamp === stamp) return standing.list;
       try {
         const list = readList(file);
-        cache.set(name, { stamp, list });
+        // A file that could not be read has the same stamp once its permissions are corrected.
+        if (list !== undefined) cache.set(name, { stamp, list });
         return list;
       } catch {
         // The next call reads it again.

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import t from 'tap';
 import { createListReader, isBrokenList } from '../../../actors/webhook/read-lists.ts';
 import type { ListMembership } from '../../../machines/webhook/filter.ts';
@@ -95,6 +95,27 @@ t.test('FIL-3 · a change is seen at once, a file that went is no list, one that
   t.equal(reader.list('l'), undefined);
   home.write('l', 'three');
   t.ok(reader.list('l')?.has('three'));
+  t.end();
+});
+
+t.test('FIL-3 · a list that could not be read is read once its permissions are corrected', (t) => {
+  const home = makeHome(t, { l: 'one' });
+  // The superuser reads everything.
+  const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  if (other.uid !== undefined) for (const path of [home.path, `${home.path}/l`]) chownSync(path, other.uid, other.gid);
+  const program = `
+import { chmodSync } from 'node:fs';
+import { createListReader } from ${JSON.stringify(new URL('../../../actors/webhook/read-lists.js', import.meta.url).href)};
+const [home] = process.argv.slice(1);
+const reader = createListReader({ home });
+const seen = [0, 0o600].map((mode) => {
+  chmodSync(home + '/l', mode);
+  return reader.list('l')?.has('one') ?? null;
+});
+process.stdout.write(JSON.stringify(seen));`;
+  const words = ['--input-type=module', '-e', program, home.path];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { ...other, env: {}, encoding: 'utf8' });
+  t.equal(stdout, '[null,true]', stderr);
   t.end();
 });
 
