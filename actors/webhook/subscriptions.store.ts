@@ -18,8 +18,10 @@ export interface Subscriptions {
   readonly problems: readonly SubscriptionProblem[];
   /** Why the current file cannot be used; the routes are then those of the last good one. */
   readonly fault?: Fault;
-  /** Whether the database of a shared document has not answered yet, so that any route may be subscribed. */
+  /** Whether the database of a shared document has not answered yet. */
   readonly isUnread?: boolean;
+  /** Whether the current file cannot be used and no earlier one was, so that any route may be subscribed. */
+  readonly isUnknown?: boolean;
 }
 
 export interface SubscriptionsStore {
@@ -98,7 +100,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
   /** Adopts a set as a whole. */
   function settle(text: string, result: SubscriptionsRead): void {
     if (!result.ok) {
-      current = { ...current, fault: result.fault };
+      current = { ...current, fault: result.fault, isUnknown: good === undefined };
       return;
     }
     good = text;
@@ -115,6 +117,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
       ...current,
       fault: current.fault?.message === reason.message ? current.fault : reason,
       isUnread: document.stamp() === unread,
+      isUnknown: good === undefined,
     };
   }
 

@@ -61,9 +61,9 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     books = [configured];
     isComplete = true;
     for (const store of sources.subscriptions.values()) {
-      const { book, isUnread = false } = store.current();
+      const { book, isUnknown = false } = store.current();
       books.push(book);
-      if (isUnread) isComplete = false;
+      if (isUnknown) isComplete = false;
     }
   }
 

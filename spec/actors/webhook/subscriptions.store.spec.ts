@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { fileDocuments } from '../../../actors/documents.ts';
@@ -72,6 +72,24 @@ t.test('SUB-2 · SUB-5 · whatever spoils the file, the last good set stands unt
   home.write('subs.json', one);
   t.same(names(), ['one']);
   t.equal(store.current().fault, undefined);
+  t.end();
+});
+
+t.test('SUB-2 · which routes there are is unknown while the first file to be read is spoilt', (t) => {
+  const { home, path, store, names } = fixture(t, '{"one":');
+  t.match(store.current(), { isUnknown: true, fault: { code: 'subscriptions-corrupt' } });
+  rmSync(path);
+  mkdirSync(path);
+  t.match(store.current(), { isUnknown: true, fault: { code: 'subscriptions-unreadable' } });
+  rmdirSync(path);
+  home.write('subs.json', one);
+  t.same([names(), store.current().isUnknown ?? false], [['one'], false]);
+  home.write('subs.json', '{ broken');
+  t.same([names(), store.current().isUnknown ?? false], [['one'], false], 'the last good set answers');
+  rmSync(path);
+  t.notOk(store.current().isUnknown, 'no file names no route');
+  home.write('subs.json', '{ broken');
+  t.equal(store.current().isUnknown, true);
   t.end();
 });
 
@@ -246,7 +264,7 @@ t.test('SUB-2 · subscriptions in a database are unread until it has answered on
       readingSubscriptions(text, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }, known),
   });
   rows.isAway = true;
-  t.match(store.current(), { isUnread: true, fault: { code: 'subscriptions-unreadable' } });
+  t.match(store.current(), { isUnread: true, isUnknown: true, fault: { code: 'subscriptions-unreadable' } });
   t.match(await store.update((text) => text), {
     ok: false,
     fault: { message: /^subs\.json in postgres:.* cannot be changed: .*; see that the database answers$/ },

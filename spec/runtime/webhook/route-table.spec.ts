@@ -139,8 +139,8 @@ t.test('CFG-2 · a reload replaces every route, and a request under way keeps th
 });
 
 t.test('SUB-2 · the routes are incomplete until every profile was read', async (t) => {
-  let isUnread = true;
-  const late = { current: () => ({ routes: [], book: bookOf([]), problems: [], isUnread }) } as unknown;
+  let isUnknown = true;
+  const late = { current: () => ({ routes: [], book: bookOf([]), problems: [], isUnknown }) } as unknown;
   const desk = createRouteDesk(
     sourcesOf({
       configured: [entry('fixed')],
@@ -152,7 +152,7 @@ t.test('SUB-2 · the routes are incomplete until every profile was read', async 
   );
   t.equal(desk.isComplete(), false);
   t.equal(desk.find('/webhooks/fixed')?.route.name, 'fixed');
-  isUnread = false;
+  isUnknown = false;
   await turn();
   t.equal(desk.isComplete(), true);
 });
