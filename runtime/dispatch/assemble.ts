@@ -312,7 +312,11 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     runnerOf: (profile) => deskOf(profile)?.runner,
     log,
   });
-  const routeSlots = isShared ? createRouteSlots(keeper) : undefined;
+  const limitOf = (profile: string, route: string): number | undefined => {
+    const bound = ports.routeConcurrency(profile, route) ?? Number.POSITIVE_INFINITY;
+    return ports.hasRoute(profile, route) ? bound : undefined;
+  };
+  const routeSlots = isShared ? createRouteSlots(keeper, limitOf) : undefined;
   const runWork = wireRun({
     places,
     routeSlots,
@@ -465,10 +469,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       await refill.resume();
     },
     reconfigure() {
-      places.resize(concurrency(), (profile, route) => {
-        const bound = ports.routeConcurrency(profile, route) ?? Number.POSITIVE_INFINITY;
-        return ports.hasRoute(profile, route) ? bound : undefined;
-      });
+      places.resize(concurrency(), limitOf);
       void platforms.reconcile();
       cron.schedule.look();
     },

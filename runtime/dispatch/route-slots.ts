@@ -10,7 +10,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { releaseLock, takeLock } from '../../actors/store/session-locks.ts';
 
 export interface RouteSlots {
-  /** The slot that a run of a route needs. */
+  /** The slot that a run of a route needs. A limit that has changed since applies; a removed route keeps `bound`. */
   of(
     route: { readonly profile: string; readonly route: string; readonly bound: number },
     run: string,
@@ -23,7 +23,14 @@ const askAgainMs = 1_000;
 /** Each gateway tries at a random moment within this time, so that the releasing one does not always win. */
 const fairMs = 20;
 
-export function createRouteSlots(keeper: JournalKeeper, random: () => number = Math.random): RouteSlots {
+/** The present limit of a route: infinite if it has none; undefined if the route was removed. */
+type LimitOf = (profile: string, route: string) => number | undefined;
+
+export function createRouteSlots(
+  keeper: JournalKeeper,
+  limitOf: LimitOf,
+  random: () => number = Math.random,
+): RouteSlots {
   const waiting = new Set<() => void>();
   const stopHearing = keeper.heard((news) => {
     if (news !== 'work') return;
@@ -52,7 +59,9 @@ export function createRouteSlots(keeper: JournalKeeper, random: () => number = M
       async (isWithdrawn) => {
         for (;;) {
           await sleep(random() * fairMs, undefined, { ref: false });
-          for (let nth = 0; nth < bound && !isWithdrawn(); nth += 1) {
+          const most = limitOf(profile, route) ?? bound;
+          if (most === Number.POSITIVE_INFINITY) return () => {};
+          for (let nth = 0; nth < most && !isWithdrawn(); nth += 1) {
             const lock = `slot/${profile}/${route}/${nth}`;
             // After a failed read it is tried again.
             const holder = await takeLock(keeper, lock, run).catch(() => undefined);
