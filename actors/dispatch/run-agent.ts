@@ -105,8 +105,9 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
   return async (key, record, signal) => {
     const event = await ports.event(record.eventKey);
     if (event === undefined) return { kind: 'failed', reason: `the event ${record.eventKey} is not in the journal` };
-    if (record.isDirect)
-      return { kind: 'responded', response: await textOfRun(record, event.prompt ?? '', ports.event) };
+    // Before its time begins: while the journal cannot be read, the events of a batch are waited for.
+    const text = await textOfRun(record, event.prompt ?? '', ports.event);
+    if (record.isDirect) return { kind: 'responded', response: text };
     const runner = ports.runnerOf(record.profile as ProfileName);
     if (runner === undefined)
       return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
@@ -128,7 +129,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
           event: event.event,
           profile: record.profile as ProfileName,
           attempt: record.attempt,
-          prompt: withSkill(await textOfRun(record, event.prompt ?? '', ports.event), event, runner),
+          prompt: withSkill(text, event, runner),
           toolsets,
           ...(handOver === undefined
             ? {}

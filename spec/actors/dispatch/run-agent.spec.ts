@@ -112,6 +112,31 @@ t.test('DIS-3 · DUR-1 · the limit of a run stands still while the journal cann
   t.match(await running, { kind: 'failed', reason: /took longer than 60 s/ });
 });
 
+t.test('DIS-3 · COA-2 · the time of a run begins once the events of its batch have been read', async (t) => {
+  const time = lentTime(t);
+  const earlier = deferred<EventRecord>();
+  const begun = deferred<undefined>();
+  const run: RunnerOfProfile['run'] = (request, signal) => {
+    begun.resolve(undefined);
+    return untilAborted(request, signal);
+  };
+  const read = async (key: string) => (key === 'e1' ? event : earlier.promise);
+  const { runAgent } = stage(t, { run, timeoutMs: 60_000 }, {}, { event: read });
+  let hasEnded = false;
+  const running = runAgent('k', { ...record, earlierKeys: ['e0'] }, never).finally(() => {
+    hasEnded = true;
+  });
+  await turn();
+  time.pass(600_000);
+  earlier.resolve(event);
+  await begun.promise;
+  time.pass(59_000);
+  await turn();
+  t.notOk(hasEnded, 'a database that was away has cost it nothing');
+  time.pass(1_000);
+  t.match(await running, { kind: 'failed', reason: /took longer than 60 s/ });
+});
+
 t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it must know, and once', async (t) => {
   const { runAgent, requests, asked } = stage(t);
   t.same(await runAgent('k', record, never), { kind: 'responded', response: 'said' });
