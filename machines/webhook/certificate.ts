@@ -71,6 +71,12 @@ function paypalContent({ headers, body }: SignedRequest, webhookId: string) {
 
 const notification = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
 const confirmation = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
+/** The names of what is signed, in order, by the type of the message. */
+const signedNames: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Notification', notification],
+  ['SubscriptionConfirmation', confirmation],
+  ['UnsubscribeConfirmation', confirmation],
+]);
 
 /** @param topic the ARN of the topic: any AWS account can have SNS sign any content */
 function snsContent({ payload }: SignedRequest, topic: string) {
@@ -78,7 +84,9 @@ function snsContent({ payload }: SignedRequest, topic: string) {
   const version = textOf(message.SignatureVersion);
   if (version !== '1' && version !== '2') return { why: 'its SignatureVersion is neither 1 nor 2' };
   if (textOf(message.TopicArn) !== topic) return { why: 'it is a message of another topic' };
-  const names = message.Type === 'Notification' ? notification : confirmation;
+  // Another type could hold line breaks, and with them the end of a text that SNS has signed for another topic.
+  const names = signedNames.get(textOf(message.Type));
+  if (names === undefined) return { why: 'its Type is none of Amazon SNS' };
   const present = names.filter((name) => typeof message[name] === 'string');
   const text = (): string => present.map((name) => `${name}\n${textOf(message[name])}\n`).join('');
   return { text, hash: version === '1' ? 'sha1' : 'sha256' } as const;

@@ -169,6 +169,17 @@ t.test(
   },
 );
 
+t.test('SRC-1 · what SNS signs for another topic cannot be sent as a message of this one', (t) => {
+  const sns = routeFor('aws-sns');
+  const other = topic.replace('123456789012', '999999999999');
+  // Its owner publishes a text that continues like the fields after it, and sends the same signed text in other fields.
+  const end = `X\nMessageId\nreal\nTimestamp\n${isoTime}\nTopicArn\n${other}\nType\nNotification`;
+  const text = `Message\nhello\nMessageId\nmid\nTimestamp\n${isoTime}\nTopicArn\n${topic}\nType\n${end}\n`;
+  const forged = { Message: 'hello', MessageId: 'mid', Timestamp: isoTime, TopicArn: topic, Type: end };
+  t.match(verdictOf(sns, { headers: {}, body: bySns(forged, text) }), { kind: 'refused', why: /its Type is none/ });
+  t.end();
+});
+
 t.test(
   'SRC-1 · SEC-3 · the body is read for PayPal’s CRC only once there is a certificate to judge it by',
   async (t) => {
