@@ -7,10 +7,10 @@
 import { cut } from './json.ts';
 
 /**
- * Control characters, formatting characters (directions, joiners, tags, soft hyphens), line separators, and letters without
- * a shape. JSON itself escapes the first thirty-two.
+ * Control characters, formatting characters (directions, joiners, tags, soft hyphens), line separators, and all that a font
+ * may draw as nothing: fillers, variation selectors, the empty Braille pattern. JSON itself escapes the first thirty-two.
  */
-const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}\p{DI}\u2800]/gu;
 
 export function shownJson(value: unknown): string {
   return shownText(JSON.stringify(value, null, 2) ?? '');

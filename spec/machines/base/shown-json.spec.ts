@@ -19,6 +19,10 @@ const hidden = [
   ['delete', '\u007f', '\\u007f'],
   ['a filler', '\u3164', '\\u3164'],
   ['a mark of byte order', '\ufeff', '\\ufeff'],
+  ['a joiner of graphemes', '\u034f', '\\u034f'],
+  ['a variation selector', '\ufe0f', '\\ufe0f'],
+  ['a variation selector beyond', '\u{e0101}', '\\udb40\\udd01'],
+  ['the empty Braille pattern', '\u2800', '\\u2800'],
 ] as const;
 
 t.test('LNK-2 · TRU-3 · what nobody sees is spelled out, in keys and values', (t) => {
