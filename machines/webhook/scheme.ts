@@ -81,7 +81,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     const refused = (why: string): SignatureVerdict => ({ kind: 'refused', scheme: name, why });
     const given = read(request);
     if (given === undefined) return refused(`${where} is missing`);
-    const time = timestamp === undefined ? '' : timeOf(timestamp, given, request);
+    const time = timestamp === undefined || isLate ? '' : timeOf(timestamp, given, request);
     if (timestamp !== undefined && !isLate) {
       const unfit = timestampFault(timestamp, time, request.nowMs);
       if (unfit !== undefined) return refused(unfit);
@@ -107,7 +107,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     for (const content of contents) digest ??= fits(content, signatures);
     if (digest === undefined) return refused('the signature does not match');
     if (timestamp !== undefined && isLate) {
-      const unfit = timestampFault(timestamp, time, request.nowMs);
+      const unfit = timestampFault(timestamp, timeOf(timestamp, given, request), request.nowMs);
       if (unfit !== undefined) return refused(unfit);
     }
     if (digest === '') return { kind: 'genuine', scheme: name };

@@ -205,6 +205,23 @@ t.test(
   },
 );
 
+t.test('SRC-1 · SEC-3 · the body is parsed for Linear’s time only once its signature matches', (t) => {
+  const linear = routeFor('linear');
+  const [, sent] = genuine.linear;
+  let reads = 0;
+  const payload = () => {
+    reads += 1;
+    return JSON.parse(sent.body);
+  };
+  const body = Buffer.from(sent.body);
+  const forged = { ...sent.headers, 'linear-signature': hex('other') };
+  t.match(linear.verify({ headers: forged, body, nowMs, payload }), { kind: 'refused', why: /does not match/ });
+  t.equal(reads, 0);
+  t.match(linear.verify({ headers: sent.headers, body, nowMs, payload }), { kind: 'genuine' });
+  t.ok(reads > 0);
+  t.end();
+});
+
 t.test('SRC-1 · the CRC of PayPal’s signed text is that of ISO 3309', async (t) => {
   // Well-known values, such as the check value of 123456789; all are zlib's too.
   for (const [text, crc] of [
