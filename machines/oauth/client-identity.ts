@@ -5,8 +5,10 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
+import { strangersWords } from '../mcp/strangers-words.ts';
 import { documentRedirects } from './metadata-document.ts';
 import type { OauthSettings } from './oauth-settings.ts';
+import type { TokenRecord } from './token-record.ts';
 
 export interface OauthClient {
   readonly clientId: string;
@@ -83,6 +85,28 @@ export function isGoodFor(
 export function chooseDeviceIdentity(settings: OauthSettings, metadata: JsonObject): Identity {
   const configured = configuredClient(settings);
   return configured === undefined ? registerable(metadata) : { kind: 'configured', client: configured };
+}
+
+/**
+ * Why a configured client is not used at an authorization server: another one has issued the entry's tokens to it. The MCP
+ * server chooses the authorization server, so it could otherwise collect the client's secret and its codes.
+ */
+export function misledWords(
+  { clientId }: Pick<OauthSettings, 'clientId'>,
+  issuer: string,
+  before: Pick<TokenRecord, 'clientId' | 'issuer'> | undefined,
+): string | undefined {
+  if (clientId === undefined || before?.clientId !== clientId || isSame(before.issuer, issuer)) return undefined;
+  const named = strangersWords(issuer);
+  const what = `it names the authorization server ${named}, and oauth.client_id is of ${before.issuer}`;
+  const cure = 'set the client_id of the new one, or rename the entry if the client is registered there too';
+  return `${what}, so no login is begun; ${cure}`;
+}
+
+/** Without metadata the issuer is an address, whose slash at the end later metadata may lack. */
+function isSame(one: string, other: string): boolean {
+  const bare = (issuer: string): string => issuer.replace(/\/$/, '');
+  return bare(one) === bare(other);
 }
 
 function configuredClient(settings: OauthSettings): OauthClient | undefined {

@@ -12,7 +12,7 @@ import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { BrowserLoginContext, StepFailure, StepVerdict } from '../../machines/oauth/browser-login.machine.ts';
-import type { Identity } from '../../machines/oauth/client-identity.ts';
+import { type Identity, misledWords } from '../../machines/oauth/client-identity.ts';
 import type { DeviceLoginContext } from '../../machines/oauth/device-login.machine.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
 import { loginScope, scopeCure } from '../../machines/oauth/scope.ts';
@@ -34,7 +34,8 @@ export const stepDone: StepVerdict = { kind: 'done' };
 type Look = (url: LiveLogin['url'], oauth: LiveLogin['oauth']) => Promise<DiscoveryVerdict>;
 
 /**
- * Checks that credentials can be stored, then discovers the authorization server and the scope to request.
+ * Checks that credentials can be stored, then discovers the authorization server and the scope to request. Fails if the
+ * configured client belongs to another authorization server.
  * @param load loads the discovery of the grant's endpoints
  */
 export async function discover(
@@ -53,6 +54,9 @@ export async function discover(
   const look = await load();
   const verdict = await look(row.url, row.oauth);
   if (verdict.kind === 'failed') return { kind: 'failed', why: aboutServer(server, verdict.why) };
+  const before = recordFor({ server, url: row.url, credentials: credentials(profile) });
+  const misled = misledWords(row.settings, verdict.discovery.issuer, before);
+  if (misled !== undefined) return { kind: 'failed', why: aboutServer(server, misled) };
   row.discovery = withScope(verdict.discovery, row, credentials(profile), server);
   return stepDone;
 }

@@ -168,6 +168,39 @@ t.test('OAU-1 · the login after invalid_scope requests only the scope of the se
   t.equal(await next(), `${own} retired`, 'a description is no code');
 });
 
+t.test('OAU-4 · a configured client is not taken to another authorization server that the server names', async (t) => {
+  const { authority, begin, credentials, serverUrl } = await loginStage(t);
+  const { issuer } = authority;
+  const mine = { client_id: 'mine', client_secret: 'hunter2hunter2' };
+  const issuedBy = async (by: string): Promise<void> => {
+    const tokens = { accessToken: 'at', issuer: by, clientId: 'mine', url: serverUrl };
+    const server = { issuer: by, authorizationServerUrl: by, metadata: {} };
+    await credentials.save('hub', { tokens, server });
+  };
+  await issuedBy('https://honest.example');
+  for (const flow of ['browser', 'device'] as const) {
+    const login = begin(flow, mine);
+    t.same(await login.outcome, {
+      kind: 'stopped',
+      why: `mcp server "hub": it names the authorization server ${issuer}, and oauth.client_id is of https://honest.example, so no login is begun; set the client_id of the new one, or rename the entry if the client is registered there too`,
+    });
+    t.same(login.told, [], 'no page is opened, which could fetch a code of the honest one');
+  }
+  t.same([...authority.at(paths.token), ...authority.at(paths.device)], []);
+
+  const other = begin('browser', { ...mine, client_id: 'another' });
+  t.match(await other.url(), /client_id=another/);
+  other.cancel();
+  await other.outcome;
+  for (const by of [issuer, `${issuer}/`]) {
+    await issuedBy(by);
+    const same = begin('browser', mine);
+    t.match(await same.url(), /client_id=mine/, by);
+    same.cancel();
+    await same.outcome;
+  }
+});
+
 t.test('OAU-8 · tokens that the disk does not take end the login with that', async (t) => {
   const { begin } = await loginStage(t, (credentials) => ({
     ...credentials,
