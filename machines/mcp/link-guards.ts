@@ -43,6 +43,10 @@ export function loweredGuards(config: JsonObject): readonly string[] {
     ...(leads === true ? ['cross_origin_redirects: what you send may be taken to other servers.'] : []),
     ...(files.length > 0 ? [`client_cert, client_key: it logs in with ${files.join(' and ')} of this computer.`] : []),
     ...(roots.length > 0 ? [`roots: it is given the folders ${roots.join(', ')}.`] : []),
+    // Such as `python -m`, which takes its modules from there, or `npx`, whose settings and packages may lie there.
+    ...(typeof config.cwd === 'string'
+      ? [`cwd: the command starts in ${wordInSentence(config.cwd)}, and may load code from there.`]
+      : []),
     ...(variables.length > 0 ? [`env: it sets ${variables.join(', ')} for the command.`] : []),
     ...loadersOf(env).map(
       ([name, value]) => `env: ${name}=${wordInSentence(value)} can load other code into the command.`,

@@ -17,6 +17,7 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
     [{ approvals: [] }, []],
     [{ approvals: [{ tool: 'write' }] }, ['approvals: the calls that it lists run without asking you.']],
     [{ roots: ['~', '/etc'] }, ['roots: it is given the folders ~, /etc.']],
+    [{ cwd: '/repo/.x' }, ['cwd: the command starts in /repo/.x, and may load code from there.']],
     [{ env: { TOKEN: 'hidden', MODE: 'x' } }, ['env: it sets TOKEN, MODE for the command.']],
     [
       { env: { PATH: '.', LD_PRELOAD: '/x.so', TOKEN: 'hidden' } },
@@ -38,12 +39,14 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
       ssl_verify: forged,
       roots: [forged, '/x'],
       client_key: forged,
+      cwd: forged,
       env: { [forged]: '' },
     }),
     [
       `ssl_verify: it trusts the certificates in “${forged}”.`,
       `client_cert, client_key: it logs in with “${forged}” of this computer.`,
       `roots: it is given the folders “${forged}”, /x.`,
+      `cwd: the command starts in “${forged}”, and may load code from there.`,
       `env: it sets “${forged}” for the command.`,
     ],
     'words of the entry stand in quotes',
