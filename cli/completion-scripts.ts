@@ -6,7 +6,8 @@
 
 /**
  * bash splits words at `=`, `:` and `@` and replaces only the last piece. So the words are read from the line, and what bash
- * already has is removed from each candidate.
+ * already has is removed from each candidate. bash puts a candidate into the line as it is, and a sender chooses the id of a
+ * delivery, so each is quoted.
  */
 const bash = `# bash completion of agent
 _agent() {
@@ -24,7 +25,9 @@ _agent() {
       mapfile -t COMPREPLY < <(compgen -d -- "$piece")
       return
     fi
-    COMPREPLY+=("\${word#"$held"}")
+    word=\${word#"$held"}
+    [[ -n $word ]] && printf -v word %q "$word"
+    COMPREPLY+=("$word")
   done < <("\${COMP_WORDS[0]}" complete -- "\${words[@]:1}" 2>/dev/null)
 }
 complete -F _agent agent

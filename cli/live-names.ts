@@ -69,8 +69,11 @@ export async function liveNames(
   return (rows as readonly JsonObject[]).flatMap((row) => source.pick(row) ?? []);
 }
 
+/** What the command would read as a flag, and the script as an instruction: a sender may have chosen the name. */
+const misread = /^(?:-|:folders$)/;
+
 function named(name: Json | undefined, help: Json | undefined): Candidate | undefined {
-  return typeof name === 'string' && name !== ''
+  return typeof name === 'string' && name !== '' && !misread.test(name)
     ? { word: name, help: typeof help === 'string' ? help : '' }
     : undefined;
 }

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t from 'tap';
 import { completionScripts } from '../../cli/completion-scripts.ts';
@@ -77,6 +77,42 @@ t.test('CLI-2 · a gateway that does not answer holds no key up', async (t) => {
   t.teardown(() => server.close());
 
   t.same(await runCli(['complete', '--', 'mcp', 'test', ''], home.path), { code: 0, stdout: '', stderr: '' });
+});
+
+t.test('CLI-2 · SEC-7 · an id that the command would read as a flag is not offered', async (t) => {
+  const home = makeHome(t);
+  const ids = ['--payload=/etc/hosts', ':folders', 'd-1'];
+  const result = ids.map((delivery_id) => ({ delivery_id, route: 'r', event: 'e', status: 's' }));
+  const server = createServer((socket) => {
+    socket.on('data', (line) => {
+      const { id } = JSON.parse(String(line)) as { readonly id: number };
+      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(`${home.path}/gateway.sock`, resolve));
+  t.teardown(() => server.close());
+
+  t.match(await runCli(['complete', '--', 'events', 'show', ''], home.path), { code: 0, stdout: /^d-1\tr e s\n$/ });
+});
+
+t.test('CLI-2 · SEC-7 · an id with signs of the shell is one word in the line of bash, and runs nothing', (t) => {
+  const ids = ['x;touch${IFS}run', '$(touch${IFS}run)', '`touch${IFS}run`', 'a b', "it's", 'plain-1'];
+  const home = makeHome(t, { 'bin/agent': `#!/bin/sh\nprintf '%s\\t\\n' ${ids.map(quoted).join(' ')}\n` });
+  const bin = `${home.path}/bin`;
+  chmodSync(`${bin}/agent`, 0o700);
+  const line = 'agent events show ';
+  const script = [
+    completionScripts.get('bash') ?? '',
+    `COMP_LINE=${quoted(line)} COMP_POINT=${line.length} COMP_CWORD=3`,
+    "COMP_WORDS=(agent events show '')",
+    '_agent',
+    'show() { printf "%s\\n" "$@"; }',
+    // As the line is read once it is entered.
+    'for one in "${COMPREPLY[@]}"; do eval "show $one"; done',
+  ].join('\n');
+  t.same(inShell('bash', ['--norc', '-c', script], { path: home.path, bin }), ids);
+  t.notOk(existsSync(`${home.path}/run`));
+  t.end();
 });
 
 t.test('CLI-2 · bash completes words that it breaks at "=", and folders by itself', async (t) => {
