@@ -20,7 +20,7 @@ export interface CurlRequest {
 
 export type CurlVerdict =
   | { readonly kind: 'command'; readonly text: string }
-  /** Only the sender can sign such a request. */
+  /** Only the sender can sign such a request, or its body cannot be pasted. */
   | { readonly kind: 'refused'; readonly why: string };
 
 /** The gateway's own scheme (SIG-1). */
@@ -39,6 +39,9 @@ const digests: Partial<Record<Algorithm, string>> = {
   'hmac-sha512': 'sha512',
 };
 
+/** A terminal obeys them in a pasted text: Ctrl-C discards the quoted body so far, and the shell runs what follows. */
+const obeyed = /(?![\t\n\r])\p{Cc}/u;
+
 export function curlCommand({
   url,
   body,
@@ -47,6 +50,8 @@ export function curlCommand({
   scheme = ownScheme,
   publicUrl,
 }: CurlRequest): CurlVerdict {
+  if (obeyed.test(body))
+    return { kind: 'refused', why: 'the payload has control characters, which a terminal would obey' };
   const lines = [`curl -sS ${quoted(url)}`, `-H ${quoted(`content-type: ${contentType}`)}`];
   for (const [name, value] of Object.entries(headers)) {
     if (name !== 'content-type' && name !== 'user-agent') lines.push(`-H ${quoted(`${name}: ${value}`)}`);

@@ -42,3 +42,13 @@ t.test('SIG-1 · a token is sent, an unsigned route needs no secret, and a certi
   t.match(textOf(curlCommand({ ...request, scheme: sourceOf('paypal')?.schemes[0] })), /only the sender itself/);
   t.end();
 });
+
+t.test('DUR-2 · a body that a terminal would take for keys is not offered for pasting', (t) => {
+  const form = { ...request, contentType: 'application/x-www-form-urlencoded', scheme: 'none' } as const;
+  for (const key of ['\u0003', '\u001b[201~', '\u0004', '\u007f', '\u009b201~']) {
+    const verdict = curlCommand({ ...form, body: `a=${key}\nid > stolen\n` });
+    t.match(verdict, { kind: 'refused', why: /control characters/ }, JSON.stringify(key));
+  }
+  t.equal(curlCommand({ ...form, body: '{\r\n\t"a": "é"}\n' }).kind, 'command');
+  t.end();
+});
