@@ -36,6 +36,8 @@ export const mostUnfilled = 3;
 /** A form is shown to a person and kept in a chart's context, so it is limited to a readable length, in characters. */
 const longestQuestion = 4_000;
 const longestForm = 65_536;
+/** What the model is given costs as its answer does, which `max_tokens_cap` limits. In characters, as JSON. */
+const longestPrompt = 262_144;
 
 /**
  * Checks a `sampling/createMessage` request.
@@ -54,6 +56,7 @@ export function admitSampling(
   if (recent >= policy.maxRequestsPerMinute) {
     return refuse(`more than ${policy.maxRequestsPerMinute} sampling requests in a minute`);
   }
+  if (isTooLong(request)) return refuse(`the model is given at most ${longestPrompt} characters`);
   const rounds = toolRounds(request.messages);
   if (rounds > policy.maxToolRounds) return refuse(`more than ${policy.maxToolRounds} rounds of tool use`);
   const strange = otherThanText(request.messages);
@@ -136,6 +139,15 @@ function hintsOf(preferences: Json | undefined): readonly string[] {
   return (hints as readonly Json[]).flatMap((hint) =>
     isJsonObject(hint) && typeof hint.name === 'string' && hint.name !== '' ? [hint.name] : [],
   );
+}
+
+function isTooLong({ systemPrompt = null, messages = null, stopSequences = null }: JsonObject): boolean {
+  try {
+    return JSON.stringify([systemPrompt, messages, stopSequences]).length > longestPrompt;
+  } catch {
+    // What is nested deeper than the stack is no text either.
+    return true;
+  }
 }
 
 function cappedTokens(asked: Json | undefined, cap: number): number {

@@ -108,6 +108,20 @@ t.test('SRV-2 · the tokens are capped', (t) => {
   t.end();
 });
 
+t.test('SRV-2 · what the model is given is limited as well, whichever part it is in', (t) => {
+  const saying = (text: string): JsonObject => ({ messages: [{ role: 'user', content: { type: 'text', text } }] });
+  t.equal(admitSampling(defaults.sampling, saying('x'.repeat(262_000)), [], 0).kind, 'admitted');
+  const long = 'x'.repeat(262_144);
+  const empty = Array.from({ length: 40_000 }, () => ({ role: 'user' }));
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as Json;
+  const parts: readonly JsonObject[] = [{ systemPrompt: long }, { stopSequences: [long] }, { messages: empty }];
+  for (const request of [...parts, saying(long), { messages: deep }]) {
+    const refused = { kind: 'refused', reason: 'the model is given at most 262144 characters' };
+    t.same(admitSampling(defaults.sampling, request, [], 0), refused, Object.keys(request).join());
+  }
+  t.end();
+});
+
 t.test('SRV-2 · no more requests than the limit are admitted within any minute', (t) => {
   const two = policy({ maxRequestsPerMinute: 2 });
   const rows: readonly (readonly [readonly number[], number, string])[] = [
