@@ -44,6 +44,8 @@ interface Found {
 }
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+/** A server chooses how many it advertises, and each is asked at several places that need not answer. */
+const mostServers = 16;
 
 /** For a login in the browser. Never rejects. */
 export async function discoverForBrowser(url: string, oauth: OauthFetch): Promise<DiscoveryVerdict> {
@@ -70,7 +72,7 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
     const advertised = resourceMetadata?.authorization_servers ?? [];
     const { origin } = new URL(url);
     // If it advertises none, it is its own candidate; its issuer may be written with or without a slash.
-    const candidates = advertised.length > 0 ? advertised.map(String) : [origin, `${origin}/`];
+    const candidates = advertised.length > 0 ? advertised.slice(0, mostServers).map(String) : [origin, `${origin}/`];
     const whys: string[] = [];
     for (const candidate of candidates) {
       const looked = await lookForDevice(candidate, oauth);
@@ -85,6 +87,7 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
       });
       return { kind: 'found', discovery };
     }
+    if (advertised.length > mostServers) whys.push(`only the first ${mostServers} of ${advertised.length} are asked`);
     const what = `no authorization server offers device login: ${whys.join('; ')}`;
     const cure = 'log in with `--flow browser` on a machine with a browser, or paste the redirect URL back';
     return failed(describeDiscovery(oauth.seen, `${what}; ${cure}`));

@@ -254,6 +254,18 @@ t.test(
   },
 );
 
+t.test('DEV-2 · of a long list, only the first sixteen are asked', async (t) => {
+  const [none, good] = await Promise.all([startScriptedServer(t), startScriptedServer(t)]);
+  const many = Array.from({ length: 16 }, (_, at) => `${none.origin}/tenant${at}`);
+  const server = await resource(t, ...many, good.issuer);
+
+  t.match(await discoverForDevice(server.url, look()), { kind: 'failed', why: /; only the first 16 of 17 are asked; / });
+  t.same(good.seen, []);
+
+  const short = await resource(t, ...many.slice(1), good.issuer);
+  t.match(await discoverForDevice(short.url, look()), { kind: 'found', discovery: { issuer: good.issuer } });
+});
+
 t.test('DEV-2 · without a list, the server’s own origin is the only candidate', async (t) => {
   const server = await resource(t);
   server.metadata = 404;
