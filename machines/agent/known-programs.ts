@@ -39,7 +39,8 @@ export const knownPrograms: readonly KnownProgram[] = [
       '--sandbox',
       'workspace-write',
       '-c',
-      'mcp_servers.agent={command="agent",args=["mcp","serve"],env_vars=["AGENT_SOCKET"],default_tools_approval_mode="approve"}',
+      // By default Codex ends a call after 60 s, and a person has five minutes to approve it.
+      'mcp_servers.agent={command="agent",args=["mcp","serve"],env_vars=["AGENT_SOCKET"],default_tools_approval_mode="approve",tool_timeout_sec=3600}',
       '-',
     ],
   },
