@@ -37,7 +37,7 @@ export type TypeReader = (headers: Headers, payload: JsonObject) => string;
 /** Reads the type from the source's place; without a source, or if it is not there, from the known senders' places. */
 export function typeReader(source: Source | undefined): TypeReader {
   if (source === undefined) return eventTypeOf;
-  const { eventKeys = [] } = source;
+  const { eventKeyBeside: beside } = source;
   const readers = source.event.map((one) => (Array.isArray(one) ? one : [one as Place]).map(readerOf));
   return (headers, payload) => {
     const request = withoutBody(headers, payload);
@@ -49,7 +49,8 @@ export function typeReader(source: Source | undefined): TypeReader {
       }
       if (isType(type)) return type;
     }
-    return eventKeys.find((key) => Object.hasOwn(payload, key)) ?? 'unknown';
+    const key = beside && Object.keys(payload).find((one) => one !== beside && isType(one));
+    return key ?? 'unknown';
   };
 }
 

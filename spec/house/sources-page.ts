@@ -223,7 +223,7 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
 };
 
 function rowOf(name: string, source: Source): string {
-  const { title, page, schemes, timed, event, eventKeys, id, handshake, secret, body, answer, answerSeconds } = source;
+  const { title, page, schemes, timed, event, id, handshake, secret, body, answer, answerSeconds } = source;
   const cells = [
     `\`${name}\``,
     `[${title}](${page})`,
@@ -231,7 +231,7 @@ function rowOf(name: string, source: Source): string {
     handshake === undefined ? 'none' : handshakes[handshake],
     [
       ...event.map((one) => [one].flat().map(placeText).join(' + ')),
-      ...(eventKeys === undefined ? [] : ['the first of the update’s keys']),
+      ...(source.eventKeyBeside === undefined ? [] : [`the key beside \`${source.eventKeyBeside}\``]),
     ].join(', else '),
     id.map((one) => [one].flat().map(placeText).join(' + ')).join(', else ') ||
       (source.bodyDiffersBy === undefined ? 'none' : 'the digest of the body'),

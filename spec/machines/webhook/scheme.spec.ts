@@ -285,9 +285,10 @@ t.test('SRC-1 · each kind of update of Telegram is an event', (t) => {
     ...['edited_business_message', 'deleted_business_messages', 'message_reaction', 'message_reaction_count'],
     ...['inline_query', 'chosen_inline_result', 'callback_query', 'shipping_query', 'pre_checkout_query'],
     ...['purchased_paid_media', 'poll', 'poll_answer', 'my_chat_member', 'chat_member', 'chat_join_request'],
-    ...['chat_boost', 'removed_chat_boost'],
+    ...['chat_boost', 'removed_chat_boost', 'guest_message', 'managed_bot', 'subscription', 'of_next_year'],
   ])
     t.equal(route.eventType({}, { update_id: 7, [kind]: {} }), kind);
+  t.equal(route.eventType({}, { update_id: 7 }), 'unknown');
   t.end();
 });
 
