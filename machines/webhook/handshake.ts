@@ -79,6 +79,9 @@ export function compileHandshake(
         byBody({ type, challenge, ssl_check: check }) {
           if (type === 'url_verification' && typeof challenge === 'string')
             return { what: 'url_verification', status: 200, body: JSON.stringify({ challenge }) };
+          // Asked while a person types into a menu whose choices the app provides: nothing is chosen yet.
+          if (type === 'block_suggestion' || type === 'dialog_suggestion')
+            return { what: type, status: 200, body: '{"options":[]}' };
           // Now and then the address of a command gets a form without one, to check its certificate.
           return check === '1' ? { what: 'ssl_check', status: 200, body: '', contentType: plain } : undefined;
         },

@@ -210,7 +210,7 @@ export function oracleRow(oracle: Oracle): string {
 }
 
 const handshakes: Readonly<Record<HandshakeName, string>> = {
-  slack: '`url_verification`: its `challenge`; `ssl_check`: 200',
+  slack: '`url_verification`: its `challenge`; `ssl_check`: 200; `block_suggestion`: no choices',
   intercom: 'HEAD: 200',
   zoom: '`endpoint.url_validation`: its token, signed',
   discord: '`{"type":1}`: the same; `{"type":4}`: no choices',

@@ -267,6 +267,10 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   };
   t.match(checked('ssl_check=1&token=t'), { kind: 'handshake', status: 200, body: '' });
   t.equal(checked('command=%2Fdeploy&ssl_check=0'), undefined, 'a command is an event');
+  const typed = checked(`payload=${encodeURIComponent('{"type":"block_suggestion","action_id":"a","value":"de"}')}`);
+  t.match(typed, { kind: 'handshake', status: 200, body: '{"options":[]}' });
+  const chosen = checked(`payload=${encodeURIComponent('{"type":"block_actions","actions":[]}')}`);
+  t.equal(chosen, undefined, 'a choice is an event');
 
   const full = (of: Stage) => stage({ ...sealed(body), windows: [9], known: { declaredBytes: 50 }, ...of });
   const read = full({});
