@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, sourceNames, sources } from '../../../machines/config/sources.ts';
-import { certificateReader, crc32 } from '../../../machines/webhook/certificate.ts';
+import { certificateReader, crc32, isConfirmUrl } from '../../../machines/webhook/certificate.ts';
 import type { CompiledRoute } from '../../../machines/webhook/compile-route.ts';
 import { compileScheme, sealEvent } from '../../../machines/webhook/scheme.ts';
 import {
@@ -152,6 +152,12 @@ t.test(
     ]) {
       const body = JSON.stringify({ ...message, SigningCertURL: url });
       t.match(verdictOf(sns, { headers: {}, body }), { why: /address that is not the provider’s/ }, url);
+    }
+    for (const host of ['us-gov-west-1.amazonaws.com', 'cn-north-1.amazonaws.com.cn', 'eusc-de-east-1.amazonaws.eu']) {
+      const url = certificates.sns.replace('eu-central-1.amazonaws.com', host);
+      const body = JSON.stringify({ ...message, SigningCertURL: url });
+      t.match(verdictOf(sns, { headers: {}, body }), { kind: 'refused', isTemporary: true }, `${host}: to be fetched`);
+      t.ok(isConfirmUrl(`https://sns.${host}/?Action=ConfirmSubscription&Token=t`), host);
     }
     const unknown = 'https://api-m.sandbox.paypal.com/v1/notifications/certs/CERT-2';
     t.match(verdictOf(paypal, changed({ 'paypal-cert-url': unknown })), { kind: 'refused', isTemporary: true });
