@@ -57,7 +57,7 @@ type Attempt =
       readonly passing: boolean;
       readonly tokens: Tokens;
       readonly waitMs?: number;
-      /** A parameter that the endpoint does not take and an answer does not need. */
+      /** A parameter that the endpoint does not take and an answer does not need, or `reasoning_effort`. */
       readonly refuses?: string;
     };
 
@@ -80,8 +80,15 @@ const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
 /** Models that think take no temperature, OpenAI's no stop; Mistral's endpoint counts the tokens of a stream unasked. */
 const dispensable = ['temperature', 'stop', 'stream_options'];
-/** Endpoints that have refused the latter, so that it is not sent again with each step of a run. */
-const countsUnasked = new WeakSet<ModelSettings>();
+/**
+ * OpenAI's endpoint lets some models that think, such as gpt-5.6, have tools only if the request says that they do not
+ * think.
+ */
+const effort = 'reasoning_effort';
+const thinksWithTools = /function tools with reasoning_effort are not supported/i;
+/** What endpoints refuse in every request, so that it is not sent again with each step of a run. */
+const lasting: ReadonlySet<string> = new Set(['stream_options', effort]);
+const refusedBy = new WeakMap<ModelSettings, ReadonlySet<string>>();
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
 
@@ -96,7 +103,7 @@ export async function streamModel(
 ): Promise<ModelVerdict> {
   const limits = { ...usualLimits, ...ports.limits };
   let spent = noTokens;
-  const without = new Set(countsUnasked.has(model) ? ['stream_options'] : []);
+  const without = new Set(refusedBy.get(model));
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await askOnce(model, question, { ...ports, limits, signal, without });
     if (outcome.kind === 'answered') {
@@ -107,7 +114,7 @@ export async function streamModel(
     if (signal.aborted) return failed('the run was stopped');
     if (outcome.refuses !== undefined) {
       without.add(outcome.refuses);
-      if (outcome.refuses === 'stream_options') countsUnasked.add(model);
+      if (lasting.has(outcome.refuses)) refusedBy.set(model, new Set([...without].filter((name) => lasting.has(name))));
       continue;
     }
     if (!outcome.passing) return failed(outcome.why);
@@ -138,7 +145,7 @@ function backoffMs(attempt: number, chance: number): number {
 interface Asking extends Omit<StreamModelPorts, 'limits'> {
   readonly limits: StreamLimits;
   readonly signal: AbortSignal;
-  /** Parameters that are left out. */
+  /** Parameters that are left out; with `reasoning_effort` the model is asked not to think. */
   readonly without: ReadonlySet<string>;
 }
 
@@ -152,7 +159,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   try {
     // The signal is passed to `fetch`: one of the `Request` is collected with it, before the answer is read.
     const parameters = Object.entries(requestBody(model, question)).filter(([name]) => !without.has(name));
-    const body = Object.fromEntries(parameters);
+    const body = { ...Object.fromEntries(parameters), ...(without.has(effort) ? { [effort]: 'none' } : {}) };
     const request = requestOf(model, body);
     const route = await throughProxy(request.url);
     if (route.kind === 'unusable') throw new Unusable(route.why, false);
@@ -282,7 +289,11 @@ async function refusalOf(
   const message = tellingStatuses.has(status) ? messageIn(text, model) : '';
   const cure = passing ? '' : status === 429 ? '; its quota is spent' : '; check agent.model';
   const isInvalid = status === 400 || status === 422;
-  const refuses = isInvalid ? dispensable.find((name) => name in body && text.includes(name)) : undefined;
+  const refuses = !isInvalid
+    ? undefined
+    : !(effort in body) && thinksWithTools.test(text)
+      ? effort
+      : dispensable.find((name) => name in body && text.includes(name));
   const waitMs = passing
     ? retryAfterMs(
         { header: headers.get('retry-after'), milliseconds: headers.get('retry-after-ms') ?? undefined },

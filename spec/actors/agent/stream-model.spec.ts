@@ -296,6 +296,29 @@ t.test('DIS-3 · an endpoint that counts tokens unasked is asked once for that',
   }
 });
 
+t.test('DIS-3 · a model that takes tools only without thinking is asked once not to think', async (t) => {
+  const message =
+    "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
+  const server = await startModelServer(t, ({ body }) =>
+    'tools' in body && body.reasoning_effort !== 'none'
+      ? { kind: 'status', status: 400, body: JSON.stringify({ error: { message, param: 'reasoning_effort' } }) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'gpt-5.6', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  const tools = [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }];
+  for (const requests of [2, 3]) {
+    const verdict = await streamModel(model, { ...question, tools }, { ...ports, signal });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+    t.equal(server.asked.length, requests);
+  }
+  const stubborn = { kind: 'status', status: 400, body: JSON.stringify({ error: { message } }) } as const;
+  const { verdict, server: again } = await ask(t, [stubborn], { provider: 'openai-compatible' });
+  t.match(verdict, { kind: 'failed', why: /HTTP 400: Function tools with/ });
+  t.equal(again.asked.length, 2, 'an endpoint that refuses that too is not asked a third time');
+});
+
 t.test('DIS-3 · a run that is stopped stops its question, in mid-stream too', async (t) => {
   for (const reply of [{ kind: 'silent' }, { kind: 'silent', text: 'Half' }] as const) {
     const stopping = new AbortController();
