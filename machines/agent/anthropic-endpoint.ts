@@ -47,15 +47,20 @@ function messageOf(turn: Turn): JsonObject {
     }
     case 'assistant': {
       const { text, calls, reasoning } = turn;
+      const thoughts = listOf(reasoning).filter(isJsonObject);
       const used = calls.map(({ id, name, argumentsText }) => ({
         type: 'tool_use',
         id,
         name,
         input: objectOf(argumentsText),
       }));
+      const blocks: readonly JsonObject[] = [
+        ...thoughts.flatMap((block) => (block.type === 'tool_use' ? used.filter(({ id }) => id === block.id) : block)),
+        ...restOf({ text, calls: used, thoughts }),
+      ];
       // The endpoint rejects blank text blocks.
-      const said = text.trim() === '' ? [] : [{ type: 'text', text }];
-      return { role: 'assistant', content: [...listOf(reasoning), ...said, ...used] };
+      const content = blocks.filter(({ type, text }) => type !== 'text' || scalarText(text).trim() !== '');
+      return { role: 'assistant', content };
     }
     case 'tools':
       return {
@@ -116,13 +121,31 @@ function readEvent(draft: Draft, event: JsonObject): string {
 function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): string {
   if (!isJsonObject(block)) return '';
   if (block.type === 'text') return extendText(draft, block.text);
-  if (block.type === 'thinking' || block.type === 'redacted_thinking')
-    draft.reasoning = [...listOf(draft.reasoning), block];
+  if (block.type === 'thinking' || block.type === 'redacted_thinking') {
+    const thoughts = listOf(draft.reasoning).filter(isJsonObject);
+    const calls = [...draft.calls.values()].map(({ id }) => ({ type: 'tool_use', id }));
+    draft.reasoning = [...thoughts, ...restOf({ text: draft.text, calls, thoughts }), block];
+  }
   if (block.type !== 'tool_use') return '';
   const given = isJsonObject(block.input) && (whole || Object.keys(block.input).length > 0);
   const argumentsText = given ? JSON.stringify(block.input) : '';
   extendCall(draft.calls, scalarText(index), { id: textOf(block.id), name: textOf(block.name), argumentsText });
   return '';
+}
+
+interface Answered {
+  readonly text: string;
+  readonly calls: readonly (JsonObject & { readonly id: string })[];
+  /** With what was said and asked before each, of a call only its id: a thought is valid only behind that. */
+  readonly thoughts: readonly JsonObject[];
+}
+
+/** What was said and asked after the last thought. */
+function restOf({ text, calls, thoughts }: Answered): readonly JsonObject[] {
+  const said = thoughts.reduce((length, block) => length + (block.type === 'text' ? textOf(block.text).length : 0), 0);
+  const later = text.slice(said);
+  const asked = calls.filter(({ id }) => !thoughts.some((block) => block.type === 'tool_use' && block.id === id));
+  return [...(later === '' ? [] : [{ type: 'text', text: later }]), ...asked];
 }
 
 function extendThought(draft: Draft, key: 'thinking' | 'signature', piece: Json | undefined): void {

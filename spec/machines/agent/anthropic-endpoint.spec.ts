@@ -101,6 +101,38 @@ t.test('DIS-3 · what was thought before a call goes back with it, signed', (t) 
   t.end();
 });
 
+t.test('DIS-3 · a thought goes back behind what was said and asked before it', (t) => {
+  const thought = (data: string) => ({ type: 'redacted_thinking', data });
+  const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: { at: id } });
+  const said = (text: string) => ({ type: 'text', text });
+  const first = [thought('a'), said('First this.'), thought('b'), use('x')];
+  const content = [...first, thought('c'), said(' Then that.'), use('y')];
+  const whole = emptyDraft();
+  readWhole('anthropic', whole, { content, stop_reason: 'tool_use' });
+  const streamed = read([
+    ...content.flatMap((block, index) => [
+      { type: 'content_block_start', index, content_block: 'input' in block ? { ...block, input: {} } : block },
+      'input' in block
+        ? {
+            type: 'content_block_delta',
+            index,
+            delta: { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
+          }
+        : { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+  ]);
+  for (const draft of [whole, streamed]) {
+    const { text = '', calls = [], reasoning = null } = answerOf(draft) ?? {};
+    t.equal(text, 'First this. Then that.');
+    const turns = [{ role: 'assistant', text, calls, reasoning }] as const;
+    t.same(requestBody({ provider: 'anthropic', name: 'usual' }, { system: '', tools: [], turns }).messages, [
+      { role: 'assistant', content },
+    ]);
+  }
+  t.end();
+});
+
 t.test('DIS-3 · each of its reasons to stop has one of four meanings', (t) => {
   const stop = (reason: string) => answerOf(read([{ type: 'message_delta', delta: { stop_reason: reason } }]))?.stop;
   t.same(['end_turn', 'tool_use', 'max_tokens', 'refusal', 'stop_sequence'].map(stop), [
