@@ -6,6 +6,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withoutOldThoughts } from '../../machines/agent/conversation.ts';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { answerOf, type Draft, emptyDraft } from '../../machines/agent/model-draft.ts';
 import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
@@ -57,7 +58,7 @@ type Attempt =
       readonly passing: boolean;
       readonly tokens: Tokens;
       readonly waitMs?: number;
-      /** A parameter that the endpoint does not take and an answer does not need, or `reasoning_effort`. */
+      /** What the endpoint does not take and an answer does not need. */
       readonly refuses?: string;
     };
 
@@ -86,8 +87,14 @@ const dispensable = ['temperature', 'stop', 'stream_options'];
  */
 const effort = 'reasoning_effort';
 const thinksWithTools = /function tools with reasoning_effort are not supported/i;
+/**
+ * Claude's thoughts of earlier exchanges, once an older one was left out or the tools have changed. DeepSeek's endpoint of
+ * the same kind requires them, so they are sent until they are refused.
+ */
+const oldThoughts = 'old thoughts';
+const boundElsewhere = /bound to a different conversation/i;
 /** What endpoints refuse in every request, so that it is not sent again with each step of a run. */
-const lasting: ReadonlySet<string> = new Set(['stream_options', effort]);
+const lasting: ReadonlySet<string> = new Set(['stream_options', effort, oldThoughts]);
 const refusedBy = new WeakMap<ModelSettings, ReadonlySet<string>>();
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
@@ -158,7 +165,9 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const draft = emptyDraft();
   try {
     // The signal is passed to `fetch`: one of the `Request` is collected with it, before the answer is read.
-    const parameters = Object.entries(requestBody(model, question)).filter(([name]) => !without.has(name));
+    const { turns } = question;
+    const asked = without.has(oldThoughts) ? { ...question, turns: withoutOldThoughts(turns) } : question;
+    const parameters = Object.entries(requestBody(model, asked)).filter(([name]) => !without.has(name));
     const body = { ...Object.fromEntries(parameters), ...(without.has(effort) ? { [effort]: 'none' } : {}) };
     const request = requestOf(model, body);
     const route = await throughProxy(request.url);
@@ -275,7 +284,7 @@ function verdictOn(draft: Draft, otherwise: string): Attempt {
 async function refusalOf(
   response: Response,
   model: ModelSettings,
-  { nowMs, body }: Asking & { readonly body: JsonObject },
+  { nowMs, body, without }: Asking & { readonly body: JsonObject },
 ): Promise<Attempt> {
   const { status, headers } = response;
   const text = await shortBody(response);
@@ -289,11 +298,7 @@ async function refusalOf(
   const message = tellingStatuses.has(status) ? messageIn(text, model) : '';
   const cure = passing ? '' : status === 429 ? '; its quota is spent' : '; check agent.model';
   const isInvalid = status === 400 || status === 422;
-  const refuses = !isInvalid
-    ? undefined
-    : !(effort in body) && thinksWithTools.test(text)
-      ? effort
-      : dispensable.find((name) => name in body && text.includes(name));
+  const refuses = isInvalid ? refusedIn(text, { body, without }) : undefined;
   const waitMs = passing
     ? retryAfterMs(
         { header: headers.get('retry-after'), milliseconds: headers.get('retry-after-ms') ?? undefined },
@@ -308,6 +313,15 @@ async function refusalOf(
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(refuses === undefined ? {} : { refuses }),
   };
+}
+
+function refusedIn(
+  text: string,
+  { body, without }: Pick<Asking, 'without'> & { readonly body: JsonObject },
+): string | undefined {
+  if (!without.has(effort) && thinksWithTools.test(text)) return effort;
+  if (!without.has(oldThoughts) && boundElsewhere.test(text)) return oldThoughts;
+  return dispensable.find((name) => name in body && text.includes(name));
 }
 
 /** The endpoint's error text, without the key and without anything that has the shape of a secret. */

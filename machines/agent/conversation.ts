@@ -39,6 +39,16 @@ export function newerHalf(turns: readonly Turn[]): readonly Turn[] {
   return turns.slice(begins[Math.ceil(begins.length / 2)] ?? begins.at(-1));
 }
 
+/** The same conversation without what was thought before the last question. */
+export function withoutOldThoughts(turns: readonly Turn[]): readonly Turn[] {
+  const asked = turns.findLastIndex(({ role }) => role === 'user');
+  return turns.map((turn, at) => {
+    if (turn.role !== 'assistant' || at > asked) return turn;
+    const { reasoning: _, ...said } = turn;
+    return said;
+  });
+}
+
 function lengthOf(turn: Turn): number {
   switch (turn.role) {
     case 'user':

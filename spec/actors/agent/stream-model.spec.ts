@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { type ModelVerdict, type StreamLimits, streamModel } from '../../../actors/agent/stream-model.ts';
+import type { Turn } from '../../../machines/agent/model-talk.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { costOfAnswer, type ModelReply, type ModelServer, startModelServer } from '../../support/model-server.ts';
@@ -317,6 +318,34 @@ t.test('DIS-3 · a model that takes tools only without thinking is asked once no
   const { verdict, server: again } = await ask(t, [stubborn], { provider: 'openai-compatible' });
   t.match(verdict, { kind: 'failed', why: /HTTP 400: Function tools with/ });
   t.equal(again.asked.length, 2, 'an endpoint that refuses that too is not asked a third time');
+});
+
+t.test('DIS-3 · CLI-4 · thoughts that Claude’s endpoint binds to another conversation are left out', async (t) => {
+  const message =
+    'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".';
+  const exchange = (name: string): readonly Turn[] => [
+    { role: 'user', text: name },
+    { role: 'assistant', text: name, calls: [], reasoning: [{ type: 'redacted_thinking', data: name }] },
+  ];
+  const turns = [...exchange('old'), ...exchange('now')];
+  const server = await startModelServer(t, ({ body }) =>
+    JSON.stringify(body).includes('"data":"old"')
+      ? { kind: 'status', status: 400, body: JSON.stringify({ type: 'error', error: { message } }) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  for (const requests of [2, 3]) {
+    const verdict = await streamModel(model, { ...question, turns }, { ...ports, signal });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+    t.equal(server.asked.length, requests);
+  }
+  t.match(JSON.stringify(server.asked.at(-1)?.body), /"data":"now"/, 'those of the exchange itself are sent');
+  const stubborn = { kind: 'status', status: 400, body: JSON.stringify({ error: { message } }) } as const;
+  const { verdict, server: again } = await ask(t, [stubborn], { provider: 'anthropic' });
+  t.match(verdict, { kind: 'failed', why: /bound to a different conversation/ });
+  t.equal(again.asked.length, 2);
 });
 
 t.test('DIS-3 · a run that is stopped stops its question, in mid-stream too', async (t) => {
