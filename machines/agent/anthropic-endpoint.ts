@@ -10,15 +10,18 @@ import type { Question, StopReason, Turn } from './model-talk.ts';
 
 export const anthropicEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
 
-/** The endpoint requires a limit; every model that it offers today allows this one. */
+/** The endpoint requires a limit, which counts what the model thinks too. Other makers' endpoints allow less. */
 const usualMaxTokens = 8_192;
+/** Each model of Anthropic's own endpoint allows this, and its newest ones always think. */
+const ownMaxTokens = 32_000;
+const ownHost = /^https:\/\/api\.anthropic\.com(?::\d+)?(?:\/|$)/i;
 
-function bodyOf({ name, maxTokens }: Asked, question: Question): JsonObject {
+function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: Question): JsonObject {
   const { system, turns, tools, temperature, stopSequences } = question;
   return {
     model: name,
     stream: true,
-    max_tokens: maxTokens ?? usualMaxTokens,
+    max_tokens: maxTokens ?? (ownHost.test(baseUrl) ? ownMaxTokens : usualMaxTokens),
     ...(temperature === undefined ? {} : { temperature }),
     ...(stopSequences === undefined ? {} : { stop_sequences: stopSequences }),
     ...(system === '' ? {} : { system }),

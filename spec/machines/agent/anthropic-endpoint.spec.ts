@@ -44,6 +44,17 @@ t.test('DIS-3 · CON-3 · a conversation is written as Anthropic’s endpoint wa
   t.end();
 });
 
+t.test('DIS-3 · an answer of Anthropic’s own endpoint has room for what its models think', (t) => {
+  const limit = (baseUrl: string, own: { readonly maxTokens?: number } = {}) =>
+    requestBody({ provider: 'anthropic', name: 'usual', baseUrl, ...own }, question).max_tokens;
+  t.equal(limit('https://api.anthropic.com'), 32_000);
+  t.equal(limit('https://api.anthropic.com/v1'), 32_000);
+  t.equal(limit('https://api.anthropic.com.example.org'), 8_192);
+  t.equal(limit('http://127.0.0.1:8000'), 8_192, 'another endpoint may allow less');
+  t.equal(limit('https://api.anthropic.com', { maxTokens: 500 }), 500);
+  t.end();
+});
+
 t.test('DIS-3 · Anthropic’s events become an answer, with the tokens of the cache counted', (t) => {
   const draft = read([
     { type: 'message_start', message: { usage: { input_tokens: 5, cache_read_input_tokens: 20, output_tokens: 1 } } },
