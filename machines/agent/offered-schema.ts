@@ -1,8 +1,8 @@
 /**
  * Rewrites a tool's input schema for model endpoints. They require an object with properties, and refuse every request if
- * one tool has alternatives at the top of its schema, or a property whose name has other characters than a few. The
- * properties of all alternatives are offered, under names that endpoints take; a call is checked against the tool's own
- * schema.
+ * one tool has alternatives at the top of its schema, an array that does not describe its items, or describes them as drafts
+ * before 2020-12 did, or a property whose name has other characters than a few. The properties of all alternatives are
+ * offered, under names that endpoints take; a call is checked against the tool's own schema.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -10,10 +10,10 @@ import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json
 import { wireName } from '../mcp/wire-name.ts';
 
 export function offeredSchema(inputSchema: Json | undefined): JsonObject {
-  const { required, ...own } = unitedSchema(inputSchema);
-  const properties = Object.entries(own.properties).map(([name, form]) => [offeredName(name), form]);
+  const { required, properties: named, ...own } = unitedSchema(inputSchema);
+  const properties = Object.entries(named).map(([name, form]) => [offeredName(name), withItems(form)]);
   return {
-    ...own,
+    ...(withItems(own) as JsonObject),
     properties: Object.fromEntries(properties),
     ...(required === undefined ? {} : { required: Array.isArray(required) ? required.map(offeredName) : required }),
   };
@@ -29,6 +29,29 @@ export function ownArguments(args: JsonObject, inputSchema: Json | undefined): J
 /** Anthropic's pattern. */
 function offeredName<Name extends Json>(name: Name): Name | string {
   return typeof name !== 'string' || /^[\w.-]{1,64}$/.test(name) ? name : wireName(name);
+}
+
+/** The keywords whose value is a schema, a list of schemas, or an object of named ones. */
+const oneSchema = /^(?:items|additional(?:Items|Properties)|not|if|then|else|contains|propertyNames|unevaluated\w+)$/;
+const listedSchemas = /^(?:anyOf|oneOf|allOf|prefixItems|items)$/;
+const namedSchemas = /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas)$/;
+/** Deeper parts are left as they are. */
+const deepest = 100;
+const anyItems: JsonObject = {};
+
+/** Describes the items of each array in a schema: without a description, any. */
+function withItems(schema: Json, depth = 0): Json {
+  if (!isJsonObject(schema) || depth > deepest) return schema;
+  const inner = (part: Json): Json => withItems(part, depth + 1);
+  const entries = Object.entries(schema).map(([key, value]): [string, Json] => {
+    if (listedSchemas.test(key) && Array.isArray(value)) return [key, (value as readonly Json[]).map(inner)];
+    if (oneSchema.test(key)) return [key, inner(value)];
+    if (!namedSchemas.test(key) || !isJsonObject(value)) return [key, value];
+    return [key, Object.fromEntries(Object.entries(value).map(([name, form]) => [name, inner(form)]))];
+  });
+  const { items = anyItems, additionalItems = anyItems, ...own } = Object.fromEntries(entries);
+  if (Array.isArray(items)) return { ...own, prefixItems: items, items: additionalItems };
+  return [schema.type].flat().includes('array') ? { ...own, items } : Object.fromEntries(entries);
 }
 
 interface UnitedSchema extends JsonObject {
