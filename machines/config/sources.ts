@@ -383,7 +383,12 @@ export const sources = {
     page: 'https://developers.facebook.com/docs/graph-api/webhooks/getting-started',
     schemes: [hmac('x-hub-signature-256', { prefix: 'sha256=' })],
     event: [field('object')],
-    id: [field('entry.0.changes.0.value.messages.0.id'), field('entry.0.messaging.0.message.mid')],
+    // What a person of Instagram unsends is reported with the message's own id.
+    id: [
+      field('entry.0.changes.0.value.messages.0.id'),
+      [field('entry.0.messaging.0.message.mid'), field('entry.0.messaging.0.message.is_deleted')],
+      field('entry.0.messaging.0.message.mid'),
+    ],
     answer: ok,
     handshake: 'meta',
     secret: { is: 'the app secret', looks: /^[0-9a-f]{32}$/ },

@@ -144,6 +144,7 @@ t.test(
       ],
       meta: [
         [{}, { object: 'page', entry: [{ changes: [{ value: { messages: [{ id: 'm' }] } }] }] }, 'page', 'm'],
+        [{}, { entry: [{ messaging: [{ message: { mid: 'i', is_deleted: true } }] }] }, undefined, 'i true'],
         [{}, { entry: [{ messaging: [{ message: { mid: 'i' } }] }] }, undefined, 'i'],
       ],
       mailgun: [
