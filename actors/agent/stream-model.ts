@@ -93,8 +93,11 @@ const thinksWithTools = /function tools with reasoning_effort are not supported/
  */
 const oldThoughts = 'old thoughts';
 const boundElsewhere = /bound to a different conversation/i;
+/** The limit of an answer has another name for OpenAI's models that think, also behind Azure or a proxy. */
+const limit = 'max_tokens';
+const laterLimit = 'max_completion_tokens';
 /** What endpoints refuse in every request, so that it is not sent again with each step of a run. */
-const lasting: ReadonlySet<string> = new Set(['stream_options', effort, oldThoughts]);
+const lasting: ReadonlySet<string> = new Set(['stream_options', effort, oldThoughts, limit]);
 const refusedBy = new WeakMap<ModelSettings, ReadonlySet<string>>();
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
@@ -165,10 +168,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const draft = emptyDraft();
   try {
     // The signal is passed to `fetch`: one of the `Request` is collected with it, before the answer is read.
-    const { turns } = question;
-    const asked = without.has(oldThoughts) ? { ...question, turns: withoutOldThoughts(turns) } : question;
-    const parameters = Object.entries(requestBody(model, asked)).filter(([name]) => !without.has(name));
-    const body = { ...Object.fromEntries(parameters), ...(without.has(effort) ? { [effort]: 'none' } : {}) };
+    const body = bodyOf(model, question, without);
     const request = requestOf(model, body);
     const route = await throughProxy(request.url);
     if (route.kind === 'unusable') throw new Unusable(route.why, false);
@@ -190,6 +190,19 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
     clearTimeout(timer);
     stop.release();
   }
+}
+
+/** The body of a request, in the form that the endpoint has not refused. */
+function bodyOf(model: ModelSettings, question: Question, without: ReadonlySet<string>): JsonObject {
+  const { turns } = question;
+  const asked = without.has(oldThoughts) ? { ...question, turns: withoutOldThoughts(turns) } : question;
+  const { [limit]: most, ...parameters } = requestBody(model, asked);
+  const kept = Object.fromEntries(Object.entries(parameters).filter(([name]) => !without.has(name)));
+  return {
+    ...kept,
+    ...(most === undefined ? {} : { [without.has(limit) ? laterLimit : limit]: most }),
+    ...(without.has(effort) ? { [effort]: 'none' } : {}),
+  };
 }
 
 /** A reason written by this file, safe to show. */
@@ -321,6 +334,7 @@ function refusedIn(
 ): string | undefined {
   if (!without.has(effort) && thinksWithTools.test(text)) return effort;
   if (!without.has(oldThoughts) && boundElsewhere.test(text)) return oldThoughts;
+  if (limit in body && text.includes(laterLimit)) return limit;
   return dispensable.find((name) => name in body && text.includes(name));
 }
 

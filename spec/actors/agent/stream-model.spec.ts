@@ -320,6 +320,26 @@ t.test('DIS-3 · a model that takes tools only without thinking is asked once no
   t.equal(again.asked.length, 2, 'an endpoint that refuses that too is not asked a third time');
 });
 
+t.test('DIS-3 · SRV-2 · the limit of an answer is sent under the name that the endpoint asks for', async (t) => {
+  const message =
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+  const server = await startModelServer(t, ({ body }) =>
+    'max_tokens' in body
+      ? { kind: 'status', status: 400, body: JSON.stringify({ error: { message, param: 'max_tokens' } }) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const base = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 } as const;
+  const model: ModelSettings = { ...base, maxTokens: 500 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  for (const requests of [2, 3]) {
+    const verdict = await streamModel(model, question, { ...ports, signal });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+    t.equal(server.asked.length, requests);
+    t.equal(server.asked.at(-1)?.body.max_completion_tokens, 500);
+  }
+});
+
 t.test('DIS-3 · CLI-4 · thoughts that Claude’s endpoint binds to another conversation are left out', async (t) => {
   const message =
     'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".';
