@@ -58,7 +58,9 @@ function messageOf(turn: Turn): JsonObject {
         input: objectOf(argumentsText),
       }));
       const blocks: readonly JsonObject[] = [
-        ...thoughts.flatMap((block) => (block.type === 'tool_use' ? used.filter(({ id }) => id === block.id) : block)),
+        ...thoughts.flatMap((block) =>
+          block.type === 'tool_use' ? used.filter(({ id }) => id === block.id) : [block],
+        ),
         ...restOf({ text, calls: used, thoughts }),
       ];
       // The endpoint rejects blank text blocks.

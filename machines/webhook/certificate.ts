@@ -13,8 +13,7 @@ export type CertifiedForm = 'paypal' | 'sns';
 
 const paypalUrl = /^https:\/\/api(?:-m)?(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/CERT-[\w-]{1,100}$/;
 /** In all regions, in China, and in the European Sovereign Cloud. */
-const snsHost =
-  'sns\\.(?:[a-z]{2}(?:-[a-z]+)+-\\d\\.amazonaws\\.com(?:\\.cn)?|eusc(?:-[a-z]+)+-\\d\\.amazonaws\\.eu)';
+const snsHost = 'sns\\.(?:[a-z]{2}(?:-[a-z]+)+-\\d\\.amazonaws\\.com(?:\\.cn)?|eusc(?:-[a-z]+)+-\\d\\.amazonaws\\.eu)';
 const snsUrl = new RegExp(`^https://${snsHost}/SimpleNotificationService-[0-9a-f]{32}\\.pem$`);
 const confirmUrl = new RegExp(`^https://${snsHost}/\\?Action=ConfirmSubscription&[\\x21-\\x7e]{1,2000}$`);
 

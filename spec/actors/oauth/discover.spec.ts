@@ -259,7 +259,10 @@ t.test('DEV-2 · of a long list, only the first sixteen are asked', async (t) =>
   const many = Array.from({ length: 16 }, (_, at) => `${none.origin}/tenant${at}`);
   const server = await resource(t, ...many, good.issuer);
 
-  t.match(await discoverForDevice(server.url, look()), { kind: 'failed', why: /; only the first 16 of 17 are asked; / });
+  t.match(await discoverForDevice(server.url, look()), {
+    kind: 'failed',
+    why: /; only the first 16 of 17 are asked; /,
+  });
   t.same(good.seen, []);
 
   const short = await resource(t, ...many.slice(1), good.issuer);

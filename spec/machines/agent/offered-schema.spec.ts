@@ -52,37 +52,40 @@ t.test('DIS-3 · a property whose name endpoints refuse is offered by another, a
   t.end();
 });
 
-t.test('DIS-3 · an array without a description of its items, which endpoints refuse, is offered with any items', (t) => {
-  const bare = { type: 'array', description: 'names' };
-  const schema = {
-    type: 'object',
-    properties: {
-      bare,
-      nullable: { type: ['array', 'null'] },
-      inner: { anyOf: [{ type: 'object', properties: { bare } }, { $ref: '#/$defs/row' }] },
-      rows: { type: 'array', items: bare },
-      pair: { type: 'array', items: [text, bare], additionalItems: false },
-      described: { type: 'array', items: text, default: [{ type: 'array' }] },
-      items: { type: 'string', enum: ['array'] },
-    },
-    $defs: { row: bare },
-  };
-  const any = { ...bare, items: {} };
-  t.same(offeredSchema(schema), {
-    type: 'object',
-    properties: {
-      bare: any,
-      nullable: { type: ['array', 'null'], items: {} },
-      inner: { anyOf: [{ type: 'object', properties: { bare: any } }, { $ref: '#/$defs/row' }] },
-      rows: { type: 'array', items: any },
-      pair: { type: 'array', prefixItems: [text, any], items: false },
-      described: { type: 'array', items: text, default: [{ type: 'array' }] },
-      items: { type: 'string', enum: ['array'] },
-    },
-    $defs: { row: any },
-  });
-  let deep: JsonObject = bare;
-  for (let depth = 0; depth < 20_000; depth += 1) deep = { type: 'array', items: deep };
-  t.equal(offeredSchema({ properties: { deep } }).type, 'object', 'of any depth');
-  t.end();
-});
+t.test(
+  'DIS-3 · an array without a description of its items, which endpoints refuse, is offered with any items',
+  (t) => {
+    const bare = { type: 'array', description: 'names' };
+    const schema = {
+      type: 'object',
+      properties: {
+        bare,
+        nullable: { type: ['array', 'null'] },
+        inner: { anyOf: [{ type: 'object', properties: { bare } }, { $ref: '#/$defs/row' }] },
+        rows: { type: 'array', items: bare },
+        pair: { type: 'array', items: [text, bare], additionalItems: false },
+        described: { type: 'array', items: text, default: [{ type: 'array' }] },
+        items: { type: 'string', enum: ['array'] },
+      },
+      $defs: { row: bare },
+    };
+    const any = { ...bare, items: {} };
+    t.same(offeredSchema(schema), {
+      type: 'object',
+      properties: {
+        bare: any,
+        nullable: { type: ['array', 'null'], items: {} },
+        inner: { anyOf: [{ type: 'object', properties: { bare: any } }, { $ref: '#/$defs/row' }] },
+        rows: { type: 'array', items: any },
+        pair: { type: 'array', prefixItems: [text, any], items: false },
+        described: { type: 'array', items: text, default: [{ type: 'array' }] },
+        items: { type: 'string', enum: ['array'] },
+      },
+      $defs: { row: any },
+    });
+    let deep: JsonObject = bare;
+    for (let depth = 0; depth < 20_000; depth += 1) deep = { type: 'array', items: deep };
+    t.equal(offeredSchema({ properties: { deep } }).type, 'object', 'of any depth');
+    t.end();
+  },
+);
