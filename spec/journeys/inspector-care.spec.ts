@@ -860,6 +860,25 @@ t.test('INS-2 · while the daemon is offline, the times of an event under way st
   await open.context.close();
 });
 
+t.test('SEC-1 · what a session has shown stays away after its end, when the daemon is gone too', options, async (t) => {
+  const browser = await openBrowser(t);
+  const home = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, home);
+  const { page } = open;
+  await page.clock.install();
+  await home.control.call('inspect.endSessions', {});
+  await page.getByText('Your session has ended.').waitFor();
+
+  home.daemon.kill('SIGKILL');
+  await home.daemon.exited;
+
+  for (let tries = 0; tries < 2; tries += 1) await page.waitForEvent('requestfailed');
+  await page.clock.runFor(6_000);
+  t.equal(await page.getByText('Your session has ended.').count(), 1);
+  t.equal(await page.getByRole('navigation').count(), 0);
+  await open.context.close();
+});
+
 t.test('INS-2 · while the daemon is offline, the content stays and the buttons are disabled', options, async (t) => {
   const browser = await openBrowser(t);
   const peer = await started(t);

@@ -99,7 +99,8 @@ export async function openStream(): Promise<void> {
     forgetProof();
     // What was heard stays while another page listens.
     if (left.aborted) continue;
-    link.set(ended === 'lost' && link.get() === 'connecting' ? 'connecting' : ended);
+    // Without a session, a daemon that goes away must not bring back what was shown.
+    if (ended === 'refused' || link.get() === 'live') link.set(ended);
     await new Promise<void>((resolve) => {
       wake = resolve;
       setTimeout(resolve, againMs);
