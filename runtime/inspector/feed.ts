@@ -180,6 +180,8 @@ export function createFeed(ports: FeedPorts): Feed {
 
   return {
     snapshot() {
+      // Its viewer has seen them, so an end within the present batch is reported.
+      born.clear();
       const { rows: actors, more } = rows.all(mostRows);
       return { at: nowMs(), actors, more, steps: history.latest(mostStepsInSnapshot), vitals: ports.vitals() };
     },

@@ -199,6 +199,20 @@ t.test('INS-1 · one that came and went within a batch is its steps, and no row'
   t.end();
 });
 
+t.test('INS-1 · one that ends in the batch in which it began is gone for a viewer that came in between', (t) => {
+  const { feed, ward, batch } = assemble(t);
+  const deltas: DeltaMessage[] = [];
+  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  const brief = ward.spawn('brief', {});
+  t.ok(feed.snapshot().actors.some(({ id }) => id === 'things/brief'));
+
+  brief?.send({ type: 'go' });
+
+  batch();
+  t.same(deltas[0]?.gone, ['things/brief']);
+  t.end();
+});
+
 t.test('INS-1 · one that is stopped is gone, and one that takes its address is there', (t) => {
   const { feed, ward, batch } = assemble(t);
   ward.spawn('a', {});
