@@ -547,6 +547,61 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await context.close();
 });
 
+t.test('INS-4 · the tree of actors stays where a person has scrolled it', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const open = await openBlank(browser);
+  const { page, context } = open;
+  await page.addInitScript(`
+    const real = fetch;
+    globalThis.fetch = async (...asked) => {
+      const response = await real(...asked);
+      if (asked[0] !== './stream') return response;
+      const reader = response.body.getReader();
+      const stream = new ReadableStream({
+        start(controller) {
+          globalThis.begin = (...ids) => {
+            const row = { parent: 'journal', machine: 'thing', state: 'waiting', since: Date.now(), tags: ['resting'] };
+            const delta = { at: Date.now(), changed: ids.map((id) => ({ ...row, id })), gone: [], steps: [], skipped: 0 };
+            controller.enqueue(new TextEncoder().encode('event: delta\\ndata: ' + JSON.stringify(delta) + '\\n\\n'));
+          };
+          const read = async () => {
+            for (;;) {
+              const { value, done } = await reader.read();
+              if (done) return controller.close();
+              controller.enqueue(value);
+            }
+          };
+          void read().catch((error) => controller.error(error));
+        },
+      });
+      return new Response(stream, { status: response.status });
+    };
+  `);
+  await page.goto(await linkOf(gateway));
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await goTo(open, '#/actors');
+  const tree = page.getByRole('tree', { name: 'Living actors' });
+  await tree.getByRole('treeitem', { name: /journal/ }).waitFor();
+  await page.evaluate('begin(...Array.from({ length: 12 }, (_, at) => `early-${at}`))');
+  await tree.getByRole('treeitem', { name: /^early-11/ }).waitFor();
+  await tree.focus();
+  await page.keyboard.press('End');
+  await page.waitForURL(/#\/actors\/.+/);
+  const scrolled = () => tree.evaluate((one) => one.scrollTop);
+  await eventually(async () => (await scrolled()) > 1);
+  await tree.evaluate((one) => {
+    one.scrollTop = 1;
+  });
+
+  await page.evaluate("begin('late')");
+
+  await tree.getByRole('treeitem', { name: /^late/ }).waitFor();
+  t.equal(await scrolled(), 1);
+  await context.close();
+});
+
 t.test('INS-2 · pages in the background leave the connections to the one that is read', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -53,13 +53,21 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     if (box.current !== null) observer.observe(box.current);
     return () => observer.disconnect();
   }, [measure]);
+  const chosen = at < 0 ? '' : idOf(at);
+  const placed = useRef({ chosen, at, rowHeight });
   useLayoutEffect(() => {
     const held = box.current;
+    const { current: before } = placed;
+    placed.current = { chosen, at, rowHeight };
     if (held === null || at < 0) return;
+    const hasMoved = before.chosen === chosen && before.rowHeight === rowHeight && before.at !== at;
+    const wasAt = before.at * rowHeight - held.scrollTop;
+    // Other lines came or went above it: a list that a person has scrolled elsewhere stays there.
+    if (hasMoved && (wasAt <= -rowHeight || wasAt >= held.clientHeight)) return;
     const top = at * rowHeight;
     if (top < held.scrollTop) held.scrollTop = top;
     else if (top + rowHeight > held.scrollTop + held.clientHeight) held.scrollTop = top + rowHeight - held.clientHeight;
-  }, [at, rowHeight]);
+  }, [chosen, at, rowHeight]);
 
   const first = Math.max(0, Math.floor(view.top / rowHeight) - overscan);
   const end = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscan);
