@@ -297,6 +297,29 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-4 · what is typed for a tool stays when its server begins to fail', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/servers/default/peer');
+    await page.getByText('Adds two numbers').click();
+    const typed = page.locator('.tool[open] form').getByLabel('a needed');
+    await typed.fill('2');
+    await page.route('**/rpc', async (route) => {
+      if (!route.request().postData()?.includes('"mcp.list"')) return route.continue();
+      const { result, ...message } = await (await route.fetch()).json();
+      const rows = result.map((row: JsonObject) => (row.name === 'peer' ? { ...row, state: 'backingOff' } : row));
+      return route.fulfill({ json: { ...message, result: rows } });
+    });
+
+    await gateway.control.call('mcp.reconnect', { server: 'peer' });
+
+    await page.getByRole('heading', { level: 2, name: /Retrying/ }).waitFor();
+    t.equal(await typed.inputValue(), '2');
+    await page.unrouteAll({ behavior: 'wait' });
+    await gateway.reaches('peer', 'connected');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

@@ -39,14 +39,17 @@ type Opened = 'login' | 'edit' | 'remove' | undefined;
 
 export function ServerDetail({
   row,
-  tab,
+  tab: chosen,
   again,
 }: {
   readonly row: ServerRow;
-  readonly tab: ServerTab;
+  readonly tab: ServerTab | undefined;
   readonly again: () => void;
 }): JSX.Element {
   const { name: server, profile, state } = row;
+  // By the state in which it was opened: another tab would discard what is typed for a tool, and its result.
+  const [first] = useState<ServerTab>(isFailing(row) ? 'log' : 'tools');
+  const tab = chosen ?? first;
   const [opened, open] = useState<Opened>(undefined);
   const [busy, setBusy] = useState('');
   const [refused, setRefused] = useState<{

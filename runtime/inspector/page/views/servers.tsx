@@ -15,7 +15,6 @@ import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import {
   inListOrder,
-  isFailing,
   type ServerTab,
   serverLabel,
   serverLine,
@@ -110,7 +109,7 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
                   {id === '' ? 'Its log, its tools and its calls are shown here.' : `${id} is not configured any more.`}
                 </Empty>
               ) : (
-                <ServerDetail key={id} row={row} tab={tab ?? (isFailing(row) ? 'log' : 'tools')} again={again} />
+                <ServerDetail key={id} row={row} tab={tab} again={again} />
               )}
             </Split>
           )
