@@ -22,15 +22,19 @@ export function withOlder({ rows }: EventList, older: EventList): EventList {
   return older.cursor === undefined ? { rows: joined } : { rows: joined, cursor: older.cursor };
 }
 
-/** Adds new and changed rows. The oldest ones are dropped beyond `mostHeld`. */
-export function withNews({ rows, cursor }: EventList, news: readonly EventFound[]): EventList {
+/**
+ * Adds new and changed rows. The oldest ones are dropped beyond `mostHeld`.
+ * @param from the start of the range, which moves with the time; rows from before it are dropped
+ */
+export function withNews({ rows, cursor }: EventList, news: readonly EventFound[], from = ''): EventList {
   const last = rows.at(-1)?.key ?? '';
   const known = new Set(rows.map(keyOfRow));
   const fitting = news.filter((row) => cursor === undefined || row.key > last || known.has(keyOfRow(row)));
-  if (fitting.length === 0) return cursor === undefined ? { rows } : { rows, cursor };
-  const joined = joinedRows(rows, fitting);
-  const kept = joined.slice(0, mostHeld);
-  const next = joined.length > mostHeld ? kept.at(-1)?.key : cursor;
+  const joined = fitting.length === 0 ? rows : joinedRows(rows, fitting);
+  const inRange = joined.filter((row) => row.received_at >= from);
+  const kept = inRange.slice(0, mostHeld);
+  // If the oldest row is not in the range any more, no older one is.
+  const next = inRange.length > mostHeld ? kept.at(-1)?.key : inRange.length < joined.length ? undefined : cursor;
   return next === undefined ? { rows: kept } : { rows: kept, cursor: next };
 }
 

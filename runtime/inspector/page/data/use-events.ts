@@ -81,7 +81,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
       const { oldest_at } = mine.found.counts;
       show({
         counts: oldest_at === undefined ? counts : { ...counts, oldest_at },
-        list: withNews(mine.found.list, rows),
+        list: withNews(mine.found.list, rows, counts.from),
       });
     };
 

@@ -49,6 +49,22 @@ t.test('INS-4 · rows are joined newest first, each once, and none comes below t
   t.end();
 });
 
+t.test('INS-4 · rows that the range has left behind are dropped, and then there is nothing older to read', (t) => {
+  const at = (minute: number): string => `2026-01-01T00:0${minute}:00.000Z`;
+  const rowAt = (minute: number): EventFound => row(minute, { received_at: at(minute) });
+  const list: EventList = { rows: [5, 4, 3].map(rowAt), cursor: row(3).key };
+
+  t.same(withNews(list, [], at(3)), list);
+  const later = withNews(list, [], at(4));
+
+  t.same([keysOf(later), later.cursor], [[row(5).key, row(4).key], undefined]);
+  t.same(
+    keysOf(withNews(later, [rowAt(6), rowAt(3)], at(4))),
+    [6, 5, 4].map((minute) => row(minute).key),
+  );
+  t.end();
+});
+
 t.test('INS-4 · a row that changes keeps its place, and the oldest are let go beyond a bound', (t) => {
   const alike = { count: 2, first_key: 'first', first_at: '', last_at: '' };
   const refused = withNews({ rows: [row(5, { alike })] }, [row(9, { alike: { ...alike, count: 3 } })]);
