@@ -868,6 +868,28 @@ t.test(
   },
 );
 
+t.test('INS-4 · a row that is opened while a search is under way keeps the search', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events');
+  const row = page.locator('.ev:has([title="one"])');
+  await row.waitFor();
+  const letAnswer = await holdAnswer(open, 'events.search');
+  const search = page.getByRole('combobox', { name: 'Search events' });
+  await search.fill('route:reviews');
+  await search.press('Enter');
+  await page.waitForURL(/q=route/);
+
+  await row.click();
+
+  t.match(await page.evaluate('location.hash'), /^#\/events\/[^?]+\?q=route%3Areviews$/);
+  await letAnswer();
+  await open.context.close();
+});
+
 t.test('INS-4 · a payload is copied in full, and a copy that the browser refuses is said to be', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -17,7 +17,7 @@ import { counted, formatClock, formatTime } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { link, nodes } from '../data/live.ts';
-import { go, goFiltered } from '../data/place.ts';
+import { go, goFiltered, place } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
@@ -175,7 +175,8 @@ function EventTable(props: TableProps): JSX.Element {
   const rows = news.rows;
   const isOpened = chosen !== '';
   const at = rows.findIndex((row) => (isOpened ? isOf(row, chosen) : keyOfRow(row) === marked));
-  const open = (row: EventFound): void => go('events', keyOfRow(row), query);
+  // With the filters of that moment: a row is not drawn again for other ones.
+  const open = (row: EventFound): void => go('events', keyOfRow(row), place.get().query);
   const move = (index: number): void => {
     const row = rows[index];
     // The opened event stays while no other can be loaded.
