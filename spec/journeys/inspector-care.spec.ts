@@ -226,6 +226,29 @@ t.test('questions', options, async (t) => {
     },
   );
 
+  await t.test('INS-4 · TRU-3 · a question that is answered on another page stays, and says so', async (t) => {
+    const asked = asks('two pages');
+    await waiting(1);
+    const here = await openInspector(browser, gateway);
+    const there = await openInspector(browser, gateway);
+    for (const open of [here, there]) await goTo(open, '#/approvals');
+    const cardOf = ({ page }: OpenPage) => page.locator('.question').filter({ hasText: '"two pages"' });
+    await cardOf(here).getByRole('button', { name: 'Approve' }).waitFor();
+    await here.page.clock.install();
+    const deny = cardOf(there).getByRole('button', { name: 'Deny' });
+    await deny.click({ trial: true });
+
+    await deny.click();
+
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await cardOf(here)
+      .getByText(/^Denied on the page at /)
+      .waitFor();
+    await here.page.clock.runFor(5_000);
+    t.equal(await cardOf(here).count(), 1);
+    for (const { context } of [here, there]) await context.close();
+  });
+
   await t.test(
     'INS-2 · TRU-3 · after an answer the focus is on the next question, after the last one on the heading',
     async (t) => {

@@ -28,6 +28,14 @@ import { AlwaysDialog } from './approvals-always.tsx';
 export const headingId = 'approvals-heading';
 const longestSaid = 4_000;
 
+/** The questions that were answered here since the page was loaded. */
+const answeredHere = new Set<string>();
+
+/** Returns whether a question was answered here, not on another page or by other means. */
+export function isAnsweredHere({ id }: Pick<AnsweredRow, 'id'>): boolean {
+  return answeredHere.has(id);
+}
+
 type Remember = 'call' | 'run' | 'always';
 const yesWords = { call: 'Approve', run: 'Approve for this run', always: 'Always approve…' } as const;
 
@@ -92,6 +100,7 @@ export function Question({
     try {
       const kept = grant ? { remember } : note.trim() === '' ? {} : { note };
       await call('approvals.answer', { id: row.id, grant, ...kept, ...more });
+      answeredHere.add(row.id);
       const words = isForm ? (grant ? 'Sent.' : 'Declined.') : grant ? 'Approved.' : 'Denied.';
       setLimiting(false);
       setAnswered(words);
@@ -285,17 +294,19 @@ function Asker({ by }: { readonly by: AskedBy }): JSX.Element {
 
 const places: Readonly<Record<string, string>> = {
   cli: 'on the command line',
-  page: 'on this page',
+  page: 'on the page',
   chat: 'in a chat',
 };
 
 /** Formats who answered, or that there was no answer. */
-export function answerWords({ verdict, by, answered_at, remember, note }: AnsweredRow): string {
+export function answerWords(row: AnsweredRow): string {
+  const { verdict, by = '', answered_at, remember, note } = row;
   if (verdict === 'timedOut') return 'No answer came in time.';
   const done = verdict === 'approved' ? 'Approved' : 'Denied';
   const scope = remember === 'run' ? ' for its run' : remember === 'always' ? ', always for this tool' : '';
   const reason = note === undefined ? '' : `: ${note}`;
-  return `${done}${scope} ${places[by ?? ''] ?? `by ${by}`} at ${formatClock(answered_at, Date.now())}${reason}`;
+  const place = isAnsweredHere(row) ? 'on this page' : (places[by] ?? `by ${by}`);
+  return `${done}${scope} ${place} at ${formatClock(answered_at, Date.now())}${reason}`;
 }
 
 /** Formats the outcome of a question that was not answered on this page. */

@@ -27,7 +27,7 @@ import { Body, Head } from '../parts/head.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty, Panel } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
-import { answerWords, headingId, Question } from './approvals-card.tsx';
+import { answerWords, headingId, isAnsweredHere, Question } from './approvals-card.tsx';
 
 const changing = /^approval$/;
 
@@ -106,7 +106,7 @@ interface WaitingProps {
 function Waiting({ open, answered, isLinkOpen, place, again }: WaitingProps): JSX.Element {
   const section = useRef<HTMLElement>(null);
   // A question answered on this page has shown that; one answered elsewhere stays, with who and when.
-  const line = useLine(open, (id) => answered.some((row) => row.id === id && row.by !== 'page'));
+  const line = useLine(open, (id) => answered.some((row) => row.id === id && !isAnsweredHere(row)));
   const steady = useSteady(section);
   useKeys('Approvals', [
     { key: 'j', label: 'Next question', run: () => focusQuestion(1) },
