@@ -285,6 +285,28 @@ t.test('questions', options, async (t) => {
     },
   );
 
+  await t.test('TRU-3 · the dialog of a rule closes when its question is answered elsewhere', async (t) => {
+    const asked = asks('ruled');
+    await waiting(1);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/approvals');
+    const card = page.locator('.question').filter({ hasText: '"ruled"' });
+    await card.getByRole('button', { name: 'Always for this tool…' }).click();
+    await card
+      .getByRole('button', { name: 'Always approve…' })
+      .and(page.locator(':not([aria-disabled="true"])'))
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('A rule is written to the entry').waitFor();
+
+    await gateway.answer((await gateway.asked()).id, false);
+
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · an error stays until it is closed, when a question comes too', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

@@ -225,7 +225,7 @@ export function Question({
                     {yesWords[remember]}
                   </button>,
                 )}
-                {limiting ? (
+                {limiting && over === '' ? (
                   <AlwaysDialog
                     row={full}
                     busy={busy}
