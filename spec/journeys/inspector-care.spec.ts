@@ -461,6 +461,33 @@ t.test('INS-4 · listed failures stay, with what is selected, while more are rea
   await open.context.close();
 });
 
+t.test('INS-4 · a list of failures that is longer than the gateway returns says so', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const at = new Date().toISOString();
+  const rows = Array.from({ length: 1_000 }, (_, index) => ({
+    ...{ id: `d${index}`, event_key: `e${index}`, route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
+    ...{ text: `text ${index}`, attempts: 1, reason: 'slack: no', last_attempt_at: at },
+  }));
+  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 1_500 };
+  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  await page.route('**/rpc', (route) => {
+    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    if (method === 'failures.groups') return answer({ count: 1_500, groups });
+    return method === 'failures.list' ? answer({ rows }) : route.continue();
+  });
+
+  await goTo(open, '#/failures');
+
+  await page.getByText('The newest 1,000 are listed; the buttons of a group act on all of it.').waitFor();
+  t.equal(await page.getByRole('button', { name: /^Show .* more$/ }).count(), 0);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · a key acts on the group of failures that has the focus', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

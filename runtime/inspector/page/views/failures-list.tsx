@@ -18,6 +18,8 @@ import { FailureActions, type FailureVerbs } from './failures-actions.tsx';
 /** Rows that are drawn at first, and added with each further step. */
 const firstRows = 8;
 const moreRows = 100;
+/** The gateway returns no more. */
+const mostRows = 1_000;
 
 export function FailureList({
   state,
@@ -148,10 +150,14 @@ export function FailureList({
           ))}
         </tbody>
       </table>
-      {rows.length < count ? (
-        <button type="button" class="foldline" onClick={() => setLimit(Math.min(1_000, limit + moreRows))}>
-          Show {Math.min(moreRows, count - rows.length).toLocaleString('en')} more
+      {rows.length < Math.min(count, mostRows) ? (
+        <button type="button" class="foldline" onClick={() => setLimit(Math.min(mostRows, limit + moreRows))}>
+          Show {Math.min(moreRows, count - rows.length, mostRows - rows.length).toLocaleString('en')} more
         </button>
+      ) : rows.length < count ? (
+        <p class="pad muted">
+          The newest {mostRows.toLocaleString('en')} are listed; the buttons of a group act on all of it.
+        </p>
       ) : null}
     </>
   );
