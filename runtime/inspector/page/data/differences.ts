@@ -49,6 +49,8 @@ export function changedLines(lines: readonly DifferenceLine[]): number {
 /** Formats JSON with sorted keys and indentation; returns any other text unchanged. */
 export function comparable(text: string): string {
   try {
+    // In a text that is no JSON, finding its strings can take quadratic time.
+    JSON.parse(text);
     return JSON.stringify(sorted(JSON.parse(text.replace(longParts, exactPart))), null, 2);
   } catch {
     return text;

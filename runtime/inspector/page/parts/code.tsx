@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
+import { jsonParts } from '../data/json-parts.ts';
 import { useMedia } from '../data/use-media.ts';
 import { Scrolled } from './basics.tsx';
 
@@ -10,7 +11,6 @@ import { Scrolled } from './basics.tsx';
 const mostShown = 65_536;
 /** The same on a phone, where the page itself scrolls. */
 const mostOnPhone = 2_000;
-const jsonParts = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b/gi;
 
 export function Code({
   text,
@@ -50,19 +50,13 @@ export function JsonCode({ value, label }: { readonly value: unknown; readonly l
 }
 
 function coloured(text: string): (string | JSX.Element)[] {
-  const drawn: (string | JSX.Element)[] = [];
-  let at = 0;
-  for (const match of text.matchAll(jsonParts)) {
-    drawn.push(text.slice(at, match.index));
-    const [whole, string, colon] = match;
-    const name = colon !== undefined ? 'k' : string !== undefined ? 's' : 'n';
-    drawn.push(
-      <span key={match.index} class={name}>
-        {whole}
-      </span>,
-    );
-    at = match.index + whole.length;
-  }
-  drawn.push(text.slice(at));
-  return drawn;
+  return jsonParts(text).map(({ name, text: part }, at) =>
+    name === '' ? (
+      part
+    ) : (
+      <span key={at} class={name}>
+        {part}
+      </span>
+    ),
+  );
 }
