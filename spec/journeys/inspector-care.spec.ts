@@ -461,6 +461,41 @@ t.test('INS-4 · listed failures stay, with what is selected, while more are rea
   await open.context.close();
 });
 
+t.test('INS-4 · the progress of a retry stays away once it is closed, until the end', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const at = new Date().toISOString();
+  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 1 };
+  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  let polls = 0;
+  let isOver = false;
+  await page.route('**/rpc', (route) => {
+    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    if (method === 'failures.groups') return answer({ count: 1, groups });
+    if (method === 'failures.list') return answer({ rows: [] });
+    if (method === 'deliveries.retry') return answer({ done: ['d'], skipped: [] });
+    if (method !== 'deliveries.progress') return route.continue();
+    polls += 1;
+    return answer({ delivered: isOver ? 1 : 0, failed: 0, retrying: 0, waiting: isOver ? 0 : 1 });
+  });
+  await goTo(open, '#/failures');
+  await page.getByRole('button', { name: 'Retry', exact: true }).click();
+  await page.getByText('Retrying 1… 1 waiting').waitFor();
+
+  await page.getByRole('button', { name: 'Close' }).click();
+
+  const before = polls;
+  await eventually(() => polls > before + 1);
+  t.equal(await page.getByText(/^Retrying/).count(), 0);
+  isOver = true;
+  await page.getByText('1 delivered.').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · a list of failures that is longer than the gateway returns says so', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

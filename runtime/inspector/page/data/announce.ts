@@ -13,11 +13,13 @@ const shownMs = 6_000;
 
 export const note = createCell<Note | undefined>(undefined);
 
-export function announce(text: string, bad = false, action?: Note['action']): void {
+/** Returns the note, which is that of `note` for as long as it is shown. */
+export function announce(text: string, bad = false, action?: Note['action']): Note {
   const made: Note = { text, bad, ...(action === undefined ? {} : { action }) };
   note.set(made);
-  if (bad) return;
+  if (bad) return made;
   setTimeout(() => {
     if (note.get() === made) note.set(undefined);
   }, shownMs);
+  return made;
 }

@@ -2,7 +2,7 @@
 
 import { announce } from './announce.ts';
 
-export async function copyText(text: string, done = () => announce('Copied')): Promise<void> {
+export async function copyText(text: string, done: () => void = () => announce('Copied')): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

@@ -1,7 +1,7 @@
 /** Shows the progress of retried deliveries in the toast: how many are left, then how many arrived. */
 
 import type { Bulk, BulkProgress } from '../../../control/contract.ts';
-import { announce } from './announce.ts';
+import { announce, type Note, note } from './announce.ts';
 import { deliveriesWords } from './failures.ts';
 import { go } from './place.ts';
 import { call } from './rpc.ts';
@@ -13,13 +13,21 @@ const mostPolls = 120;
 export function follow({ done, skipped }: Bulk): void {
   const [first] = skipped;
   if (done.length > 0) {
-    announce(`Retrying ${done.length.toLocaleString('en')}…${skippedWords(skipped, 'retried')}`);
-    void poll(done, skipped, mostPolls);
+    const shown = announce(`Retrying ${done.length.toLocaleString('en')}…${skippedWords(skipped, 'retried')}`);
+    void poll({ ids: done, skipped, left: mostPolls, shown });
   } else if (first === undefined) announce('Nothing is left to retry.');
   else announce(skipped.length === 1 ? `Not retried: ${first.why}` : skippedWords(skipped, 'retried').trim(), true);
 }
 
-async function poll(ids: readonly string[], skipped: Bulk['skipped'], left: number): Promise<void> {
+interface Polling {
+  readonly ids: readonly string[];
+  readonly skipped: Bulk['skipped'];
+  readonly left: number;
+  /** The toast with the progress so far. */
+  readonly shown: Note;
+}
+
+async function poll({ ids, skipped, left, shown }: Polling): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, pollMs));
   let progress: BulkProgress;
   try {
@@ -30,12 +38,13 @@ async function poll(ids: readonly string[], skipped: Bulk['skipped'], left: numb
   }
   const isOver = progress.waiting === 0 || left === 0;
   const isBad = progress.failed > 0 || skipped.length > 0;
-  if (isOver)
+  if (!isOver) {
+    const words = `Retrying ${ids.length.toLocaleString('en')}… ${progressWords(progress)}`;
+    // A person has closed it, or another toast has taken its place.
+    const isShown = note.get() === shown;
+    await poll({ ids, skipped, left: left - 1, shown: isShown ? announce(words) : shown });
+  } else if (isBad || note.get()?.bad !== true)
     announce(`${progressWords(progress)}.${skippedWords(skipped, 'retried')}`, isBad, isBad ? show : undefined);
-  else {
-    announce(`Retrying ${ids.length.toLocaleString('en')}… ${progressWords(progress)}`);
-    await poll(ids, skipped, left - 1);
-  }
 }
 
 const show = { label: 'Show', run: (): void => go('failures') };
