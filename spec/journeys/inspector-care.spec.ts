@@ -732,6 +732,37 @@ t.test('INS-4 · the tree of actors stays where a person has scrolled it', optio
   await context.close();
 });
 
+t.test('INS-2 · SCA-3 · the tree of another gateway is folded and unfolded by keys too', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const since = new Date().toISOString();
+  const nodeOf = (id: string, children: readonly object[] = []) => {
+    return { id, machine: 'thing', state: 'waiting', since, children };
+  };
+  await page.route('**/rpc', (route) => {
+    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+    const result = nodeOf('supervisor', [nodeOf('below')]);
+    return method === 'inspect.tree' ? route.fulfill({ json: { jsonrpc: '2.0', id, result } }) : route.continue();
+  });
+  await goTo(open, '#/actors?node=other');
+  const tree = page.getByRole('tree', { name: 'Living actors of other' });
+  const below = tree.getByRole('treeitem', { name: /^below/ });
+  await below.waitFor();
+  await tree.focus();
+  await page.keyboard.press('Home');
+
+  await page.keyboard.press('ArrowLeft');
+
+  await below.waitFor({ state: 'detached' });
+  await page.keyboard.press('ArrowRight');
+  await below.waitFor();
+  t.match(await page.evaluate('location.hash'), /^#\/actors\/supervisor\?node=other$/);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-2 · pages in the background leave the connections to the one that is read', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -70,6 +70,21 @@ export function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemPro
   );
 }
 
+/** The keys of the tree: → unfolds the chosen line; ← folds it, or goes to its parent. */
+export function keysOfTree(
+  line: TreeLine | undefined,
+  { fold, open }: { readonly fold: (line: TreeLine, close: boolean) => void; readonly open: (id: string) => void },
+): (event: KeyboardEvent) => void {
+  return (event) => {
+    if (line === undefined) return;
+    if (event.key === 'ArrowRight' && line.children > 0) fold(line, false);
+    else if (event.key === 'ArrowLeft' && line.open) fold(line, true);
+    else if (event.key === 'ArrowLeft' && line.row.parent !== null) open(line.row.parent);
+    else return;
+    event.preventDefault();
+  };
+}
+
 /** Returns what an actor works on; empty if its name already contains it. */
 function aboutOf({ meta = {} }: LivingRow, name: string): string {
   const { tool, server, route, event, target, delivery } = meta;

@@ -15,7 +15,7 @@ import { nodes } from '../data/live.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOf } from '../data/standing.ts';
-import { countActors, everything, treeLines } from '../data/tree.ts';
+import { countActors, everything, type TreeLine, treeLines } from '../data/tree.ts';
 import { useAgain } from '../data/use-nodes.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Chip, toneOf } from '../parts/chip.tsx';
@@ -24,7 +24,7 @@ import { Head } from '../parts/head.tsx';
 import { Answer, Empty, Verdict } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { ActorItem } from './actor-item.tsx';
+import { ActorItem, keysOfTree } from './actor-item.tsx';
 
 const rowHeight = 28;
 
@@ -38,6 +38,7 @@ export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: 
   const lines = treeLines(rows, everything, { folded, nowMs: Date.now() });
   const at = lines.findIndex(({ row }) => row.id === chosen);
   const open = (id: string): void => go('actors', id, query);
+  const fold = (line: TreeLine, close: boolean): void => setFolded((old) => new Map(old).set(line.row.id, close));
   return (
     <>
       <Head title="Actors" count={`${countActors(rows.values()).toLocaleString('en')} live`}>
@@ -60,6 +61,7 @@ export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: 
                 label={`Living actors of ${node}`}
                 idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
                 onMove={(index) => open(lines[index]?.row.id ?? '')}
+                onKey={keysOfTree(lines[at], { fold, open })}
                 draw={(index) => {
                   const line = lines[index];
                   return line === undefined ? null : (
@@ -68,7 +70,7 @@ export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: 
                       chosen={index === at}
                       more={more[line.row.id] ?? 0}
                       onChoose={() => open(line.row.id)}
-                      onFold={() => setFolded((old) => new Map(old).set(line.row.id, line.open))}
+                      onFold={() => fold(line, line.open)}
                     />
                   );
                 }}

@@ -29,7 +29,7 @@ import { Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { ActorPane } from './actor.tsx';
-import { ActorItem } from './actor-item.tsx';
+import { ActorItem, keysOfTree } from './actor-item.tsx';
 import { ActorsElsewhere, NodeChoice } from './actors-elsewhere.tsx';
 import { DaemonPane } from './daemon-pane.tsx';
 
@@ -69,16 +69,6 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
   const at = lines.findIndex(({ row }) => row.id === chosen);
   const fold = (line: TreeLine, close: boolean): void => setFolded((old) => new Map(old).set(line.row.id, close));
   const open = (id: string): void => go('actors', id, query);
-
-  function onKey(event: KeyboardEvent): void {
-    const line = lines[at];
-    if (line === undefined) return;
-    if (event.key === 'ArrowRight' && line.children > 0) fold(line, false);
-    else if (event.key === 'ArrowLeft' && line.open) fold(line, true);
-    else if (event.key === 'ArrowLeft' && line.row.parent !== null) open(line.row.parent);
-    else return;
-    event.preventDefault();
-  }
 
   return (
     <>
@@ -123,7 +113,7 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
                 label="Living actors"
                 idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
                 onMove={(index) => open(lines[index]?.row.id ?? '')}
-                onKey={onKey}
+                onKey={keysOfTree(lines[at], { fold, open })}
                 draw={(index) => {
                   const line = lines[index];
                   return line === undefined ? null : (
