@@ -732,6 +732,33 @@ t.test('INS-4 · the tree of actors stays where a person has scrolled it', optio
   await context.close();
 });
 
+t.test('INS-2 · what is opened is shown from its top, or where it was left', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await page.setViewportSize({ width: 1280, height: 130 });
+  const pane = page.locator('.pane');
+  const openActor = async (id: string): Promise<void> => {
+    await goTo(open, `#/actors/${id}`);
+    await page.getByRole('heading', { level: 2, name: id }).waitFor();
+  };
+  await openActor('journal');
+  await page.locator('.box').first().waitFor();
+  await pane.evaluate((one) => {
+    one.scrollTop = 30;
+  });
+  // The browser reports a scroll with its next frame.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
+  await openActor('supervisor');
+
+  t.equal(await pane.evaluate((one) => one.scrollTop), 0);
+  await openActor('journal');
+  await eventually(async () => (await pane.evaluate((one) => one.scrollTop)) === 30);
+  await open.context.close();
+});
+
 t.test('INS-2 · SCA-3 · the tree of another gateway is folded and unfolded by keys too', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });

@@ -4,7 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Place } from '../data/hash.ts';
 
 const scrollers = '.body, .virtual, .rows, .scrolls, .list, .pane';
@@ -27,14 +27,24 @@ export function useKeptScroll({ view, chosen }: Place): void {
     addEventListener('scroll', keep, { capture: true, passive: true });
     return () => removeEventListener('scroll', keep, { capture: true });
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    const before = here;
     here = chosen === '' ? view : `${view}/${chosen}`;
     const wanted = new Map(tops);
+    /** How far each got at the last try. */
+    const reached = new Map<Element, number>();
+    const scroll = (one: Element, top: number): void => {
+      one.scrollTop = top;
+      reached.set(one, one.scrollTop);
+    };
+    // The pane is the same element, scrolled as what was opened before.
+    if (openedAt(before) !== openedAt(here))
+      for (const pane of document.querySelectorAll('#main .pane')) scroll(pane, wanted.get(keyOf(pane)) ?? 0);
     const timers = triesMs.map((ms) =>
       setTimeout(() => {
         for (const one of document.querySelectorAll(`#main :is(${scrollers})`)) {
           const top = wanted.get(keyOf(one)) ?? 0;
-          if (top > 0 && one.scrollTop === 0) one.scrollTop = top;
+          if (top > one.scrollTop && one.scrollTop === (reached.get(one) ?? 0)) scroll(one, top);
         }
       }, ms),
     );
@@ -42,4 +52,9 @@ export function useKeptScroll({ view, chosen }: Place): void {
       for (const timer of timers) clearTimeout(timer);
     };
   }, [view, chosen]);
+}
+
+/** Returns what is opened at a place; a server is the same with each of its tabs. */
+function openedAt(place: string): string {
+  return place.startsWith('servers/') ? place.split('/').slice(0, 3).join('/') : place;
 }
