@@ -342,6 +342,30 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · a dialog stays until the outcome of its request, however often Escape is pressed', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const held = deferred<void>();
+    await page.route('**/rpc', async (route) => {
+      if (!route.request().postData()?.includes('"mcp.remove"')) return route.continue();
+      await held.promise;
+      return route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'not writable' } } });
+    });
+    await goTo(open, '#/servers/default/peer');
+    await page.getByRole('button', { name: 'Remove…' }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByRole('button', { name: 'Remove server peer' }).click();
+    await dialog.getByRole('button', { name: 'Removing…' }).waitFor();
+
+    for (let times = 0; times < 3; times += 1) await page.keyboard.press('Escape');
+
+    held.resolve();
+    await dialog.getByText('not writable').waitFor();
+    t.equal(await dialog.isVisible(), true);
+    await page.unrouteAll({ behavior: 'wait' });
+    await open.context.close();
+  });
+
   await t.test('INS-4 · what is typed for a tool stays when its server begins to fail', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

@@ -58,6 +58,11 @@ export function Dialog(props: DialogProps): JSX.Element {
         event.preventDefault();
         close();
       }}
+      onClose={() => {
+        // The browser closes it by itself for a second Escape.
+        box.current?.showModal();
+        close();
+      }}
     >
       <header>
         <h2 id={id} class="grow">
@@ -114,6 +119,11 @@ export function Confirm({
       aria-describedby={`${id}-why`}
       onCancel={(event) => {
         event.preventDefault();
+        if (busy === undefined) onClose();
+      }}
+      onClose={() => {
+        // The browser closes it by itself for a second Escape.
+        box.current?.showModal();
         if (busy === undefined) onClose();
       }}
     >
