@@ -28,13 +28,13 @@ export interface Place {
 
 /** Returns the place of a hash; an unknown view becomes the first one. */
 export function readHash(hash: string): Place {
-  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [path = '', ...search] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', ...rest] = path.split('/');
   const view = views.find((one) => one === name) ?? 'overview';
   return {
     view,
     chosen: rest.map(decoded).join('/'),
-    query: Object.fromEntries(new URLSearchParams(search)),
+    query: Object.fromEntries(new URLSearchParams(search.join('?'))),
   };
 }
 

@@ -9,6 +9,7 @@ t.test('INS-2 · a place is read from its address as it was written there', (t) 
   ] as const)
     t.same(readHash(hashOf(view, chosen, query)), { view, chosen, query });
   t.same(readHash('#/nowhere/x%ZZ'), { view: 'overview', chosen: 'x%ZZ', query: {} });
+  t.same(readHash('#/events?q=why?&range=1h'), { view: 'events', chosen: '', query: { q: 'why?', range: '1h' } });
   t.end();
 });
 
