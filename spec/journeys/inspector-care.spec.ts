@@ -1079,6 +1079,24 @@ t.test('INS-4 · a row that is opened while a search is under way keeps the sear
   await open.context.close();
 });
 
+t.test('INS-4 · a double click below the bars keeps the range', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events?range=24h');
+
+  await page.getByRole('button', { name: 'Show as table' }).dblclick();
+
+  await page.getByRole('button', { name: 'Show as chart' }).waitFor();
+  t.equal(await page.evaluate('location.hash'), '#/events?range=24h');
+  await page.getByRole('button', { name: 'Show as chart' }).click();
+  await page.locator('.hist svg').dblclick();
+  await page.waitForURL(/#\/events$/);
+  await open.context.close();
+});
+
 t.test('INS-4 · a payload is copied in full, and a copy that the browser refuses is said to be', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -77,7 +77,10 @@ export function Histogram({ counts, onRange, onClear }: HistogramProps): JSX.Ele
         if (Math.abs(to - drag.from) * width >= leastDrag) choose(Math.min(drag.from, to), Math.max(drag.from, to));
       }}
       onPointerCancel={() => setDrag(undefined)}
-      onDblClick={onClear}
+      onDblClick={({ target, currentTarget }) => {
+        // Not one on the table or the buttons. While the pointer is captured, the bars are this element.
+        if (target === currentTarget || target instanceof SVGElement) onClear();
+      }}
     >
       <Bars buckets={drawn} height={height} sentence={sentence} />
       {drag === undefined ? null : (
