@@ -342,6 +342,25 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · a field named as a method of objects has no problem before it is sent', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const input_schema = { type: 'object', properties: { constructor: { type: 'string' } } };
+    await page.route('**/rpc', async (route) => {
+      if (!route.request().postData()?.includes('"mcp.tools"')) return route.continue();
+      const { result, ...message } = await (await route.fetch()).json();
+      return route.fulfill({ json: { ...message, result: result.map((tool: object) => ({ ...tool, input_schema })) } });
+    });
+    await goTo(open, '#/servers/default/peer');
+
+    await page.getByText('Adds two numbers').click();
+
+    const field = page.locator('.tool[open] form').getByLabel('constructor');
+    t.equal(await field.getAttribute('aria-invalid'), 'false');
+    await page.unrouteAll({ behavior: 'wait' });
+    await open.context.close();
+  });
+
   await t.test('INS-2 · a dialog stays until the outcome of its request, however often Escape is pressed', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

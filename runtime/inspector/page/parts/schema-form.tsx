@@ -62,7 +62,8 @@ export function SchemaForm({ schema, isQuestion = false, id, onValues, children 
           field={field}
           id={`${id}-${field.name}`}
           entry={entries[field.name]}
-          problem={problems[field.name]}
+          // A field may have the name of a method, such as `constructor`.
+          problem={Object.hasOwn(problems, field.name) ? problems[field.name] : undefined}
           onEntry={(entry) => setEntries((old) => ({ ...old, [field.name]: entry }))}
         />
       ))}
