@@ -361,7 +361,7 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
-  await t.test('INS-2 · a dialog stays until the outcome of its request, however often Escape is pressed', async (t) => {
+  await t.test('INS-2 · a dialog stays until the outcome of its request, for any number of Escapes', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     const held = deferred<void>();
@@ -535,6 +535,36 @@ t.test('INS-4 · the progress of a retry stays away once it is closed, until the
   t.equal(await page.getByText(/^Retrying/).count(), 0);
   isOver = true;
   await page.getByText('1 delivered.').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
+t.test('INS-4 · the failures of a target are read again while its view is drawn often', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const target = { name: 'slack', target: 'slack', title: 'Slack', profile: 'default', state: 'connected' };
+  let asked = 0;
+  await page.route('**/rpc', (route) => {
+    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
+    if (method === 'failures.groups' && params.by === 'target') asked += 1;
+    const result = [{ ...target, since: new Date().toISOString() }];
+    return method === 'deliveries.targets' ? route.fulfill({ json: { jsonrpc: '2.0', id, result } }) : route.continue();
+  });
+  await goTo(open, '#/targets/default/slack');
+  await page.getByText('No failed deliveries.').waitFor();
+  const before = asked;
+
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+
+  let drawn = 0;
+  await eventually(async () => {
+    drawn += 1;
+    await goTo(open, `#/targets/default/slack?drawn=${drawn}`);
+    return asked > before;
+  });
+  t.pass('they are');
   await page.unrouteAll({ behavior: 'wait' });
   await open.context.close();
 });

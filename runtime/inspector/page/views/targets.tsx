@@ -23,6 +23,7 @@ import { Answer, Empty, Facts, Verdict } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 
 const changing = /^platformConnection$/;
+const failing = /^delivery$/;
 
 function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('targets', () => call('deliveries.targets'));
@@ -178,7 +179,7 @@ function NotArrived({ target, profile }: Pick<TargetRow, 'target' | 'profile'>):
   const { asked, again } = useAsked(`failures by target ${profile}`, () =>
     call('failures.groups', { by: 'target', profile }),
   );
-  useFresh(/^delivery$/, again);
+  useFresh(failing, again);
   return (
     <Answer asked={asked} again={again} what="The deliveries">
       {({ groups }) => {

@@ -6,7 +6,7 @@ import { isLinear } from '../../../../support/linear.ts';
 const named = (text: string): readonly string[] =>
   jsonParts(text).flatMap(({ name, text: part }) => (name === '' ? [] : [`${name} ${part}`]));
 
-t.test('INS-4 · keys, strings, numbers and words are distinguished, also in a text that is cut within a string', (t) => {
+t.test('INS-4 · keys, strings, numbers and words are distinguished, also where a string is cut', (t) => {
   const text = '{"a": "x \\"1\\" y", "b": [-1.5e3, true, null]}';
   t.same(named(text), ['k "a":', 's "x \\"1\\" y"', 'k "b":', 'n 1.5e3', 'n true', 'n null']);
   for (const one of [text, '', 'plain', text.slice(0, 9)])
