@@ -1128,6 +1128,38 @@ t.test('INS-4 · a row that is opened while a search is under way keeps the sear
   await open.context.close();
 });
 
+t.test('INS-4 · a search that takes long is completed while the list is paused', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events');
+  await page.locator('.ev:has([title="one"])').waitFor();
+  await page.getByRole('button', { name: 'Live', exact: true }).click();
+  await page.getByRole('button', { name: 'Paused' }).waitFor();
+  let asked = 0;
+  await page.route('**/rpc', async (route) => {
+    const { method, params } = JSON.parse(route.request().postData() ?? '{}');
+    if (method !== 'events.search' || params.limit !== 100 || params.range !== '24h') return route.continue();
+    asked += 1;
+    const { result, ...message } = await (await route.fetch()).json();
+    const part = asked === 1 ? { counted_from: new Date().toISOString() } : {};
+    return route.fulfill({ json: { ...message, result: { ...result, ...part } } });
+  });
+
+  await page.getByRole('button', { name: '24 h', exact: true }).click();
+
+  await eventually(() => asked === 2);
+  await page
+    .locator('.ends')
+    .getByText(/^1 event, /)
+    .waitFor();
+  t.equal(asked, 2);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · a double click below the bars keeps the range', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -33,6 +33,8 @@ let last: { readonly key: string; readonly found: EventsFound } | undefined;
 const pageRows = 100;
 /** Wait before a broken stream is opened again. */
 const againMs = 2_000;
+/** Wait before an incomplete search is continued. */
+const continueMs = 250;
 
 export function useEvents(q: string, range: string, isLive: boolean): Events {
   const key = `${range} ${q}`;
@@ -87,9 +89,16 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
 
     async function search(): Promise<void> {
       try {
-        const { rows, cursor, ...counts } = await call('events.search', { q, range, limit: pageRows });
-        show({ counts, list: cursor === undefined ? { rows } : { rows, cursor } });
-        for (const news of early) hear(news);
+        for (;;) {
+          const { rows, cursor, ...counts } = await call('events.search', { q, range, limit: pageRows });
+          const page: EventList = cursor === undefined ? { rows } : { rows, cursor };
+          const listed = mine.found?.list ?? page;
+          show({ counts, list: listed.rows.length > rows.length ? listed : page });
+          for (const news of early) hear(news);
+          // A search that could not read the complete range is continued with the news, and without them here.
+          if (isLive || isOver() || counts.counted_from === undefined) return;
+          await new Promise((resolve) => setTimeout(resolve, continueMs));
+        }
       } catch (error) {
         refuse(error);
       }
