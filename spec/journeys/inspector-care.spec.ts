@@ -569,6 +569,31 @@ t.test('INS-4 · the failures of a target are read again while its view is drawn
   await open.context.close();
 });
 
+t.test('LNK-2 · the link that was shown is the one that is added', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const entry = Buffer.from(JSON.stringify({ url: 'http://127.0.0.1:9/mcp' })).toString('base64url');
+  const linkTo = (name: string): string => `agent://mcp/install?name=${name}&config=${entry}`;
+  await goTo(open, '#/servers?add=link');
+  const dialog = page.getByRole('dialog');
+  const field = dialog.getByLabel('Link', { exact: true });
+  await field.fill(linkTo('shown'));
+  const letAnswer = await holdAnswer(open, 'link.read');
+  await dialog.getByRole('button', { name: 'Read link' }).click();
+  await field.fill(linkTo('typed'));
+  await letAnswer();
+  await dialog.getByText('A link asks to add the MCP server shown:').waitFor();
+  const added = page.waitForRequest((request) => request.postData()?.includes('"link.add"') === true);
+
+  await dialog.getByRole('button', { name: 'Add server', exact: true }).click();
+
+  t.equal(JSON.parse((await added).postData() ?? '{}').params.url, linkTo('shown'));
+  await page.getByRole('heading', { level: 2, name: 'shown' }).waitFor();
+  await open.context.close();
+});
+
 t.test('INS-4 · a list of failures that is longer than the gateway returns says so', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -59,6 +59,8 @@ export function AddByLink({
   async function read(from: string): Promise<void> {
     const reading = await readingOf(from, profile);
     if (reading === undefined) return;
+    // What is shown is what is added: another link may have been typed meanwhile.
+    setUrl(from);
     setName(reading.name);
     setStep(stepOf(reading));
   }
