@@ -569,6 +569,39 @@ t.test('INS-4 · the failures of a target are read again while its view is drawn
   await open.context.close();
 });
 
+t.test('INS-4 · a server that is changed while it is tested is not added as it was', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const tested = deferred<void>();
+  let added = 0;
+  await page.route('**/rpc', async (route) => {
+    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
+    if (method === 'mcp.add' && params.dry !== true) added += 1;
+    if (method !== 'mcp.test') return route.continue();
+    await tested.promise;
+    const result = { ok: true, era: 'legacy', milliseconds: 1, tools: [] };
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
+  await goTo(open, '#/servers?add=url');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name', { exact: true }).fill('one');
+  await dialog.getByLabel('Address').fill('http://127.0.0.1:9/tested');
+  await dialog.getByRole('button', { name: 'Add server', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Testing…' }).waitFor();
+  await dialog.getByLabel('Address').fill('http://127.0.0.1:9/typed');
+
+  tested.resolve();
+
+  await dialog.getByRole('button', { name: 'Test', exact: true }).waitFor();
+  await page.waitForTimeout(100);
+  t.equal(added, 0);
+  t.equal(await dialog.getByLabel('Address').inputValue(), 'http://127.0.0.1:9/typed');
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('LNK-2 · the link that was shown is the one that is added', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });

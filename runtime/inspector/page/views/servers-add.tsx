@@ -98,6 +98,9 @@ function Typed({
   const work = useWork();
   const isWriting = work.busy !== '' && work.busy !== 'Test';
   useEffect(() => onBusy(isWriting), [isWriting]);
+  /** What is typed now. */
+  const now = useRef<readonly unknown[]>([]);
+  now.current = [typed, kind, profile];
   const isClosed = useRef(false);
   useEffect(
     () => () => {
@@ -120,9 +123,10 @@ function Typed({
       return work.keep(form, await call('mcp.test', asked));
     });
   const add = async (isOff: boolean): Promise<void> => {
+    const { current: begun } = now;
     const report = isOff ? undefined : (work.reportOf(form) ?? (await test()));
-    // Closing the sheet during the test cancels what was to follow it.
-    if (isClosed.current) return;
+    // Closing the sheet during the test cancels what was to follow it, and so does typing: that was not tested.
+    if (isClosed.current || begun.some((one, at) => one !== now.current[at])) return;
     if (!isOff && (report === undefined || (!report.ok && report.needs_login !== true))) return;
     await work.run(isOff ? addOff : 'Add server', async () => {
       const found = read();
