@@ -569,6 +569,30 @@ t.test('INS-4 · the failures of a target are read again while its view is drawn
   await open.context.close();
 });
 
+t.test('INS-4 · the failures of a target choose no profile where there is one only', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const at = new Date().toISOString();
+  const target = { name: 'slack', target: 'slack', title: 'Slack', profile: 'default', state: 'connected', since: at };
+  const group = { key: 'k', target: 'slack', title: 'Slack', advice: '', helps: 'afterFix', count: 1 };
+  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  await page.route('**/rpc', (route) => {
+    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    if (method === 'deliveries.targets') return answer([target]);
+    return method === 'failures.groups' ? answer({ count: 1, groups }) : route.continue();
+  });
+  await goTo(open, '#/targets/default/slack');
+
+  const link = page.getByRole('link', { name: '1 delivery has not arrived' });
+
+  t.equal(await link.getAttribute('href'), '#/failures/k?by=target');
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · a server that is changed while it is tested is not added as it was', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });

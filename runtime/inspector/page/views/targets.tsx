@@ -6,9 +6,11 @@
 
 import type { JSX } from 'preact';
 import type { TargetRow } from '../../../control/contract.ts';
+import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
 import { counted, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
+import { profiles } from '../data/live.ts';
 import { go } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -180,6 +182,7 @@ function NotArrived({ target, profile }: Pick<TargetRow, 'target' | 'profile'>):
     call('failures.groups', { by: 'target', profile }),
   );
   useFresh(failing, again);
+  const isOfSeveral = useCell(profiles) !== undefined;
   return (
     <Answer asked={asked} again={again} what="The deliveries">
       {({ groups }) => {
@@ -188,7 +191,7 @@ function NotArrived({ target, profile }: Pick<TargetRow, 'target' | 'profile'>):
           <p class="muted">No failed deliveries.</p>
         ) : (
           <p>
-            <a href={hashOf('failures', group.key, { by: 'target', profile })}>
+            <a href={hashOf('failures', group.key, { by: 'target', ...(isOfSeveral ? { profile } : {}) })}>
               {counted(group.count, 'delivery has', 'deliveries have')} not arrived
             </a>
           </p>
