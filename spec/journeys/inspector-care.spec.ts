@@ -1349,6 +1349,30 @@ t.test('SEC-1 · what a session has shown stays away after its end, when the dae
   await open.context.close();
 });
 
+t.test('INS-2 · a field has the focus again after an outage, and letters are no keys meanwhile', options, async (t) => {
+  const browser = await openBrowser(t);
+  const home = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, home);
+  const { page } = open;
+  const port = Number(new URL(page.url()).port);
+  await goTo(open, '#/actors');
+  await page.getByRole('searchbox').fill('journal');
+  await page.waitForURL(/#\/actors\?q=journal$/);
+  home.daemon.kill('SIGKILL');
+  await home.daemon.exited;
+  const banner = page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' });
+  await banner.waitFor();
+
+  for (const key of ['g', 'e']) await page.keyboard.press(key);
+
+  t.match(page.url(), /#\/actors\?q=journal$/);
+  home.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
+  await startDaemon(t, home.home.path);
+  await banner.waitFor({ state: 'detached' });
+  await page.locator('input[type=search]:focus').waitFor();
+  await open.context.close();
+});
+
 t.test('INS-2 · while the daemon is offline, the content stays and the buttons are disabled', options, async (t) => {
   const browser = await openBrowser(t);
   const peer = await started(t);

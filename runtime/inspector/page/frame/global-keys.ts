@@ -4,6 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { isFieldLost } from '../data/kept-focus.ts';
 import { isTyping, keyFor, letters } from '../data/keys.ts';
 import { go } from '../data/place.ts';
 import { viewsNow } from '../views.ts';
@@ -36,7 +37,7 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
     // An open dialog handles its keys itself.
     if (document.querySelector('dialog[open]') !== null) return;
     const isLetter = event.key.length === 1;
-    if (isLetter && !letters.get()) return;
+    if (isLetter && (!letters.get() || isFieldLost())) return;
     // A held key would answer one question after another, and replay an event many times.
     if (event.repeat && !moving.test(event.key)) return;
     if (act(event)) event.preventDefault();

@@ -8,6 +8,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, note } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
+import { useKeptFocus } from '../data/kept-focus.ts';
 import { heard, vitals } from '../data/live.ts';
 import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
@@ -40,6 +41,7 @@ export function Shell(): JSX.Element {
   useSignOut();
   useProfileCommands();
   useKeptScroll(at);
+  useKeptFocus(isGone);
   useEffect(() => {
     const tell = (): void => {
       const waiting = heard.get()?.approvals ?? 0;
