@@ -57,6 +57,11 @@ export function comparable(text: string): string {
   }
 }
 
+/** Returns whether JavaScript holds each whole number of a JSON text exactly. */
+export function isExact(json: string): boolean {
+  return json.replace(longParts, exactPart) === json;
+}
+
 /** A whole number that JavaScript does not hold exactly becomes a text, so that two ids are never equal. */
 function exactPart(part: string): string {
   return part.startsWith('"') || Number.isSafeInteger(Number(part)) ? part : `"${part}"`;

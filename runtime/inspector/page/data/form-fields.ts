@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../../../machines/base/json.ts';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
+import { isExact } from './differences.ts';
 
 export interface FormField {
   readonly name: string;
@@ -178,7 +179,10 @@ function readText(field: FormField, text: string): EntryReading {
     }
     case 'json':
       try {
-        return { kind: 'value', value: JSON.parse(text) as Json };
+        const value = JSON.parse(text) as Json;
+        return isExact(text)
+          ? { kind: 'value', value }
+          : { kind: 'problem', problem: 'has a number that is too large to be sent exactly' };
       } catch {
         return { kind: 'problem', problem: 'is no JSON' };
       }

@@ -73,6 +73,7 @@ const reads = [
   ['a choice, by its place', { enum: ['a', null, 3] }, '1', null],
   ['several choices', { type: 'array', items: { enum: ['a', 'b'] } }, ['1'], ['b']],
   ['JSON', {}, '{"a":[1]}', { a: [1] }],
+  ['JSON with digits in a text', {}, '["9007199254740993"]', ['9007199254740993']],
   ['yes', { type: 'boolean' }, true, true],
 ] as const;
 
@@ -94,6 +95,7 @@ const refusals = [
   [{ type: 'integer' }, '1.5', 'is no whole number'],
   [{ type: 'integer' }, '9007199254740993', 'is too large to be sent exactly'],
   [{}, '{', 'is no JSON'],
+  [{}, '{"ids":[9007199254740993]}', 'has a number that is too large to be sent exactly'],
   [{ enum: ['a'] }, '9', 'is none of the choices'],
   [{ type: 'string', format: 'date-time' }, 'soon', 'is no time'],
 ] as const;
