@@ -1330,6 +1330,36 @@ t.test('INS-2 · while the daemon is offline, the times of an event under way st
   await open.context.close();
 });
 
+t.test('INS-2 · a page says that the gateway was updated also after its session has ended', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { page, context } = await openBlank(browser);
+  await page.addInitScript(`
+    const real = fetch;
+    globalThis.fetch = async (...asked) => {
+      const response = await real(...asked);
+      if (asked[0] !== './stream' || !response.ok) return response;
+      const renamed = new TransformStream({
+        transform: (text, out) => out.enqueue(text.replace(/(?<="version":")[^"]*/, globalThis.version ?? '$&')),
+      });
+      const texts = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(renamed);
+      return new Response(texts.pipeThrough(new TextEncoderStream()));
+    };
+  `);
+  await page.goto(await linkOf(gateway));
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  await gateway.control.call('inspect.endSessions', {});
+  await page.getByText('Your session has ended.').waitFor();
+  await page.evaluate("globalThis.version = '99.0.0'");
+
+  const other = await context.newPage();
+  await other.goto(await linkOf(gateway));
+
+  await page.getByRole('note').filter({ hasText: 'The gateway is 99.0.0 now.' }).waitFor();
+  t.pass('it does');
+  await context.close();
+});
+
 t.test('SEC-1 · what a session has shown stays away after its end, when the daemon is gone too', options, async (t) => {
   const browser = await openBrowser(t);
   const home = await startGateway(t, {}, { config: configOf() });

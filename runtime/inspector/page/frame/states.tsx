@@ -4,7 +4,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { Readiness } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, silentSince } from '../data/connection.ts';
@@ -17,13 +17,14 @@ import { Logo } from '../parts/icons.tsx';
 import { Banner } from '../parts/panel.tsx';
 import { SignIn } from '../parts/sign-in.tsx';
 
+/** The version that the page is of, also after the page was replaced by a session's end. */
+let own: string | undefined;
+
 /** One banner for all content below, which stays readable. */
 export function Banners(): JSX.Element | null {
   const joined = useCell(connection);
   const { version, ready } = useCell(vitals) ?? {};
-  /** The version that the page is of. */
-  const own = useRef(version);
-  own.current ??= version;
+  own ??= version;
   if (joined === 'offline') {
     const button = (
       <button type="button" class="btn" onClick={tryNow}>
@@ -39,7 +40,7 @@ export function Banners(): JSX.Element | null {
   }
   if (joined !== 'live') return null;
   if (ready === false) return <NotReady />;
-  if (version === own.current) return null;
+  if (version === own) return null;
   const reload = (
     <button type="button" class="btn" onClick={() => location.reload()}>
       Reload
@@ -47,7 +48,7 @@ export function Banners(): JSX.Element | null {
   );
   return (
     <Banner mark="waiting" button={reload}>
-      <b>The gateway is {version} now.</b> This page is of {own.current}, and may not show all of it rightly.
+      <b>The gateway is {version} now.</b> This page is of {own}, and may not show all of it rightly.
     </Banner>
   );
 }
