@@ -1308,6 +1308,53 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
   await open.context.close();
 });
 
+t.test('INS-2 · what was typed or selected stays when routes or failures cannot be read again', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log', prompt: 'Do {n}' } });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const at = new Date().toISOString();
+  const row = {
+    ...{ id: 'd', event_key: 'e', route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
+    ...{ text: 'text', attempts: 1, reason: 'slack: no', last_attempt_at: at },
+  };
+  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 1 };
+  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  let isBroken = false;
+  await page.route('**/rpc', (route) => {
+    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (more: object) => route.fulfill({ json: { jsonrpc: '2.0', id, ...more } });
+    if (isBroken && /^(?:webhook\.(?:list|show)|failures\.)/.test(method))
+      return answer({ error: { code: -32_000, message: 'the database restarts' } });
+    if (method === 'failures.groups') return answer({ result: { count: 1, groups } });
+    return method === 'failures.list' ? answer({ result: { rows: [row] } }) : route.continue();
+  });
+  const send = (id: string) =>
+    postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id });
+  await goTo(open, '#/routes/default/mine');
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  const prompt = page.getByRole('dialog').getByLabel('Prompt');
+  await prompt.fill('typed');
+
+  isBroken = true;
+  await send('one');
+
+  await page.getByText('The routes could not be loaded.').waitFor();
+  await page.getByText('Route mine could not be loaded.').waitFor();
+  t.equal(await prompt.inputValue(), 'typed');
+  isBroken = false;
+  await goTo(open, '#/failures');
+  await page.getByRole('checkbox', { name: 'Select text' }).click();
+  await page.getByText('1 selected').waitFor();
+  isBroken = true;
+  await send('two');
+  await page.getByText('The failures could not be loaded.').waitFor();
+  t.equal(await page.getByText('1 selected').count(), 1);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-2 · while the daemon is offline, the times of an event under way stop', options, async (t) => {
   const browser = await openBrowser(t);
   const routes = { deploys: { coalesce: { key: 'n', window_seconds: 600 }, prompt: 'Deployed {n}', deliver: 'log' } };

@@ -197,6 +197,19 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
   return { asked: state.key === key ? state.asked : { kind: 'waiting' }, again };
 }
 
+interface Kept<Found> extends Asking<Found> {
+  /** Why the value could not be read again; empty if it could. */
+  readonly failed: string;
+}
+
+/** The same, but what was read stays if it cannot be read again, and with it what a person types or selects in it. */
+export function useKept<Found>({ asked, again }: Asking<Found>): Kept<Found> {
+  const last = useRef(asked);
+  if (asked.kind !== 'refused' || last.current.kind !== 'there') last.current = asked;
+  const failed = asked.kind === 'refused' && last.current.kind === 'there' ? asked.why : '';
+  return { asked: last.current, again, failed };
+}
+
 /** Returns the words for an error that was thrown. */
 export function wordsOf(error: unknown): { readonly why: string; readonly code: string; readonly field?: string } {
   if (error instanceof RpcRefusal) {

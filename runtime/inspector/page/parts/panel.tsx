@@ -141,26 +141,42 @@ const patienceMs = 300;
 export function Answer<Found>({
   asked,
   again,
+  failed = '',
   what,
   children,
 }: {
   readonly asked: Asked<Found>;
   readonly again: () => void;
+  /** Why the result, which is an earlier one then, could not be read again. */
+  readonly failed?: string;
   /** The subject of the failure's sentence: "The servers could not be loaded". */
   readonly what: string;
   readonly children: (found: Found) => ComponentChildren;
 }): JSX.Element {
-  if (asked.kind === 'there') return <>{children(asked.value)}</>;
+  const words = `${what} could not be loaded.`;
+  const button = (
+    <button type="button" class="btn" onClick={again}>
+      Try again
+    </button>
+  );
   if (asked.kind === 'waiting') return <Loading />;
+  if (asked.kind === 'there') {
+    return (
+      <>
+        {failed === '' ? null : (
+          <Banner mark="failed" alert button={button}>
+            <b class="strong">{words}</b> {withCode(failed)}
+          </Banner>
+        )}
+        {children(asked.value)}
+      </>
+    );
+  }
   return (
     <div class="empty" role="alert">
-      <p class="strong">{`${what} could not be loaded.`}</p>
+      <p class="strong">{words}</p>
       <p class="muted">{withCode(asked.why)}</p>
-      <div class="btns">
-        <button type="button" class="btn" onClick={again}>
-          Try again
-        </button>
-      </div>
+      <div class="btns">{button}</div>
     </div>
   );
 }

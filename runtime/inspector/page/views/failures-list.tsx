@@ -60,8 +60,8 @@ export function FailureList({
   const listed = useRef<readonly FailureRow[] | undefined>(undefined);
   if (asked.kind === 'there') listed.current = asked.value.rows;
   const { current: rows } = listed;
-  if (asked.kind === 'refused') return <Refused why={asked.why} />;
-  if (rows === undefined) return <Loading />;
+  const refusal = asked.kind === 'refused' ? <Refused why={asked.why} /> : null;
+  if (rows === undefined) return refusal ?? <Loading />;
   const marked = rows.filter(({ id }) => chosen.has(id));
   const ids = marked.map(({ id }) => id);
   const toggle = (id: string, isRange: boolean): void => {
@@ -73,6 +73,7 @@ export function FailureList({
   const place = new Set(marked.map((row) => row.place)).size === 1 ? (marked[0]?.place ?? '') : 'several targets';
   return (
     <>
+      {refusal}
       {canSelect ? (
         <FailureActions
           subject={{ kind: 'rows', ids, place, isUnsure }}

@@ -12,7 +12,7 @@ import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Segmented } from '../parts/choice.tsx';
@@ -42,12 +42,13 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
   const [version, setVersion] = useState(0);
   const profile = useProfile();
   const only = profile === undefined ? {} : { profile };
-  const { asked, again } = useAsked(`failures ${by} ${state} ${place.chosen} ${profile ?? ''}`, async () => {
+  const asking = useAsked(`failures ${by} ${state} ${place.chosen} ${profile ?? ''}`, async () => {
     const all = await call('failures.groups', { state, ...only, ...(by === 'none' ? {} : { by }) });
     // A group that a link leads to is shown alone while it exists.
     const alone = by === 'none' ? undefined : all.groups.find(({ key }) => key === place.chosen);
     return alone === undefined ? all : { count: alone.count, groups: [alone] };
   });
+  const { asked, again, failed } = useKept(asking);
   const changed = (): void => {
     setVersion((before) => before + 1);
     again();
@@ -84,7 +85,7 @@ function Failures({ place }: { readonly place: Place }): JSX.Element {
         </span>
       </Head>
       <Body>
-        <Answer asked={asked} again={again} what="The failures">
+        <Answer {...{ asked, again, failed }} what="The failures">
           {({ count, groups }) => {
             if (count === 0) return state === 'open' ? <NoneOpen /> : <Empty title="No dropped deliveries." />;
             if (by === 'none') {

@@ -15,7 +15,7 @@ import { counted, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { profiles, routesVersion } from '../data/live.ts';
 import { goWithin } from '../data/place.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked, useKept, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
@@ -39,11 +39,11 @@ export interface RoutePaneProps extends RouteChosen {
 
 export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): JSX.Element {
   const chosen = { name, profile };
-  const { asked, again } = useAsked(`route ${profile}/${name}`, () => call('webhook.show', chosen));
+  const { asked, again, failed } = useKept(useAsked(`route ${profile}/${name}`, () => call('webhook.show', chosen)));
   useFresh(changing, again);
   useEffect(() => routesVersion.onChange(again), [again]);
   return (
-    <Answer asked={asked} again={again} what={`Route ${name}`}>
+    <Answer {...{ asked, again, failed }} what={`Route ${name}`}>
       {(route) => (
         <>
           <Headline

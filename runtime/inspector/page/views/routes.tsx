@@ -12,7 +12,7 @@ import { hashOf, type Place } from '../data/hash.ts';
 import { routesVersion } from '../data/live.ts';
 import { go, goWithin } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
 import { useWords } from '../data/use-words.ts';
@@ -34,7 +34,7 @@ const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, he
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
 function Routes({ place }: { readonly place: Place }): JSX.Element {
-  const { asked, again } = useAsked('routes', () => call('webhook.list'));
+  const { asked, again, failed } = useKept(useAsked('routes', () => call('webhook.list')));
   const [words, setWords] = useWords(place);
   const [isAdding, setAdding] = useState(false);
   useFresh(changing, again);
@@ -64,7 +64,7 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
           </button>
         </Acts>
       </Head>
-      <Answer asked={asked} again={again} what="The routes">
+      <Answer {...{ asked, again, failed }} what="The routes">
         {() =>
           all.length === 0 && opened === undefined ? (
             <Empty
