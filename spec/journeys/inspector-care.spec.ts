@@ -285,6 +285,35 @@ t.test('questions', options, async (t) => {
     },
   );
 
+  await t.test('TRU-3 · SCA-3 · a question that its gateway no longer lists is not said to have ended', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const row = {
+      ...{ id: 'far1', kind: 'tool', server: 'far', profile: 'default', tool: 'mcp__far__act', message: '', node: 'eu-2' },
+      asked_at: new Date().toISOString(),
+      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    };
+    let rows: readonly object[] = [row];
+    await page.route('**/rpc', (route) => {
+      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+      const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+      if (method === 'approvals.list') return answer(rows);
+      return method === 'approvals.show' ? answer({ ...row, detail: {} }) : route.continue();
+    });
+    await goTo(open, '#/approvals');
+    await page.getByRole('article', { name: 'Call of far.act' }).waitFor();
+    rows = [];
+
+    // Its steps make the page read again.
+    const asked = asks('a step');
+
+    await page.getByText(/^Gateway eu-2 no longer lists it: /).waitFor();
+    await gateway.answer((await gateway.asked()).id, false);
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await page.unrouteAll({ behavior: 'wait' });
+    await open.context.close();
+  });
+
   await t.test('TRU-3 · the dialog of a rule closes when its question is answered elsewhere', async (t) => {
     const asked = asks('ruled');
     await waiting(1);

@@ -310,7 +310,11 @@ export function answerWords(row: AnsweredRow): string {
 }
 
 /** Formats the outcome of a question that was not answered on this page. */
-function overWords({ expires_at }: ApprovalRow, given: AnsweredRow | undefined, endedAtMs: number): string {
+function overWords({ expires_at, node }: ApprovalRow, given: AnsweredRow | undefined, endedAtMs: number): string {
   if (given !== undefined) return answerWords(given);
-  return endedAtMs >= Date.parse(expires_at) ? 'No answer came in time.' : 'No answer is needed: its call has ended.';
+  if (endedAtMs >= Date.parse(expires_at)) return 'No answer came in time.';
+  // Another gateway may only be silent for a moment, as while the database restarts.
+  return node === undefined
+    ? 'No answer is needed: its call has ended.'
+    : `Gateway ${node} no longer lists it: its call has ended, or the gateway does not answer.`;
 }
