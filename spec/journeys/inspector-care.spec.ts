@@ -1271,6 +1271,27 @@ t.test('INS-4 · a search that takes long is completed while the list is paused'
   await open.context.close();
 });
 
+t.test('INS-4 · a count that has not read all of its range is not given as that of all', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await page.route('**/rpc', async (route) => {
+    const { method, params } = JSON.parse(route.request().postData() ?? '{}');
+    if (method !== 'events.search' || params.limit !== 0) return route.continue();
+    const { result, ...message } = await (await route.fetch()).json();
+    const part = { total: params.range === '7d' ? 3 : 80, counted_from: new Date().toISOString() };
+    return route.fulfill({ json: { ...message, result: { ...result, ...part } } });
+  });
+
+  await goTo(open, '#/events?q=no-event-has-this');
+
+  await page.getByText(/^Searched between .* The same search finds at least 3 events in the last 7 days\.$/).waitFor();
+  t.pass('it is not');
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · a double click below the bars keeps the range', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

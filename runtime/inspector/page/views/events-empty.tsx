@@ -59,8 +59,11 @@ function NothingMatches({ q: typed, range, between, onRange, onClear }: NoEvents
   const inRange = useAsked(`events of ${all} in ${range}`, () => call('events.search', { q: all, range, limit: 0 }));
   const wider = range === '7d' || range === 'all' ? 'all' : '7d';
   const elsewhere = useAsked(`events of ${q} in ${wider}`, () => call('events.search', { q, range: wider, limit: 0 }));
-  const searched = inRange.asked.kind === 'there' ? inRange.asked.value.total : undefined;
+  // A count that could not read its complete range is too low.
+  const isAll = inRange.asked.kind === 'there' && inRange.asked.value.counted_from === undefined;
+  const searched = inRange.asked.kind === 'there' && isAll ? inRange.asked.value.total : undefined;
   const found = elsewhere.asked.kind === 'there' ? elsewhere.asked.value.total : 0;
+  const isPart = elsewhere.asked.kind === 'there' && elsewhere.asked.value.counted_from !== undefined;
   const where = wider === '7d' ? 'in the last 7 days' : 'in the history';
   return (
     <Empty
@@ -79,7 +82,7 @@ function NothingMatches({ q: typed, range, between, onRange, onClear }: NoEvents
       }
     >
       {searched === undefined ? 'Searched' : `Searched all ${counted(searched, 'event')}`} {between}, payloads included.
-      {found === 0 ? '' : ` The same search finds ${counted(found, 'event')} ${where}.`}
+      {found === 0 ? '' : ` The same search finds ${isPart ? 'at least ' : ''}${counted(found, 'event')} ${where}.`}
     </Empty>
   );
 }
