@@ -75,6 +75,8 @@ export function entryOfForm(form: ServerForm): { readonly entry: JsonObject } | 
   if (form.values.some(({ name, value }) => name === '' && value !== '')) {
     return { faults: { values: 'A value has no name.' } };
   }
+  const twice = repeatedName(form);
+  if (twice !== undefined) return { faults: { values: `${twice} is there twice; only one of them would be kept.` } };
   if (form.kind === 'url') {
     if (form.url.trim() === '') return { faults: { url: 'Type the address of the server.' } };
     return {
@@ -99,6 +101,12 @@ export function entryOfForm(form: ServerForm): { readonly entry: JsonObject } | 
       ...common,
     },
   };
+}
+
+/** Returns a name that two values have. Those of headers are the same in any case (RFC 9110 §5.1). */
+function repeatedName({ kind, values }: ServerForm): string | undefined {
+  const names = values.map(({ name }) => (kind === 'url' ? name.toLowerCase() : name));
+  return values.find(({ name }, at) => name !== '' && names.indexOf(names[at] ?? '') < at)?.name;
 }
 
 /** Returns only what differs from the entry's form; null removes a key. */

@@ -41,5 +41,14 @@ t.test('INS-4 · what is missing is named at its field', (t) => {
   t.match(entryOfForm({ ...emptyForm, command: 'a', values: [{ name: '', value: 'x' }] }), {
     faults: { values: /no name/ },
   });
+  const valuesOf = (...names: readonly string[]) => names.map((name) => ({ name, value: 'x' }));
+  const url = { ...emptyForm, kind: 'url', url: 'https://x.example/' } as const;
+  t.match(entryOfForm({ ...emptyForm, command: 'a', values: valuesOf('A', 'a', 'A') }), {
+    faults: { values: /^A is there twice/ },
+  });
+  t.match(entryOfForm({ ...url, values: valuesOf('X-Key', 'x-key') }), { faults: { values: /^x-key is there twice/ } });
+  t.match(entryOfForm({ ...emptyForm, command: 'a', values: valuesOf('A', 'a') }), {
+    entry: { env: { A: 'x', a: 'x' } },
+  });
   t.end();
 });
