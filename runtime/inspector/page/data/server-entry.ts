@@ -63,6 +63,13 @@ export function formOf(name: string, entry: JsonObject): ServerForm {
   };
 }
 
+/** Returns the form with another kind. The values of the entry are those of its own kind: variables are no headers. */
+export function withKind(before: ServerForm, form: ServerForm, kind: ServerForm['kind']): ServerForm {
+  if (kind === form.kind) return form;
+  const own = kind === before.kind ? before.values : [];
+  return { ...form, kind, values: [...own, ...form.values.filter(({ held }) => held === undefined)] };
+}
+
 /** Returns the complete entry, or the form's faults. */
 export function entryOfForm(form: ServerForm): { readonly entry: JsonObject } | { readonly faults: FormFaults } {
   const values = Object.fromEntries(

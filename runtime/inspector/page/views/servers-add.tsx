@@ -20,6 +20,7 @@ import {
   faultsOf,
   formOf,
   type ServerForm,
+  withKind,
 } from '../data/server-entry.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Segmented, Select } from '../parts/choice.tsx';
@@ -251,7 +252,7 @@ export function EditSheet({
                   ['command', 'Command'],
                   ['url', 'URL'],
                 ]}
-                onChoose={(kind) => setForm((old) => ({ ...old, kind }))}
+                onChoose={(kind) => setForm((old) => withKind(before, old, kind))}
               />
             </div>
           </div>

@@ -4,6 +4,7 @@ import {
   emptyForm,
   entryOfForm,
   formOf,
+  withKind,
 } from '../../../../../runtime/inspector/page/data/server-entry.ts';
 
 t.test('INS-4 · the form of an entry changes nothing, and each field only its key', (t) => {
@@ -31,6 +32,18 @@ t.test('INS-4 · the form of an entry changes nothing, and each field only its k
   for (const [change, changes] of rows) {
     t.same(changesOfForm(form, { ...form, ...change }), { changes }, JSON.stringify(change));
   }
+  t.end();
+});
+
+t.test('INS-4 · the variables of an entry are no headers once it is reached by an address', (t) => {
+  const form = formOf('files', { command: 'npx', env: { TOKEN: '${TOKEN}' } });
+  const typed = { name: 'X-Key', value: 'x' };
+
+  const changed = withKind(form, { ...form, values: [...form.values, typed] }, 'url');
+
+  t.same([changed.kind, changed.values], ['url', [typed]]);
+  t.same(withKind(form, changed, 'command').values, [...form.values, typed]);
+  t.same(withKind(form, form, 'command'), form);
   t.end();
 });
 
