@@ -1358,6 +1358,39 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
   await open.context.close();
 });
 
+t.test('INS-4 · what is open in a timeline stays open when a row comes before it', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const send = (id: string) =>
+    postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id });
+  await send('one');
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const start = Date.now();
+  const spanOf = (id: string, texts: readonly object[] = []) => {
+    return { id, kind: 'call', name: id, tone: 'resting', start, end: start, parts: [], texts };
+  };
+  const last = spanOf('last', [{ title: 'Result', text: 'what it answered' }]);
+  let spans = [spanOf('first'), last];
+  await page.route('**/rpc', async (route) => {
+    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
+    const { result, ...message } = await (await route.fetch()).json();
+    return route.fulfill({ json: { ...message, result: { ...result, spans } } });
+  });
+  await goTo(open, '#/events/one');
+  const timeline = page.getByRole('region', { name: 'Timeline' });
+  await timeline.getByRole('button', { name: /\blast\b/ }).click();
+  await timeline.getByText('what it answered').waitFor();
+
+  spans = [spanOf('first'), spanOf('between'), last];
+  await send('two');
+
+  await timeline.getByText('between', { exact: true }).waitFor();
+  t.equal(await timeline.getByText('what it answered').count(), 1);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-2 · what was typed or selected stays when routes or failures cannot be read again', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -1,6 +1,6 @@
 /** The timeline of an event, with one row for each span, and its checks in one line below. */
 
-import type { JSX } from 'preact';
+import { Fragment, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
 import { daemonNow } from '../data/clock.ts';
@@ -93,16 +93,16 @@ export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.E
         <ul class="rows" aria-label={`Timeline, ${total}`}>
           {spans.map((span) =>
             left.has(span.id) ? null : (
-              <>
-                <Row key={span.id} span={span} axis={axis} now={now} />
+              <Fragment key={span.id}>
+                <Row span={span} axis={axis} now={now} />
                 {span.id === lastShown && left.size > 0 ? (
-                  <li key="more">
+                  <li>
                     <button type="button" class="foldline" onClick={() => setAll(true)}>
                       Show {left.size} more
                     </button>
                   </li>
                 ) : null}
-              </>
+              </Fragment>
             ),
           )}
         </ul>
