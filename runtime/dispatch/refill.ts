@@ -55,7 +55,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
    * chats that a new leader takes over.
    */
   let isOwed = false;
-  /** The life of the session at the last check; if it has changed, other gateways may have taken work since. */
+  /** The last life of the session at a check; if it has changed, other gateways may have taken work since. */
   let lookedAs: string | undefined;
 
   /** Why the last check failed. The next one follows within seconds, and a database may be away for hours. */
@@ -85,10 +85,11 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     const { keeper } = resume;
     if (keeper.isShared() && !keeper.leads()) await leaveDeliveries(resume);
     const life = keeper.life();
-    if (life === lookedAs) return;
-    // The work of the last session has been taken by now, by this gateway or by another.
+    if (life !== undefined && life === lookedAs) return;
+    // The work of the last session has been taken by now, by this gateway or by another. Without a session, others may
+    // take it at any moment.
     if (lookedAs !== undefined) await letGoOfLost(resume);
-    lookedAs = life;
+    lookedAs = life ?? lookedAs;
   }
 
   function lookOnce(): void {

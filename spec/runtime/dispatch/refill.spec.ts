@@ -307,6 +307,28 @@ t.test('SCA-2 · after a session that ended, the runs that another gateway has t
   t.same([mine?.heard, taken?.heard, waits?.heard], [[], [{ type: 'work.lost' }], []]);
 });
 
+t.test('SCA-2 · a run that another gateway takes while this one has no session is let go of', async (t) => {
+  const { local: _, ...shared } = openMemoryJournal();
+  const it = await openRefill({ journal: shared });
+  await it.arrive(1, 0);
+  const [mine] = it.runs.spawned;
+  const key = mine?.key ?? '';
+  it.runs.move(key, 'running');
+  await it.tick();
+  await shared.endSession(it.keeper.session() ?? '');
+  await it.keeper.beat();
+  await it.tick();
+  t.same([it.keeper.session(), mine?.heard], [undefined, []], 'not taken yet');
+  const opened = await shared.openSession('other', 60_000);
+  const heldBy = opened.ok ? opened.value : '';
+  it.elsewhere.add(heldBy);
+  await shared.commit([
+    { kind: 'put', collection: 'runs', key, value: run as unknown as JsonObject, dueAtMs: 1, heldBy },
+  ]);
+  await it.tick();
+  t.same(mine?.heard, [{ type: 'work.lost' }]);
+});
+
 t.test(
   'SCA-1 · gateways that look at the same time share the runs that wait, and leave what finds no place',
   async (t) => {
