@@ -168,15 +168,22 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       const read = { askedAtMs, theirsMs: renewed.value.nowMs, answeredAtMs: settings.clock.nowMs() };
       offClock = clockFault(read, settings.clock);
       aheadMs = aheadOf(read, aheadMs);
+      if (offClock !== undefined) {
+        // It can write nothing of what it holds, and sends nothing as the leader: the others take both.
+        await opened.endSession(standing);
+        hasEnded(standing);
+      }
       return offClock;
     }
-    // An ended session cannot be renewed; the next `open` begins another. What it held is not elsewhere.
-    if (renewed.fault.code === 'journal-session-ended') {
-      // Another one may have been begun meanwhile.
-      if (session === standing) session = undefined;
-      living = new Set([...living].filter((one) => one !== standing));
-    }
+    if (renewed.fault.code === 'journal-session-ended') hasEnded(standing);
     return renewed.fault;
+  }
+
+  /** An ended session cannot be renewed; the next `open` begins another. What it held is not elsewhere. */
+  function hasEnded(ended: SessionId): void {
+    // Another one may have been begun meanwhile.
+    if (session === ended) session = undefined;
+    living = new Set([...living].filter((one) => one !== ended));
   }
 
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {

@@ -249,6 +249,41 @@ t.test('SCA-1 · a clock that is far off that of a shared journal takes nothing 
   t.same(noted, []);
 });
 
+t.test('SCA-1 · SCA-2 · a gateway whose clock is found far off leaves the lead and its work to others', async (t) => {
+  let mineMs = 1_000_000;
+  const { local: _, ...journal } = openMemoryJournal(() => 1_000_000);
+  const one = createKeeper({
+    open: async () => done(journal),
+    owner: 'one',
+    sessionTtlMs: 10_000_000,
+    clock: { nowMs: () => mineMs, differs: () => {} },
+    refused: () => {},
+  });
+  t.equal(await one.open(), undefined);
+  const { keeper: other } = await openKeeper(journal, 'other');
+  const session = one.session() ?? '';
+  t.equal(await one.seekLead(), true);
+  await one.commit([{ kind: 'put', collection: 'runs', key: 'r', value: {}, dueAtMs: 1, heldBy: session }]);
+  await one.beat();
+  await other.beat();
+  t.equal(await other.seekLead(), false);
+
+  mineMs += 60_001;
+  await one.beat();
+  t.same([one.leads(), one.isElsewhere(session)], [false, false]);
+  await other.beat();
+  t.equal(await other.seekLead(), true);
+  const query = { session: other.session() ?? '', dueBeforeMs: 1, limit: 9 };
+  t.match(await journal.take('runs', query), { ok: true, value: [{ key: 'r' }] });
+
+  t.match(await one.open(), { code: 'journal-clock' });
+  const living = await journal.living();
+  t.same(living.ok && living.value.map(({ owner }) => owner), ['other'], 'a further look leaves no session');
+  mineMs -= 60_001;
+  t.equal(await one.open(), undefined);
+  t.same(await one.commit(write), { kind: 'committed' });
+});
+
 t.test('DUR-2 · keeping forgets history', async (t) => {
   const { keeper, journal } = stage();
   await keeper.open();
