@@ -4,6 +4,7 @@
  * @see SCA-3 in docs/specification.md
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionId } from './journal.ts';
 import { createListener } from './postgres-listener.ts';
 import { leaderLock, lockName } from './session-locks.ts';
@@ -20,7 +21,7 @@ export interface Neighbour {
 export interface Neighbours {
   /**
    * Answers the waiting requests, and later ones on their notification. A request whose notification was lost is found by
-   * the next call. Rejects if the database is unreachable.
+   * the next call. Rejects if the database is unreachable; an answer that is ready then is written once it is back.
    */
   listen(): Promise<void>;
   /** All live gateways, sorted by name. Rejects if the database is unreachable. */
@@ -48,7 +49,9 @@ const all = `select s.id, s.owner, s.expires_at - agent_now() as left, c.value::
 const put = `with old as (delete from agent_question where expires_at < agent_now()),
   made as (insert into agent_question (session, question, expires_at) values ($1, $2, agent_now() + $3::bigint) returning id)
   select id, ${tell}'ask/' || $1::text) from made`;
-const take = `update agent_question set is_taken = true where session = $1 and not is_taken and expires_at > agent_now() returning id, question`;
+/** One that was read by a connection that then broke is not answered yet, and is found again. */
+const take = `select id, question from agent_question
+  where session = $1 and answer is null and id <> all($2::bigint[]) and expires_at > agent_now()`;
 const answer = `with made as (update agent_question set answer = $2 where id = $1 returning id)
   select ${tell}'answer/' || id) from made`;
 const collect = `delete from agent_question where id = $1 and (answer is not null or not exists (
@@ -60,6 +63,9 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
   /** Answers notified while a request is being inserted: the notification can arrive before the request's number. */
   const early = new Set<string>();
   let putting = 0;
+  /** The requests of other gateways that are being answered. */
+  const underWay = new Set<string>();
+  let isClosed = false;
   const listener = createListener(ports.url, ports.place, (word) => {
     const [kind, of = ''] = word.split('/');
     if (kind === 'answer') {
@@ -69,10 +75,30 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
     if (kind === 'ask' && of === ports.session()) void answerAll(of).catch(() => {});
   });
   async function answerAll(session: SessionId): Promise<void> {
-    const { rows } = await listener.ask(take, [session]);
+    const { rows } = await listener.ask(take, [session, [...underWay]]);
+    // The one of an earlier call may have been read twice.
+    const found = rows.filter(({ id }) => !underWay.has(id));
     // In order, because one may cancel another.
-    rows.sort((one, other) => Number(one.id) - Number(other.id));
-    await Promise.all(rows.map(async ({ id, question }) => listener.ask(answer, [id, await ports.answer(question)])));
+    found.sort((one, other) => Number(one.id) - Number(other.id));
+    await Promise.all(
+      found.map(async ({ id, question }) => {
+        underWay.add(id);
+        await give(id, await ports.answer(question));
+        underWay.delete(id);
+      }),
+    );
+  }
+
+  /** Tries again while the database is away: the other gateway waits, for a call up to a day. */
+  async function give(id: string, text: string): Promise<void> {
+    while (!isClosed) {
+      try {
+        await listener.ask(answer, [id, text]);
+        return;
+      } catch {
+        await sleep(lookMs, undefined, { ref: false });
+      }
+    }
   }
 
   /** Resolves on the notification of an answer, or when the time is over. */
@@ -129,6 +155,7 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       await answerAll(ports.session() ?? '');
     },
     async close() {
+      isClosed = true;
       const closed = listener.close();
       for (const heard of waiting.values()) heard();
       await closed;

@@ -11,7 +11,10 @@ import { databaseUrlProblem } from '../../machines/config/database-url.ts';
 /** Incremented with each change of the tables. */
 export const schemaVersion = 5;
 
-/** Keys sort bytewise. Values are text, because Postgres's JSON types refuse some valid JSON. */
+/**
+ * Keys sort bytewise. Values are text, because Postgres's JSON types refuse some valid JSON. `is_taken` is of an earlier
+ * release.
+ */
 const tables = `
   create table if not exists agent_meta (name text primary key, value bigint not null);
   create table if not exists agent_record (

@@ -67,6 +67,33 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
     t.same(await questions(), []);
   });
 
+  t.test('SCA-2 · SCA-3 · a question is answered though the connection breaks as it is read or answered', async (t) => {
+    const way = await postgres.lossy();
+    const begun = await journal.openSession('cut', 60_000);
+    const session = begun.ok ? begun.value : '';
+    const asked: string[] = [];
+    const answer = async (question: string): Promise<string> => {
+      asked.push(question);
+      return `cut: ${question}`;
+    };
+    const settings = { url: way.url(url), place: 'db', session: () => session, sessionTtlMs: 60_000, answer };
+    const cut = createNeighbours(settings);
+    t.teardown(() => cut.close());
+    await cut.listen();
+
+    const isAnswerCut = way.cutNext('lost', 'set answer');
+    t.equal(await one.neighbours.ask(session, 'me', 86_400_000), 'cut: me');
+    t.ok(isAnswerCut());
+
+    await cut.listen();
+    const isReadCut = way.cutNext('made', 'and expires_at > agent_now()');
+    const again = one.neighbours.ask(session, 'again', 86_400_000);
+    await until(isReadCut);
+    await cut.listen();
+    t.equal(await again, 'cut: again');
+    t.same(asked, ['me', 'again'], 'each once');
+  });
+
   t.test('SCA-2 · a connection that was lost is made anew', async (t) => {
     await postgres.run(
       url,
