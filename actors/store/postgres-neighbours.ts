@@ -54,8 +54,10 @@ const take = `select id, question from agent_question
   where session = $1 and answer is null and id <> all($2::bigint[]) and expires_at > agent_now()`;
 const answer = `with made as (update agent_question set answer = $2 where id = $1 returning id)
   select ${tell}'answer/' || id) from made`;
-const collect = `delete from agent_question where id = $1 and (answer is not null or not exists (
-  select 1 from agent_session s where s.id = agent_question.session and s.expires_at > agent_now())) returning answer`;
+/** The table is empty after a crash of the database: then no answer comes. */
+const collect = `with over as (delete from agent_question where id = $1 and (answer is not null or not exists (
+  select 1 from agent_session s where s.id = agent_question.session and s.expires_at > agent_now())) returning answer)
+  select answer from over union all select null where not exists (select 1 from agent_question where id = $1)`;
 const forget = `delete from agent_question where id = $1`;
 
 export function createNeighbours(ports: NeighbourPorts): Neighbours {

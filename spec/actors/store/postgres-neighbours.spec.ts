@@ -67,6 +67,14 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
     t.same(await questions(), []);
   });
 
+  t.test('SCA-2 · SCA-3 · one that the database lost, as in a crash, is waited for no longer', async (t) => {
+    const third = await join('third', () => never);
+    const asked = one.neighbours.ask(third.session, 'hang', 86_400_000);
+    await until(async () => (await questions()).length === 1);
+    await postgres.run(url, 'truncate agent_question');
+    t.equal(await asked, undefined);
+  });
+
   t.test('SCA-2 · SCA-3 · a question is answered though the connection breaks as it is read or answered', async (t) => {
     const way = await postgres.lossy();
     const begun = await journal.openSession('cut', 60_000);
