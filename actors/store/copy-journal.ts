@@ -8,8 +8,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
+import { inFlightClaim, isInFlight } from './in-flight.ts';
 import type { Collection, CommitVerdict, Journal, JournalReader, StoredClaim, StoredRecord, Write } from './journal.ts';
 import { storable } from './postgres-rows.ts';
+import { isLock } from './session-locks.ts';
 import { weightOf } from './weight.ts';
 
 const pageSize = 500;
@@ -24,7 +26,7 @@ export interface Copied {
 }
 
 /**
- * Copies records and claims; sessions end with their gateways and are not copied.
+ * Copies records and claims; sessions end with their gateways and are not copied, nor are their locks.
  * @param progress called with the number of records copied so far, once a page
  * @param cure what to do with a target that is older than the source
  * @returns the numbers of records and claims that were compared. Fails with `journal-differs` if a record differs, and
@@ -45,7 +47,7 @@ export async function copyJournal(
     for await (const page of recordPages(from, collection)) {
       const refused = await commitEach(
         to,
-        page.map((record) => [putOf(collection, record)]),
+        page.flatMap((record) => commitsOf(collection, record, to)),
       );
       if (refused !== undefined) return { ok: false, fault: refused };
       copied += page.length;
@@ -96,6 +98,15 @@ async function commitEach(to: Journal, commits: readonly (readonly Write[])[]): 
 
 function putOf(collection: Collection, { key, value, dueAtMs }: StoredRecord): Write {
   return { kind: 'put', collection, key, value, expect: 'absent', dueAtMs } as Write;
+}
+
+/** The claim of a batch is made anew for its run: a journal of one gateway has none, and would not release it. */
+function commitsOf(collection: Collection, record: StoredRecord, to: Journal): readonly (readonly Write[])[] {
+  const put = [putOf(collection, record)];
+  const { key, value, dueAtMs } = record;
+  const group = collection === 'runs' && dueAtMs !== undefined && 'group' in value ? value.group : undefined;
+  if (group === undefined || to.local !== undefined) return [put];
+  return [put, inFlightClaim({ isShared: () => true }, group, key)];
 }
 
 function claimOf({ name, value, forMs, keptWith }: StoredClaim): Write {
@@ -174,8 +185,9 @@ function recordPages(journal: JournalReader, collection: Collection): AsyncGener
   );
 }
 
-function claimPages(journal: JournalReader): AsyncGenerator<readonly StoredClaim[]> {
-  return pages((last) => journal.claims({ limit: pageSize, ...(last && { from: last.name }) }));
+async function* claimPages(journal: JournalReader): AsyncGenerator<readonly StoredClaim[]> {
+  const all = pages<StoredClaim>((last) => journal.claims({ limit: pageSize, ...(last && { from: last.name }) }));
+  for await (const page of all) yield page.filter(({ name }) => !isLock(name) && !isInFlight(name));
 }
 
 async function* pages<Row>(read: (last?: Row) => Promise<readonly Row[]>): AsyncGenerator<readonly Row[]> {

@@ -10,7 +10,11 @@ import type { Write } from './journal.ts';
 /** Longer than any run waits, because a claim must have an end. */
 const claimLifeMs = 30 * 24 * 3_600_000;
 
-const nameOf = (group: string): string => `inflight/${group}`;
+const prefix = 'inflight/';
+const nameOf = (group: string): string => prefix + group;
+
+/** Whether a claim is of a batch whose run is in progress. */
+export const isInFlight = (name: string): boolean => name.startsWith(prefix);
 
 /** Returns the claim for a run of a batch; empty if the journal has a single gateway. */
 export function inFlightClaim(

@@ -94,6 +94,27 @@ t.test('SCA-1 · nothing is written to a journal that has something else', async
   }
 });
 
+t.test('SCA-1 · COA-3 · a copy has no lock of a session, and a claim for each batch with an open run', async (t) => {
+  const from = openMemoryJournal(() => 0);
+  const claim = (name: string, value: JsonObject): Write => ({ kind: 'claim', name, value, forMs: 60_000 });
+  await from.commit([
+    { ...put('waits', { group: 'g1' }), dueAtMs: 1 } as Write,
+    put('ended', { group: 'g2' }),
+    claim('delivery/d/default/r', {}),
+    claim('inflight/g2', { holder: 'ended' }),
+    claim('lock/leader', { holder: 's1 ', session: 's1' }),
+  ]);
+  const { local: _, ...shared } = openMemoryJournal(() => 0);
+  const alone = openMemoryJournal(() => 0);
+  const namesIn = async (to: Journal) => (await to.claims({ limit: 9 })).map(({ name }) => name);
+  const whole = { ok: true, value: { records: 2, claims: 1 } };
+  t.same(await copyJournal(from, shared, silent), whole);
+  t.same(await namesIn(shared), ['delivery/d/default/r', 'inflight/g1']);
+  t.same(await copyJournal(from, shared, silent), whole, 'and once more');
+  t.same(await copyJournal(shared, alone, silent), whole);
+  t.same(await namesIn(alone), ['delivery/d/default/r'], 'a gateway alone needs none');
+});
+
 t.test('SCA-1 · a copy that lacks something is never reported as one', async (t) => {
   for (const lost of ['k0001', 'n0001']) {
     const to = openMemoryJournal(() => 0);
