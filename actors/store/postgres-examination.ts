@@ -29,11 +29,13 @@ export interface DatabaseState {
   readonly awaited: string;
 }
 
+/** The server hides the type of the connections of other users. */
 const state = `select extract(epoch from clock_timestamp()) * 1000 as ms, current_setting('transaction_read_only') as reads,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
   current_setting('synchronous_standby_names') as awaited, (select count(*) from pg_stat_replication) as standbys,
   current_setting('server_version') as server, current_setting('max_connections') as most,
-  (select count(*) from pg_stat_activity where backend_type = 'client backend') as used`;
+  (select count(*) from pg_stat_activity where datid is not null and usesysid is not null
+    and coalesce(backend_type, 'client backend') = 'client backend') as used`;
 
 const namesakes = `select owner from agent_session where expires_at > agent_now() group by owner having count(*) > 1 order by owner`;
 

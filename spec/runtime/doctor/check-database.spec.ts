@@ -1,4 +1,5 @@
 import t from 'tap';
+import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
 import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { schemaVersion } from '../../../actors/store/postgres-schema.ts';
 import { checkDatabase } from '../../../runtime/doctor/check-database.ts';
@@ -47,6 +48,16 @@ t.test('SCA-3 · two gateways with one name are found', { skip: withoutPostgres 
     { level: 'warning', code: 'node-shared', what: /"g1"/, cure: /set gateway\.node/ },
   ]);
   for (const opened of journals) if (opened.ok) await opened.value.close();
+});
+
+t.test('SCA-3 · the connections of other users are counted too', { skip: withoutPostgres }, async (t) => {
+  const postgres = await startPostgres(t);
+  const url = await postgres.url();
+  const journal = await openPostgresJournal({ url });
+  if (journal.ok) await journal.value.close();
+  // That of the spec has another user than the one that asks.
+  const found = await examineDatabase(await postgres.least(url));
+  t.ok(found.ok && found.value.connections.used > 1);
 });
 
 t.test('SCA-1 · clocks that differ are found', { skip: withoutPostgres }, async (t) => {
