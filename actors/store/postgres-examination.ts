@@ -7,7 +7,15 @@
 import type { Client } from 'pg';
 import { done, type Result } from '../../machines/base/fault.ts';
 import { reach } from './postgres-reach.ts';
-import { checkEncoding, placeOf, postgresFault, prepareSchema, readOnly, schemaVersionOf } from './postgres-schema.ts';
+import {
+  checkEncoding,
+  checkMaking,
+  checkUse,
+  placeOf,
+  postgresFault,
+  prepareSchema,
+  schemaVersionOf,
+} from './postgres-schema.ts';
 
 export interface DatabaseState {
   /** The server's release, as reported by the server: "15.14 (Debian 15.14-0+deb12u1)". */
@@ -30,7 +38,7 @@ export interface DatabaseState {
 }
 
 /** The server hides the type of the connections of other users. */
-const state = `select extract(epoch from clock_timestamp()) * 1000 as ms, current_setting('transaction_read_only') as reads,
+const state = `select extract(epoch from clock_timestamp()) * 1000 as ms,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
   current_setting('synchronous_standby_names') as awaited, (select count(*) from pg_stat_replication) as standbys,
   current_setting('server_version') as server, current_setting('max_connections') as most,
@@ -49,10 +57,10 @@ export async function examineDatabase(url: string, nowMs: () => number = Date.no
     const version = await schemaVersionOf(client);
     const obstacle = version === 0 ? undefined : await prepareSchema(client, place);
     if (obstacle !== undefined) return { ok: false, fault: obstacle };
+    await (version === 0 ? checkMaking : checkUse)(client);
     const askedAtMs = nowMs();
     const { rows } = await client.query(state);
     const [row] = rows;
-    if (row.reads === 'on') throw readOnly();
     const names = version === 0 ? undefined : await client.query<{ owner: string }>(namesakes);
     return done({
       shared: names?.rows.map(({ owner }) => owner) ?? [],

@@ -42,6 +42,7 @@ import {
   touchedBy,
 } from './postgres-rows.ts';
 import {
+  checkUse,
   codeOf,
   type Migrated,
   migrateSchema,
@@ -49,7 +50,6 @@ import {
   placeOf,
   postgresFault,
   prepareSchema,
-  readOnly,
 } from './postgres-schema.ts';
 import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
 import { isLock } from './session-locks.ts';
@@ -274,12 +274,7 @@ async function connect({ url, place, alone, answerMs }: Database, earlier?: Back
       await client.end();
       return { ok: false, fault: obstacle };
     }
-    // The function exists since Postgres 13: an older server or a missing table is refused here, not at the first commit.
-    const { rows } = await client.query(
-      `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned(),
-        (select count(*) from (select from agent_record, agent_claim, agent_session, agent_document, agent_question limit 0) none)`,
-    );
-    if (rows[0]?.reads === 'on') throw readOnly();
+    await checkUse(client);
     if (earlier !== undefined && !(await endBackend(client, earlier))) {
       throw new Error('an earlier connection of this gateway does not end there');
     }

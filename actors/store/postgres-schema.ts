@@ -111,6 +111,32 @@ export async function checkEncoding(client: ClientBase, place: string): Promise<
   throw new InvalidSchema(fault('journal-unreadable', message));
 }
 
+const eachTable = `(select count(*) from
+  (select from agent_record, agent_claim, agent_session, agent_document, agent_question limit 0) none)`;
+
+/**
+ * Rejects for what would keep a gateway from its first commit: a server before Postgres 13, which lacks the function, a table
+ * that is missing or may not be read, a database that only reads.
+ */
+export async function checkUse(client: ClientBase): Promise<void> {
+  const { rows } = await client.query(
+    `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned(), ${eachTable}`,
+  );
+  if (rows[0]?.reads === 'on') throw readOnly();
+}
+
+/** The same where a start has yet to make the tables. */
+export async function checkMaking(client: ClientBase): Promise<void> {
+  const { rows } = await client.query(
+    `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned(),
+      current_schema as schema, has_schema_privilege(current_schema, 'create') as may`,
+  );
+  const [{ reads, schema, may }] = rows;
+  if (reads === 'on') throw readOnly();
+  if (schema === null) throw Object.assign(new Error('search_path names no schema'), { code: '3F000' });
+  if (may === false) throw Object.assign(new Error(`permission denied for schema ${schema}`), { code: '42501' });
+}
+
 function otherVersion(place: string, version: number): Fault {
   const cure =
     version < schemaVersion
@@ -172,7 +198,7 @@ export async function migrateSchema(client: ClientBase, place: string): Promise<
 }
 
 /** The error for a read-only database. */
-export function readOnly(): Error {
+function readOnly(): Error {
   return Object.assign(new Error('transactions are read-only'), { code: '25006' });
 }
 

@@ -5,7 +5,7 @@ import { schemaVersion } from '../../../actors/store/postgres-schema.ts';
 import { checkDatabase } from '../../../runtime/doctor/check-database.ts';
 import { checkStore } from '../../../runtime/doctor/check-store.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
-import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
+import { schemaOf, startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
 
 const plenty = { bytes: 1e12, files: 1e6 };
@@ -84,6 +84,34 @@ t.test(
     const readOnly = `${url}${encodeURIComponent(' -c default_transaction_read_only=on')}`;
     await postgres.run(url, `update agent_meta set value = ${schemaVersion} where name = 'schema'`);
     t.match(await checkDatabase(readOnly), [{ what: /\[journal-read-only\]/ }]);
+  },
+);
+
+t.test(
+  'CLI-2 · SCA-1 · missing rights and tables are found before a gateway starts, as it would find them',
+  { skip: withoutPostgres },
+  async (t) => {
+    const postgres = await startPostgres(t);
+    const [made, empty] = [await postgres.url(), await postgres.url()];
+    const journal = await openPostgresJournal({ url: made });
+    if (journal.ok) await journal.value.close();
+    await postgres.least(made);
+    const ofGateway = (url: string): string => url.replace('agent@', 'gw@');
+    const found = async (url: string) => {
+      const opened = await openPostgresJournal({ url });
+      if (opened.ok) await opened.value.close();
+      t.notOk(opened.ok, 'a start fails');
+      return troubles(await checkDatabase(url));
+    };
+    const wrong = (what: RegExp) => [{ level: 'wrong', code: 'store-fault', what }];
+    t.match(await found(ofGateway(empty)), wrong(/cannot be made .*\[journal-unreadable\]/), 'no usage of the schema');
+    await postgres.run(empty, `grant usage on schema ${schemaOf(empty)} to gw`);
+    t.match(await found(ofGateway(empty)), wrong(/may not make or use .*permission denied for schema/));
+    t.same(await checkDatabase(ofGateway(made)), [], 'the rights that docs/scale.md lists are enough');
+    await postgres.run(made, 'revoke select on agent_claim from gw');
+    t.match(await found(ofGateway(made)), wrong(/may not make or use .*agent_claim/));
+    await postgres.run(made, 'drop table agent_question');
+    t.match(await found(made), wrong(/a table is missing .*agent_question/));
   },
 );
 
