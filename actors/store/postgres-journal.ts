@@ -22,6 +22,7 @@ import {
   endBackend,
   endUnanswered,
   isAnswer,
+  leave,
   reach,
 } from './postgres-reach.ts';
 import {
@@ -312,6 +313,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     max: database.pool,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: answerMs,
+    // One that was cut off without a word does not keep the process from ending.
+    allowExitOnIdle: true,
   });
   pool.on('error', () => {});
   const sessions = createSessions(() => reach(url, Math.min(answerMs, sessionAnswerMs)));
@@ -778,7 +781,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
         await underWay;
         await turns;
         stopped = closedFault;
-        await Promise.allSettled([writer.end(), pool.end(), sessions.close()]);
+        await Promise.allSettled([leave(writer), pool.end(), sessions.close()]);
       })();
       return closing;
     },

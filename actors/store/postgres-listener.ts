@@ -5,7 +5,7 @@
  */
 
 import type { Client, QueryResult } from 'pg';
-import { endUnanswered, isAnswer, reach } from './postgres-reach.ts';
+import { endUnanswered, isAnswer, leave, reach } from './postgres-reach.ts';
 import { InvalidSchema, prepareSchema } from './postgres-schema.ts';
 
 export interface Listener {
@@ -79,7 +79,7 @@ export function createListener(url: string, place: string, heard: (word: string)
     async close() {
       isClosed = true;
       const client = await connecting?.catch(() => undefined);
-      await client?.end().catch(() => {});
+      if (client !== undefined) await leave(client);
     },
   };
 }

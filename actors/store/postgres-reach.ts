@@ -23,6 +23,8 @@ const settings = `select set_config('synchronous_commit', 'on', false) where cur
 const keepAliveMs = 10_000;
 const endTries = 50;
 const endPauseMs = 20;
+/** How long a server may take to close its side of a connection that ends. */
+const goodbyeMs = 1_000;
 
 /**
  * Rejects as the client does.
@@ -85,4 +87,14 @@ export async function endBackend(client: Client, { pid, startedAt }: Backend): P
 /** Ends a connection with an unanswered query, because later queries would wait behind it. */
 export function endUnanswered(client: Client, thrown: unknown): void {
   if (!isAnswer(thrown)) void client.end().catch(() => {});
+}
+
+/**
+ * Ends a connection for good. One that was cut off without a word is dropped: the system would wait for its other side for a
+ * quarter of an hour, and the process with it.
+ */
+export async function leave(client: Client): Promise<void> {
+  const late = setTimeout(() => client.connection.stream.destroy(), goodbyeMs);
+  await client.end().catch(() => {});
+  clearTimeout(late);
 }

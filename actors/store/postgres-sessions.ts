@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { LivingSession, News, SessionId } from './journal.ts';
-import { type Backend, backendOf, endBackend, endUnanswered } from './postgres-reach.ts';
+import { type Backend, backendOf, endBackend, endUnanswered, leave } from './postgres-reach.ts';
 import { storable } from './postgres-rows.ts';
 
 export interface PostgresSessions {
@@ -297,7 +297,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       isClosed = true;
       listeners.clear();
       const client = await connecting?.catch(() => undefined);
-      await client?.end().catch(() => {});
+      if (client !== undefined) await leave(client);
     },
   };
 }
