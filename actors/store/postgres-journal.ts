@@ -18,6 +18,7 @@ import {
   answerTimeoutMs,
   type Backend,
   backendOf,
+  clientUrl,
   connectTimeoutMs,
   endBackend,
   endUnanswered,
@@ -309,7 +310,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     `${place}: more than ${Math.round(database.waitingBytes / 1024 ** 2)} MB of events wait to be written; send them again later, or use a faster database`,
   );
   const pool = new Pool({
-    connectionString: url,
+    connectionString: clientUrl(url),
     max: database.pool,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: answerMs,

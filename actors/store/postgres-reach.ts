@@ -26,6 +26,12 @@ const endPauseMs = 20;
 /** How long a server may take to close its side of a connection that ends. */
 const goodbyeMs = 1_000;
 
+/** The client checks certificates in these modes too, and prints a long warning about their names. */
+export function clientUrl(url: string): string {
+  if (url.includes('uselibpqcompat=')) return url;
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+}
+
 /**
  * Rejects as the client does.
  * @param answerMs how long a query waits for its answer; 0 for no limit
@@ -33,7 +39,7 @@ const goodbyeMs = 1_000;
 export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Client> {
   refuseMisread(url);
   const client = new Client({
-    connectionString: url,
+    connectionString: clientUrl(url),
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'agent',
     keepAlive: true,

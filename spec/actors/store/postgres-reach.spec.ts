@@ -3,7 +3,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { createDocumentRows } from '../../../actors/store/postgres-documents.ts';
 import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { reach } from '../../../actors/store/postgres-reach.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
+import { turn } from '../../support/turns.ts';
 
 /** A way to a database that can go silent: neither side hears the other any more, nor that it leaves. */
 async function silentWay(t: Test, url: string): Promise<{ readonly url: string; silence(): void }> {
@@ -46,3 +48,17 @@ t.test(
     await Promise.all([journal.value.close(), documents.close()]);
   },
 );
+
+t.test('OBS-1 · the client prints no warning about the modes in which a certificate is checked', async (t) => {
+  const printed: string[] = [];
+  const hear = ({ message }: Error): void => void printed.push(message);
+  process.on('warning', hear);
+  t.teardown(() => process.off('warning', hear));
+  for (const mode of ['prefer', 'require', 'verify-ca'])
+    await t.rejects(reach(`postgres://me@127.0.0.1:1/db?sslmode=${mode}`), { code: 'ECONNREFUSED' });
+  await turn();
+  t.same(
+    printed.filter((message) => message.includes('SSL')),
+    [],
+  );
+});
