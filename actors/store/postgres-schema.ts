@@ -205,10 +205,20 @@ function readOnly(): Error {
 /** The client's words for a query on a connection that was closed because of an earlier one. */
 const unqueryable = /^Client .* is not queryable$/;
 
+/** The client's words where the database asks for a password. */
+const withoutPassword = /client password must be a/;
+
 /** Translates an error of the database or the client. Never contains the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
   if (thrown instanceof InvalidSchema) return thrown.fault;
   const said = causeOf(thrown) || codeOf(thrown);
+  if (withoutPassword.test(said)) {
+    return fault(
+      'journal-unreadable',
+      `${place}: the database asks for a password, and gateway.postgres.url has none; add it (postgres://user:password@host/database)`,
+      said,
+    );
+  }
   const cause = unqueryable.test(said) ? 'an earlier query had no answer in time, or the connection broke' : said;
   if (isOfTls(codeOf(thrown), cause)) {
     return fault(

@@ -483,6 +483,12 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         ['SELF_SIGNED_CERT_IN_CHAIN', 'journal-unreadable', /sslrootcert/],
       ] as const)
         t.match(postgresFault('db', Object.assign(new Error('no'), { code: thrown })), { code, message });
+      for (const word of ['string', 'non-empty string'])
+        t.match(
+          postgresFault('db', new Error(`SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a ${word}`)),
+          { code: 'journal-unreadable', message: /^db: the database asks for a password, .*url has none; add it/ },
+          'the variable of the password is empty',
+        );
       t.match(postgresFault('db', new Error('Client was closed and is not queryable')), {
         message: /an earlier query had no answer in time, or the connection broke/,
       });
