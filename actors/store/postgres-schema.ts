@@ -287,9 +287,9 @@ export function postgresFault(place: string, thrown: unknown): Fault {
   }
 }
 
-/** Node's codes for certificates, and the client's message for a server without TLS. */
+/** Errors of certificates, of a file of one that cannot be read, and of a server without TLS. */
 function isOfTls(code: string, cause: string): boolean {
-  return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^EPROTO$/.test(code) || /\bSSL connection/.test(cause);
+  return /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^EPROTO$/.test(code) || /\bSSL connection|, open '/.test(cause);
 }
 
 export function codeOf(thrown: unknown): string {

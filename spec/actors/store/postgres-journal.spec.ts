@@ -466,6 +466,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         ],
         ['postgres://me:hunter2@localhost/db?host=/nowhere', 'journal-unavailable', /does not answer/],
         [`${older}&sslmode=verify-full`, 'journal-unreadable', /no TLS connection can be made/],
+        [`${older}&sslrootcert=/nowhere/ca.pem`, 'journal-unreadable', /no TLS connection .*ca\.pem.*correct sslmode/],
         [damaged.replace('agent@', 'gw@'), 'journal-unreadable', /may not make or use .*docs\/scale\.md/],
         [damaged, 'journal-unreadable', /a table is missing or damaged .*agent_session.*`agent gateway migrate`/],
       ];
