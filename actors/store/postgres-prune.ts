@@ -53,6 +53,9 @@ const expired = `with gone as (
     limit ${pieceSize} for update of c skip locked) returning 1)
   select count(*) as records from gone`;
 
+/** What a gateway that was killed meanwhile had asked another one. */
+const unanswered = 'delete from agent_question where expires_at <= agent_now()';
+
 const samplePercent = `select least(100, ${sampleBytes} * 100.0 / greatest(1, pg_relation_size('agent_record'))) as percent`;
 const sampledBytes = `select round(coalesce(sum(bytes), 0) * 100 / $1::float8) as bytes from agent_record tablesample system ($1::float8)`;
 
@@ -78,6 +81,7 @@ export async function pruneRows(
     excess -= Number(gone?.bytes);
   }
   await removeAll(write, expired, [], goesOn);
+  if (goesOn()) await write(unanswered, []);
   return removed;
 }
 

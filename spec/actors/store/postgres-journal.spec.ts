@@ -769,6 +769,19 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await Promise.all([journal.close(), owner.end()]);
   });
 
+  t.test('SCA-3 · a prune removes what a gateway that was killed had asked another one', async (t) => {
+    const url = await postgres.url();
+    const journal = await open(url);
+    await postgres.run(
+      url,
+      `insert into agent_question (session, question, expires_at) values ('s1', 'over', agent_now() - 1);
+      insert into agent_question (session, question, expires_at) values ('s1', 'waits', agent_now() + 60000)`,
+    );
+    got(await journal.prune({ keepAfterKey: '', maxBytes: 1_000_000 }));
+    t.same(await postgres.run(url, 'select question from agent_question'), [{ question: 'waits' }]);
+    await journal.close();
+  });
+
   t.test('DUR-2 · SCA-1 · a prune reads what it removes, not what is kept', async (t) => {
     const url = await postgres.url();
     await (await open(url)).close();
