@@ -52,6 +52,7 @@ import {
   placeOf,
   postgresFault,
   prepareSchema,
+  useLock,
 } from './postgres-schema.ts';
 import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
 import { isLock } from './session-locks.ts';
@@ -248,8 +249,6 @@ export async function migratePostgresJournal(url: string): Promise<Result<Migrat
     void client?.end().catch(() => {});
   }
 }
-
-const useLock = `hashtext('agent_gateway'), hashtext(current_schema)`;
 
 /** Gateways share an advisory lock while they are connected. */
 async function mayUse(client: Client, alone: boolean): Promise<boolean> {

@@ -166,6 +166,13 @@ export function placeOf(url: string): string {
   return `postgres://${searchParams.get('host') ?? host}${pathname}`;
 }
 
+/** The advisory lock that gateways share while they are connected. */
+export const useLock = `hashtext('agent_gateway'), hashtext(current_schema)`;
+
+/** Waits for another migration. A gateway without a session, as where its clock is wrong, is connected too. */
+const takeAlone = `set lock_timeout = '2s'; select pg_advisory_lock(${useLock}); reset lock_timeout`;
+const lockTimedOut = '55P03';
+
 export interface Migrated {
   /** 0: there were no tables. */
   readonly from: number;
@@ -189,6 +196,15 @@ export async function migrateSchema(client: ClientBase, place: string): Promise<
       return failed(
         'journal-version',
         `${place}: gateways use its tables of version ${from}: ${owners}; stop them first (one that was killed counts for up to 12 seconds)`,
+      );
+    }
+    try {
+      await client.query(takeAlone);
+    } catch (thrown) {
+      if (codeOf(thrown) !== lockTimedOut) throw thrown;
+      return failed(
+        'journal-version',
+        `${place}: a gateway is connected to its tables of version ${from}; stop it first, also where it answers 503`,
       );
     }
   }

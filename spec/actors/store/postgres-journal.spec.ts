@@ -409,6 +409,11 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       });
       t.match(await migratePostgresJournal(url), { ok: false, fault: { message: /gateways use its tables .*"gw-1"/ } });
       await journal.endSession(session);
+      t.match(
+        await migratePostgresJournal(url),
+        { ok: false, fault: { message: /a gateway is connected to its tables .*; stop it first/ } },
+        'one without a session could go on with the tables that it knows',
+      );
       await journal.close();
       const both = await Promise.all([migratePostgresJournal(url), migratePostgresJournal(url)]);
       t.ok(both.every((one) => one.ok && one.value.to === schemaVersion));
