@@ -24,7 +24,7 @@ import type { Bursts } from './bursts.ts';
 import { type Claimant, claimsOf, type EventDraft, releasing, standingOf } from './event-claims.ts';
 
 /** How long a sender waits for a direct delivery (DIS-2). */
-const directDeadlineMs = 30_000;
+export const directDeadlineMs = 30_000;
 
 export interface ClaimRequest extends Claimant {
   readonly plan:

@@ -273,7 +273,17 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   });
 
   const awaited = isShared
-    ? createAwaited({ keeper, writer, nowMs, every, settled: (key, record) => wards().deliverySettled(key, record) })
+    ? createAwaited({
+        keeper,
+        writer,
+        nowMs,
+        every,
+        settled: (key, record) => wards().deliverySettled(key, record),
+        late(key) {
+          const reason = 'the database does not give the outcome of the delivery';
+          wards().requests.get(key)?.send({ type: 'delivery.settled', delivered: false, reason });
+        },
+      })
     : undefined;
 
   const cron = assembleCron({

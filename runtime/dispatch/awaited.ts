@@ -7,6 +7,7 @@
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter } from '../../actors/store/record-writer.ts';
+import { directDeadlineMs } from '../../actors/webhook/claim-delivery.ts';
 import { notSentInTime } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
 import type { Every } from '../system/ticks.ts';
@@ -21,6 +22,8 @@ export interface AwaitedPorts {
   readonly every: Every;
   /** Passes the outcome of a delivery to the request that waits for it. */
   readonly settled: (key: string, record: DeliveryRecord) => void;
+  /** Answers the request of a delivery whose outcome cannot be read in its time; its next attempt gets it. */
+  readonly late: (key: string) => void;
 }
 
 export interface Awaited {
@@ -31,9 +34,12 @@ export interface Awaited {
 
 /** A notification of an outcome may be missed. */
 const lookMs = 1_000;
+/** In its time a delivery ends at the leader, or is ended here; both need the database. */
+const lateMs = 2_000;
 
-export function createAwaited({ keeper, writer, nowMs, every, settled }: AwaitedPorts): Awaited {
-  const keys = new Set<string>();
+export function createAwaited({ keeper, writer, nowMs, every, settled, late }: AwaitedPorts): Awaited {
+  /** When each is late. */
+  const keys = new Map<string, number>();
   // A failed read is repeated at the next check.
   const inTurn = createTurns(() => {});
 
@@ -67,13 +73,22 @@ export function createAwaited({ keeper, writer, nowMs, every, settled }: Awaited
   const stopHearing = keeper.heard((news) => {
     if (typeof news === 'object' && keys.has(news.ended)) void inTurn(() => look(news.ended));
   });
+  function endLateWaits(): void {
+    for (const [key, lateAtMs] of keys) {
+      if (nowMs() < lateAtMs) continue;
+      keys.delete(key);
+      late(key);
+    }
+  }
+
   const stopLooking = every(() => {
-    if (keys.size > 0) void inTurn(async () => void (await Promise.all([...keys].map(look))));
+    endLateWaits();
+    if (keys.size > 0) void inTurn(async () => void (await Promise.all([...keys.keys()].map(look))));
   }, lookMs);
 
   return {
     add(key) {
-      keys.add(key);
+      keys.set(key, nowMs() + directDeadlineMs + lateMs);
     },
     clear: () => keys.clear(),
     stop() {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { News, Put } from '../../../actors/store/journal.ts';
+import type { Journal, News, Put } from '../../../actors/store/journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { DeliveryRecord, EventRecord } from '../../../machines/webhook/record.ts';
 import { claimNames } from '../../../machines/webhook/record.ts';
@@ -34,6 +34,7 @@ async function stage() {
         settled.push([key, record.status]);
         resolve();
       },
+      late: () => {},
     });
     awaited.add('k1');
   });
@@ -78,6 +79,38 @@ t.test(
     );
   },
 );
+
+t.test('DIS-2 · SCA-2 · a sender is answered in time while the database cannot say what became of it', async (t) => {
+  const [keeper] = await openTwoKeepers();
+  let tick = (): void => {};
+  let nowMs = 0;
+  const late: string[] = [];
+  const away = async (): Promise<never> => {
+    throw new Error('the database is away');
+  };
+  const awaited = createAwaited({
+    keeper: { ...keeper, journal: () => ({ ...(keeper.journal() as Journal), get: away }) },
+    writer: createRecordWriter(keeper),
+    nowMs: () => nowMs,
+    every: (callback) => {
+      tick = callback;
+      return () => {};
+    },
+    settled: () => t.fail('its outcome cannot be known'),
+    late: (key) => late.push(key),
+  });
+  awaited.add('k1');
+  for (const [atMs, answered] of [
+    [30_000, []],
+    [32_000, ['k1']],
+    [33_000, ['k1']],
+  ] as const) {
+    nowMs = atMs;
+    tick();
+    await new Promise(setImmediate);
+    t.same(late, answered);
+  }
+});
 
 t.test('SCA-1 · IDM-2 · one that no gateway takes up in its time fails here, and its id is free', async (t) => {
   const { leader, put, settled, heard, pass } = await stage();
