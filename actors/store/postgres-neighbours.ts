@@ -20,8 +20,8 @@ export interface Neighbour {
 
 export interface Neighbours {
   /**
-   * Answers the waiting requests, and later ones on their notification. A request whose notification was lost is found by
-   * the next call. Rejects if the database is unreachable; an answer that is ready then is written once it is back.
+   * Begins to answer the waiting requests, and later ones on their notification. A request whose notification was lost is
+   * found by the next call. Rejects if the database is unreachable; an answer that is ready then is written once it is back.
    */
   listen(): Promise<void>;
   /** All live gateways, sorted by name. Rejects if the database is unreachable. */
@@ -67,6 +67,7 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
   let putting = 0;
   /** The requests of other gateways that are being answered. */
   const underWay = new Set<string>();
+  let listening: Promise<void> | undefined;
   let isClosed = false;
   const listener = createListener(ports.url, ports.place, (word) => {
     const [kind, of = ''] = word.split('/');
@@ -82,13 +83,13 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
     const found = rows.filter(({ id }) => !underWay.has(id));
     // In order, because one may cancel another.
     found.sort((one, other) => Number(one.id) - Number(other.id));
-    await Promise.all(
-      found.map(async ({ id, question }) => {
-        underWay.add(id);
-        await give(id, await ports.answer(question));
-        underWay.delete(id);
-      }),
-    );
+    for (const { id, question } of found) void answerOne(id, question).catch(() => {});
+  }
+
+  async function answerOne(id: string, question: string): Promise<void> {
+    underWay.add(id);
+    await give(id, await ports.answer(question));
+    underWay.delete(id);
   }
 
   /** Tries again while the database is away: the other gateway waits, for a call up to a day. */
@@ -153,8 +154,12 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       await listener.ask(forget, [id]);
       return undefined;
     },
-    async listen() {
-      await answerAll(ports.session() ?? '');
+    listen() {
+      // While the database does not answer, further ones would queue up, and the requests of commands behind them.
+      listening ??= answerAll(ports.session() ?? '').finally(() => {
+        listening = undefined;
+      });
+      return listening;
     },
     async close() {
       isClosed = true;

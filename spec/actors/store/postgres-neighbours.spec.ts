@@ -102,6 +102,22 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
     t.same(asked, ['me', 'again'], 'each once');
   });
 
+  t.test('SCA-2 · CLI-2 · while the database does not answer, one look for questions waits', async (t) => {
+    const way = await postgres.lossy();
+    const silent = createNeighbours({
+      ...{ url: way.url(url), place: 'db', session: () => one.session, sessionTtlMs: 60_000 },
+      answer: async (question) => question,
+    });
+    t.teardown(() => silent.close());
+    await silent.listen();
+    t.teardown(way.mute());
+    const looks = [silent.listen(), silent.listen(), silent.listen()];
+    t.equal(new Set(looks).size, 1);
+    const refused = Promise.allSettled(looks);
+    await silent.close();
+    await refused;
+  });
+
   t.test('SCA-2 · a connection that was lost is made anew', async (t) => {
     await postgres.run(
       url,
