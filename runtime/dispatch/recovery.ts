@@ -118,35 +118,33 @@ async function takeDeliveries(
 /** Records every waiting delivery, before any is taken. Rejects if one cannot be read: its chat could be overtaken. */
 async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
-  let unread: { readonly thrown: unknown } | undefined;
-  const read = async (key: string): Promise<StoredRecord<'deliveries'> | undefined> => {
-    try {
-      return unread === undefined ? await journal.get('deliveries', key) : undefined;
-    } catch (thrown) {
-      unread = { thrown };
-      return undefined;
-    }
-  };
-  await inTurns(
-    (await journal.dueKeys('deliveries')).reverse().map((key) => ({ key })),
-    { ports, signal },
-    async ({ key }) => {
-      const stored = await read(key);
-      if (stored === undefined) return;
-      const record = stored.value;
-      const order = orderOf(record);
+  for await (const page of pagesOf(journal, (await journal.dueKeys('deliveries')).reverse(), signal)) {
+    await inTurns(page, { ports, signal }, ({ key, value, heldBy }) => {
+      const order = orderOf(value);
       ports.order.saw(order);
-      if (record.status === 'waitingToRetry') retried.push({ key, order });
-      else ports.older.note(key, record, ports.keeper.isElsewhere(stored.heldBy));
-    },
-  );
+      if (value.status === 'waitingToRetry') retried.push({ key, order });
+      else ports.older.note(key, value, ports.keeper.isElsewhere(heldBy));
+    });
+  }
   // The oldest first, because a chat is reserved for one at a time.
   retried.sort((one, other) => one.order - other.order);
-  await inTurns(retried, { ports, signal }, async ({ key }) => {
-    const stored = await read(key);
-    if (stored !== undefined) ports.older.note(key, stored.value);
-  });
-  if (unread !== undefined) throw unread.thrown;
+  const keys = retried.map(({ key }) => key);
+  for await (const page of pagesOf(journal, keys, signal)) {
+    await inTurns(page, { ports, signal }, ({ key, value }) => ports.older.note(key, value));
+  }
+}
+
+/** Reads the records of a page at once: a database may be far away, and nothing is sent meanwhile. */
+async function* pagesOf(
+  journal: Journal,
+  keys: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly StoredRecord<'deliveries'>[]> {
+  for (let from = 0; from < keys.length && !signal.aborted; from += turnSize) {
+    if (from > 0) await turn();
+    const found = await Promise.all(keys.slice(from, from + turnSize).map((key) => journal.get('deliveries', key)));
+    yield found.flatMap((stored) => (stored === undefined ? [] : [stored]));
+  }
 }
 
 /**

@@ -264,6 +264,26 @@ for (const reading of ['dueKeys', 'get'] as const) {
   });
 }
 
+t.test('SCA-2 · a new leader does not read one by one what waits', async (t) => {
+  const { local: _, ...shared } = openMemoryJournal();
+  let underWay = 0;
+  let most = 0;
+  const get = async (...asked: Parameters<Journal['get']>) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await turn();
+    underWay -= 1;
+    return shared.get(...asked);
+  };
+  const it = await openRefill({ journal: { ...shared, get: get as Journal['get'] } });
+  const value = delivery as unknown as JsonObject;
+  for (let n = 0; n < 60; n += 1)
+    await it.keeper.commit([{ kind: 'put', collection: 'deliveries', key: `d${100 + n}`, value, dueAtMs: 1 }]);
+  await it.tick();
+  t.ok(it.deliveries.living('d159'));
+  t.equal(most, 50);
+});
+
 t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begins beside it', async (t) => {
   const it = await openRefill({ most: 500 });
   const late = (n: number) => ({
