@@ -36,10 +36,17 @@ export function risksOf(state: DatabaseState): readonly Said[] {
 
 type Said = Pick<Trouble, 'level' | 'code' | 'what' | 'cure'>;
 
+const waits: Said = {
+  level: 'wrong',
+  code: 'database-waits',
+  what: 'commits wait for a standby, and none is connected, so requests are answered 503',
+  cure: 'start the standby that synchronous_standby_names names, or clear that setting',
+};
+
 function lossesOf({ fsync, synchronousCommit, standbys, awaited }: DatabaseState): readonly Said[] {
   const losing = (what: string, cure: string): Said => ({ level: 'warning', code: 'database-loses', what, cure });
   if (!fsync) return [losing('fsync is off, so a power cut can lose events that were acknowledged', 'set fsync = on')];
-  if (standbys === 0) return [];
+  if (standbys === 0) return awaited === '' || synchronousCommit === 'local' ? [] : [waits];
   const loss = 'a failover can lose events that were acknowledged';
   if (awaited === '') {
     return [

@@ -52,6 +52,7 @@ export const findingCodes = [
   'bound-widely',
   'store-fault',
   'database-loses',
+  'database-waits',
   'disk-low',
   'clock-skew',
   'node-shared',

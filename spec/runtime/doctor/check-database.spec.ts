@@ -28,6 +28,8 @@ t.test(
     t.match(await look(), [{ level: 'warning', code: 'database-loses', what: /power cut/, cure: /fsync = on/ }]);
 
     await postgres.restart('synchronous_standby_names=*');
+    t.match(await look(), [{ level: 'wrong', code: 'database-waits', cure: /synchronous_standby_names/ }]);
+    t.same(await look(' -c synchronous_commit=local'), []);
     postgres.beside('pg_receivewal', '-D', '.', '--no-loop', '--synchronous');
     await until(async () => (await look(' -c synchronous_commit=local')).length > 0);
     t.match(await look(' -c synchronous_commit=local'), [{ what: /synchronous_commit is local/ }]);
