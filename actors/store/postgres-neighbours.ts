@@ -4,6 +4,7 @@
  * @see SCA-3 in docs/specification.md
  */
 
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionId } from './journal.ts';
 import { createListener } from './postgres-listener.ts';
@@ -49,23 +50,30 @@ const all = `select s.id, s.owner, s.expires_at - agent_now() as left, c.value::
 const put = `with old as (delete from agent_question where expires_at < agent_now()),
   made as (insert into agent_question (session, question, expires_at) values ($1, $2, agent_now() + $3::bigint) returning id)
   select id, ${tell}'ask/' || $1::text) from made`;
+/**
+ * A crash of the database empties the table, and since Postgres 15 its numbers begin anew. So a request is identified by its
+ * number and its text.
+ */
+const rowKey = `id || '/' || encode(sha256(convert_to(question, 'UTF8')), 'hex')`;
+const keyOf = (id: string, question: string): string => `${id}/${createHash('sha256').update(question).digest('hex')}`;
+const isMeant = `id = split_part($1, '/', 1)::bigint and ${rowKey} = $1`;
 /** One that was read by a connection that then broke is not answered yet, and is found again. */
 const take = `select id, question from agent_question
-  where session = $1 and answer is null and id <> all($2::bigint[]) and expires_at > agent_now()`;
-const answer = `with made as (update agent_question set answer = $2 where id = $1 returning id)
+  where session = $1 and answer is null and ${rowKey} <> all($2::text[]) and expires_at > agent_now()`;
+const answer = `with made as (update agent_question set answer = $2 where ${isMeant} returning id)
   select ${tell}'answer/' || id) from made`;
-/** The table is empty after a crash of the database: then no answer comes. */
-const collect = `with over as (delete from agent_question where id = $1 and (answer is not null or not exists (
+/** If the request is gone, no answer comes. */
+const collect = `with over as (delete from agent_question where ${isMeant} and (answer is not null or not exists (
   select 1 from agent_session s where s.id = agent_question.session and s.expires_at > agent_now())) returning answer)
-  select answer from over union all select null where not exists (select 1 from agent_question where id = $1)`;
-const forget = `delete from agent_question where id = $1`;
+  select answer from over union all select null where not exists (select 1 from agent_question where ${isMeant})`;
+const forget = `delete from agent_question where ${isMeant}`;
 
 export function createNeighbours(ports: NeighbourPorts): Neighbours {
   const waiting = new Map<string, () => void>();
   /** Answers notified while a request is being inserted: the notification can arrive before the request's number. */
   const early = new Set<string>();
   let putting = 0;
-  /** The requests of other gateways that are being answered. */
+  /** The keys of the requests of other gateways that are being answered. */
   const underWay = new Set<string>();
   let listening: Promise<void> | undefined;
   let isClosed = false;
@@ -80,23 +88,23 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
   async function answerAll(session: SessionId): Promise<void> {
     const { rows } = await listener.ask(take, [session, [...underWay]]);
     // The one of an earlier call may have been read twice.
-    const found = rows.filter(({ id }) => !underWay.has(id));
+    const found = rows.filter(({ id, question }) => !underWay.has(keyOf(id, question)));
     // In order, because one may cancel another.
     found.sort((one, other) => Number(one.id) - Number(other.id));
-    for (const { id, question } of found) void answerOne(id, question).catch(() => {});
+    for (const { id, question } of found) void answerOne(keyOf(id, question), question).catch(() => {});
   }
 
-  async function answerOne(id: string, question: string): Promise<void> {
-    underWay.add(id);
-    await give(id, await ports.answer(question));
-    underWay.delete(id);
+  async function answerOne(key: string, question: string): Promise<void> {
+    underWay.add(key);
+    await give(key, await ports.answer(question));
+    underWay.delete(key);
   }
 
   /** Tries again while the database is away: the other gateway waits, for a call up to a day. */
-  async function give(id: string, text: string): Promise<void> {
+  async function give(key: string, text: string): Promise<void> {
     while (!isClosed) {
       try {
-        await listener.ask(answer, [id, text]);
+        await listener.ask(answer, [key, text]);
         return;
       } catch {
         await sleep(lookMs, undefined, { ref: false });
@@ -145,13 +153,13 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       const { id, heard } = await putQuestion(session, question, waitMs);
       for (let waited = heard; ; ) {
         await waited;
-        const found = await listener.ask(collect, [id]);
+        const found = await listener.ask(collect, [keyOf(id, question)]);
         if (found.rows[0] !== undefined) return found.rows[0].answer ?? undefined;
         const leftMs = endsAtMs - performance.now();
         if (leftMs <= 0) break;
         waited = news(id, leftMs);
       }
-      await listener.ask(forget, [id]);
+      await listener.ask(forget, [keyOf(id, question)]);
       return undefined;
     },
     listen() {

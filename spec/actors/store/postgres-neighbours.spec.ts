@@ -4,6 +4,7 @@ import { createNeighbours, type Neighbours } from '../../../actors/store/postgre
 import { leaderLock, takeLock } from '../../../actors/store/session-locks.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
+import { deferred } from '../../support/turns.ts';
 
 t.test('SCA-3 · gateways of one database know and ask each other', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
@@ -73,6 +74,32 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
     await until(async () => (await questions()).length === 1);
     await postgres.run(url, 'truncate agent_question');
     t.equal(await asked, undefined);
+  });
+
+  t.test('SCA-3 · an answer is given to no other question that got its number after a crash', async (t) => {
+    const slow = deferred<string>();
+    const asked: string[] = [];
+    const fourth = await join('fourth', async (question) => {
+      asked.push(question);
+      return question === 'slow' ? slow.promise : question === 'hang' ? never : `fourth: ${question}`;
+    });
+    const ask = async (question: string) => {
+      await postgres.run(url, 'truncate agent_question restart identity');
+      const answer = one.neighbours.ask(fourth.session, question, 86_400_000);
+      await until(() => asked.includes(question));
+      return { answer };
+    };
+    const lost = await ask('slow');
+    t.equal(await (await ask('next')).answer, 'fourth: next', 'while the earlier one is still worked on');
+    t.equal(await lost.answer, undefined);
+    const waits = await ask('hang');
+    slow.resolve('late');
+    t.equal(await one.neighbours.ask(fourth.session, 'later', 60_000), 'fourth: later');
+    t.same(await postgres.run(url, 'select question, answer from agent_question'), [
+      { question: 'hang', answer: null },
+    ]);
+    await postgres.run(url, 'truncate agent_question');
+    t.equal(await waits.answer, undefined);
   });
 
   t.test('SCA-2 · SCA-3 · a question is answered though the connection breaks as it is read or answered', async (t) => {
