@@ -199,6 +199,20 @@ t.test('SCA-3 · documents in Postgres', { skip: withoutPostgres }, async (t) =>
     await other.close();
   });
 
+  t.test('SCA-3 · OAU-1 · a lease from before the clock of the database was set back does not last', async (t) => {
+    const url = await postgres.url();
+    const rows = createDocumentRows(url, '');
+    t.teardown(() => rows.close());
+    await rows.changed(new Map());
+    await postgres.lendClock(url);
+    await postgres.setClock(url, 3_600_000);
+    t.equal(await rows.lease('hub.json', 'one', 20_000), true);
+    await postgres.setClock(url, 3_590_000);
+    t.equal(await rows.lease('hub.json', 'other', 20_000), false, 'its holder may still work after a small correction');
+    await postgres.setClock(url, 0);
+    t.equal(await rows.lease('hub.json', 'other', 20_000), true);
+  });
+
   t.test('SCA-3 · tables of a newer release are refused, and no fault holds the password', async (t) => {
     const url = await postgres.url();
     const first = createDocumentRows(url, '');
