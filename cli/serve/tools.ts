@@ -3,7 +3,7 @@
  * @see CLI-5 in docs/specification.md
  */
 
-import type { Server, Tool } from '@modelcontextprotocol/server';
+import { isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
@@ -11,16 +11,24 @@ import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
 
 export function serveTools(server: Server, gateway: ServedGateway): void {
+  /** The output schemas of the last listing: a client of the era of handshakes gets them, and their results, as objects. */
+  let outputs: ReadonlyMap<string, JsonObject> = new Map();
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
     const rows = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
     if (rows === undefined) throw new NotRunning(gateway.place);
+    outputs = new Map(
+      rows.flatMap(({ name, output_schema: schema }) =>
+        schema === undefined ? [] : [[name, schema as JsonObject] as const],
+      ),
+    );
     return { tools: rows.map(toolOf) };
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
     const params = { ...gateway.bounds, name, arguments: args as JsonObject, caller: 'serve' };
     const answer = await withGateway(gateway, mcpReq, (client) => callTool(client, params));
     if (answer === undefined) return failure(gatewayLost(name, false));
-    return 'error' in answer ? failure(answer.error) : (answer as never);
+    if ('error' in answer) return failure(answer.error);
+    return server.projectCallToolResult({ ...answer, content: answer.content.map(fitting) } as never, outputs.get(name));
   });
 }
 
@@ -35,6 +43,14 @@ function toolOf({ name, description, input_schema, output_schema, title, icons, 
     ...(annotations === undefined ? {} : { annotations: annotations as NonNullable<Tool['annotations']> }),
     ...(_meta === undefined ? {} : { _meta: _meta as JsonObject }),
   };
+}
+
+/** A client refuses the complete result for one block that violates the protocol, although the tool has run. */
+function fitting(block: JsonObject): JsonObject {
+  const { annotations: _annotations, icons: _icons, _meta, ...bare } = block;
+  const named = { name: bare.uri ?? null, ...bare };
+  const text = `[content of type ${JSON.stringify(block.type)} left out: it violates the protocol]`;
+  return [block, bare, named].find((each) => isSpecType.ContentBlock(each)) ?? { type: 'text', text };
 }
 
 /** A tool error, because a model can read it and react; a protocol error would end its turn. */

@@ -4,6 +4,7 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import t from 'tap';
 import type { PeerTool, ToolAnswer } from '../support/mcp/catalogue.ts';
 import { type CallAnswer, commandOf, entryOf, eventually, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
+import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { legacyServed, modernServed, serveCommand } from '../support/mcp/serve-clients.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
@@ -44,6 +45,59 @@ t.test('CLI-5 · a client of either era sees the supervised, filtered tools and 
       content: [{ text: /\[unknown_tool\]/ }],
     });
   }
+});
+
+t.test('CLI-5 · LIF-13 · a result that clients refuse reaches them without what they refuse', async (t) => {
+  const peer = listingPeer({
+    'tools/list': [{ tools: [{ name: 'rows', inputSchema: { type: 'object' } }] }],
+    'tools/call': [
+      {
+        content: [
+          { type: 'text', text: 'two', annotations: { priority: 7 } },
+          { type: 'image', data: 'data:image/png;base64,AAAA', mimeType: 'image/png' },
+          { type: 'resource_link', uri: 'note://one' },
+        ],
+        structuredContent: ['a', 'b'],
+      },
+    ],
+  });
+  const gateway = await startGateway(t, { notes: { ...peer, tools: { resources: false, prompts: false } } });
+  await gateway.reaches('notes', 'connected');
+  const call = { name: 'mcp__notes__rows', arguments: {} };
+  const content = [
+    { type: 'text', text: 'two' },
+    { type: 'text', text: '[content of type "image" left out: it violates the protocol]' },
+    { type: 'resource_link', uri: 'note://one', name: 'note://one' },
+  ];
+
+  const legacy = await (await legacyServed(t, gateway)).callTool(call);
+  t.same(legacy.content, content);
+  t.same(legacy.structuredContent, { result: ['a', 'b'] }, 'a client of the handshake takes only objects');
+  const modern = await (await modernServed(t, gateway)).callTool(call);
+  t.same(modern.content, content);
+  t.same(modern.structuredContent, ['a', 'b']);
+});
+
+t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of its schema', async (t) => {
+  const sum: PeerTool = {
+    definition: {
+      name: 'sum',
+      description: 'Adds',
+      inputSchema: { type: 'object' },
+      outputSchema: { anyOf: [{ type: 'object' }, { type: 'array' }] } as never,
+    },
+    run: () => ({ text: '5', structured: { sum: 5 } }),
+  };
+  const peer = await started(t, { kind: 'modern', tools: [sum] });
+  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
+  await gateway.reaches('notes', 'connected');
+  const client = await legacyServed(t, gateway);
+  const [tool] = (await client.listTools()).tools;
+  t.match(tool?.outputSchema, { type: 'object', required: ['result'] });
+
+  const { structuredContent } = await client.callTool({ name: 'mcp__notes__sum', arguments: {} });
+
+  t.same(structuredContent, { result: { sum: 5 } });
 });
 
 t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
