@@ -107,13 +107,21 @@ export function isPermanent(failure: ConnectFailure): boolean {
   }
 }
 
+/** Words about a session id, as opposed to the session of a login. */
+const unknownSession = /\bsession (?:id )?not found\b|\bno (?:valid|active) session\b/i;
+
 /**
  * Whether an HTTP answer means that the session is gone. Servers send 404, and many send 400 with a message about the
- * session; without a session id both mean something else.
+ * session. Those of the Rust SDK, and of FastMCP with authentication, send 401 with such a message, though the credentials
+ * are valid. Without a session id all of these mean something else.
  */
-export function isSessionExpiry(answer: { readonly status: number; readonly message: string }, had: boolean): boolean {
+export function isSessionExpiry(
+  { status, message }: { readonly status: number; readonly message: string },
+  had: boolean,
+): boolean {
   if (!had) return false;
-  return answer.status === 404 || (answer.status === 400 && /session|not initialized/i.test(answer.message));
+  if (status === 401) return unknownSession.test(message);
+  return status === 404 || (status === 400 && /session|not initialized/i.test(message));
 }
 
 export interface FailurePlace {

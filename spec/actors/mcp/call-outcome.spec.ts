@@ -55,6 +55,7 @@ t.test(
 t.test('TRU-2 · a session that the server forgot is expired, and only where there was one', (t) => {
   t.same(read(http(404, 'Session not found')), { kind: 'expired' });
   t.same(read(http(400, 'Bad Request: No valid session ID provided')), { kind: 'expired' });
+  t.same(read(http(401, 'Unauthorized: Session not found')), { kind: 'expired' });
   t.equal(read(http(400, 'Bad Request: arguments')).kind, 'refused');
   t.equal(read(http(404, 'Session not found'), { hadSession: false }).kind, 'refused');
   t.end();

@@ -87,6 +87,10 @@ t.test('TRU-2 · a session that was in use has run out at 404, and at 400 with w
     [400, 'Invalid params', true, false],
     [500, 'session store is down', true, false],
     [401, 'session expired', true, false],
+    [401, 'Unauthorized: Session not found', true, true],
+    [401, 'Unauthorized: No valid session ID provided', true, true],
+    [401, 'Unauthorized: Session not found', false, false],
+    [403, 'Session not found', true, false],
   ];
   for (const [status, message, had, expected] of rows)
     t.equal(isSessionExpiry({ status, message }, had), expected, `${status} ${message} ${had}`);
