@@ -1,11 +1,13 @@
 /**
  * Adapts the SDK's transports to its client: a stream that ends without the answer to its request is reported, so that
- * the call need not time out, and messages are delivered one per turn. Of a message only the request that it answers is
- * read.
- * @see TRU-2 and SRV-3 in docs/specification.md
+ * the call need not time out, messages are delivered one per turn, and a JSON answer need not be strict. Of a message only
+ * its own members are read.
+ * @see TRU-2, SRV-3 and FLT-4 in docs/specification.md
  */
 
-import type { Transport } from '@modelcontextprotocol/client';
+import type { FetchLike, Transport } from '@modelcontextprotocol/client';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
 
 /** Outside the range that JSON-RPC reserves for servers; recognized when the error of a call or a connect is read. */
 export const streamEndedCode = -32_098;
@@ -51,4 +53,24 @@ export function deliverInTurn(transport: Transport): void {
   transport.onmessage = (message, extra) => {
     turn = turn.then(() => take?.(message, extra)).catch((thrown: unknown) => transport.onerror?.(thrown as Error));
   };
+}
+
+/**
+ * The SDK refuses a JSON answer with a member that is `null`, or an error without the id of its request, before any handler
+ * sees it. Such an error can only be about the message that was posted.
+ */
+export function readPlainAnswers(fetch: FetchLike): FetchLike {
+  return async (url, init) => {
+    const answer = await fetch(url, init);
+    const read = answer.json.bind(answer);
+    return Object.assign(answer, { json: async () => plainAnswer(await read(), init?.body) });
+  };
+}
+
+function plainAnswer(given: unknown, posted: RequestInit['body']): unknown {
+  if (Array.isArray(given)) return given.map((each) => plainAnswer(each, posted));
+  if (!isJsonObject(given)) return given;
+  const answer = messageWithoutNulls(given);
+  if (!isJsonObject(answer.error) || (answer.id ?? null) !== null || typeof posted !== 'string') return answer;
+  return { ...answer, id: (JSON.parse(posted) as JsonObject).id };
 }

@@ -14,8 +14,10 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/client';
+import { isJsonObject } from '../../machines/base/json.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
+import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Logger } from '../ports.ts';
 import { endOf, streamsOf } from '../process-group.ts';
 import { createFloodMeter, linesOf } from './flood-meter.ts';
@@ -292,8 +294,9 @@ export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   try {
     // The client validates each message itself; doing it here too would double the cost of reading.
     // A byte order mark before the brace is no JSON.
-    const message = JSON.parse(line.toString('utf8', line.indexOf('{'))) as { readonly jsonrpc?: unknown } | null;
-    return message?.jsonrpc === '2.0' ? (message as JSONRPCMessage) : undefined;
+    const message: unknown = JSON.parse(line.toString('utf8', line.indexOf('{')));
+    if (!isJsonObject(message) || message.jsonrpc !== '2.0') return undefined;
+    return messageWithoutNulls(message) as unknown as JSONRPCMessage;
   } catch {
     return undefined;
   }

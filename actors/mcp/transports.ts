@@ -16,6 +16,7 @@ import {
 import type { HttpPlan, ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { createPublicReach, type PublicReachPorts } from '../oauth/public-reach.ts';
 import type { Logger } from '../ports.ts';
+import { readPlainAnswers } from './adapt-transport.ts';
 import { NotMcpFailure } from './connect-errors.ts';
 import type { ProxyEnv } from './env-proxy.ts';
 import { createFloodMeter } from './flood-meter.ts';
@@ -117,7 +118,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     }
   }
   const transport = createHttpTransport(plan, {
-    fetch: wrapFetch?.(connections.fetch) ?? connections.fetch,
+    fetch: readPlainAnswers(wrapFetch?.(connections.fetch) ?? connections.fetch),
     // Our fetch follows redirects and drops what must not go along.
     redirectPolicy: 'follow',
     ...(authProvider === undefined ? {} : { authProvider }),

@@ -42,3 +42,14 @@ export function withoutNulls(given: JsonObject, level = 0): JsonObject {
       }),
   );
 }
+
+/**
+ * Returns a message without what is `null` in itself, which the protocol permits only for the `id` of an answer. A `result`
+ * counts as absent only beside an error.
+ */
+export function messageWithoutNulls(message: JsonObject): JsonObject {
+  const isKept = (key: string): boolean =>
+    key === 'id' ? typeof message.method !== 'string' : key === 'result' && !isJsonObject(message.error);
+  if (!Object.values(message).includes(null)) return message;
+  return Object.fromEntries(Object.entries(message).filter(([key, value]) => value !== null || isKept(key)));
+}

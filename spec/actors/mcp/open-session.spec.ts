@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { faults } from '../../support/mcp/faults.ts';
 import { startHttpPeer } from '../../support/mcp/http-peer.ts';
@@ -66,6 +69,46 @@ t.test('ERA-1 · what is null in the answer to a handshake counts as not given',
   const peer = listingPeer({ initialize: [answer], 'tools/list': [{ tools }] });
   const { listing } = await opened(t, peer);
   t.same(listing, { tools, capabilities: { tools: {} } });
+});
+
+t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not have', async (t) => {
+  const results: JsonObject = {
+    initialize: {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'nulls', version: '1' },
+    },
+    'tools/list': { tools: [{ name: 'well', inputSchema: { type: 'object' } }] },
+  };
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const result = results[String(method)] ?? null;
+    const error = result === null ? { code: -32_601, message: 'Method not found' } : null;
+    // An error has not even the id of its request.
+    const answer = { jsonrpc: '2.0', id: result === null ? null : id, method: null, result, error };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  const script = `
+    const results = ${JSON.stringify(results)};
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined) return;
+      const result = results[method] ?? null;
+      const error = result === null ? { code: -32601, message: 'Method not found' } : null;
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, method: null, params: null, result, error }));
+    });`;
+  const entries: readonly JsonObject[] = [
+    { url: `${url}/mcp`, skip_preflight: true },
+    { command: process.execPath, args: ['-e', script] },
+  ];
+  for (const entry of entries) {
+    const { session, listing, facts } = await opened(t, entry);
+    t.equal(listing.tools.length, 1);
+    t.match(await session.call('well', {}), { kind: 'refused', rpc: { code: -32_601 } });
+    t.equal(await session.ping(), undefined);
+    t.same(facts.closed, []);
+  }
 });
 
 t.test('ERA-1 · what the server took last time is tried first', async (t) => {
