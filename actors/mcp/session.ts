@@ -352,14 +352,10 @@ export function createSession(
       } catch (thrown) {
         if (ended.signal.aborted) return undefined;
         const failure = readConnectError(thrown, { timeoutMs: pingTimeoutMs, exitStatus: opened.exitStatus() });
-        const reading = readProbeFailure(probe, failure);
-        if (reading.kind === 'alive') {
-          probe = reading.next;
-          return undefined;
-        }
-        if (outcomeOfFailure(thrown).kind !== 'expired')
-          return `no answer to a liveness ping: ${strangersWords(causeOf(thrown))}`;
-        facts.expired();
+        const reading = readProbeFailure(probe, failure, outcomeOfFailure(thrown).kind === 'expired');
+        if (reading.kind === 'dead') return `no answer to a liveness ping: ${strangersWords(causeOf(thrown))}`;
+        if (reading.kind === 'alive') probe = reading.next;
+        else facts.expired();
         return undefined;
       }
     },

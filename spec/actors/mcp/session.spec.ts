@@ -222,6 +222,18 @@ t.test('LIF-4 · where ping is not known, the tools are listed instead, whatever
   }
 });
 
+t.test('LIF-4 · a ping refused by HTTP 400 with a JSON-RPC error leads to a listing instead', async (t) => {
+  const peer = await started(t);
+  const { session, facts } = await opened(t, { url: peer.url });
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_600, message: 'Invalid Request' } });
+  peer.set({ kind: 'answer', status: 400, body, contentType: 'application/json', on: 'ping' });
+  t.equal(await session.ping(), undefined);
+  const listed = peer.seen('tools/list').length;
+  t.equal(await session.ping(), undefined);
+  t.equal(peer.seen('tools/list').length, listed + 1);
+  t.equal(facts.expired, 0);
+});
+
 t.test('LIF-4 · LIF-14 · a health check by tools/list and a listing are never asked at the same time', async (t) => {
   const asked: string[] = [];
   let answer: (() => void) | undefined;
