@@ -164,8 +164,12 @@ function answerOf(message: object): DirectAnswer {
     const thrown = ProtocolError.fromError(Number(code), typeof words === 'string' ? words : '', data);
     return { kind: 'failed', thrown };
   }
-  if (isJsonObject(result) && (result.content === undefined || Array.isArray(result.content)))
-    return { kind: 'result', result };
+  if (isJsonObject(result) && (result.content === undefined || Array.isArray(result.content))) {
+    if (result.structuredContent !== null) return { kind: 'result', result };
+    // In this era it is an object, if there is one; a client of `mcp serve` would refuse the complete result.
+    const { structuredContent: _, ...rest } = result;
+    return { kind: 'result', result: rest };
+  }
   const words = 'Invalid result for tools/call: content is no list of blocks';
   return { kind: 'failed', thrown: new SdkError(SdkErrorCode.InvalidResult, words) };
 }

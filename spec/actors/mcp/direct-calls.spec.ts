@@ -85,6 +85,14 @@ t.test('LIF-13 · a server that answers with the id as text is understood', (t) 
   t.end();
 });
 
+t.test('LIF-13 · structured content that is null is none', (t) => {
+  const { call, say, told, lastId } = stage();
+  call();
+  say({ id: lastId(), result: { content: [], structuredContent: null } });
+  t.same(told, [{ kind: 'result', result: { content: [] } }]);
+  t.end();
+});
+
 t.test('LIF-13 · an error of the server and an answer of no shape are failures, whatever they hold', (t) => {
   const rows: readonly (readonly [object, RegExp])[] = [
     [{ error: { code: -32_602, message: 'no such thing' } }, /no such thing/],
