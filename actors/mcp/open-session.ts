@@ -15,7 +15,7 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
+import { type ConnectFailure, isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -133,7 +133,7 @@ async function attemptOnce(
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
       : readConnectError(lacked ?? thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
     const answer = { status: lastStatus, streamEnded: streamEnded() };
-    const read = withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened);
+    const read = withSession(withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened), opened);
     const told = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
     await opened?.close();
     return { kind: 'failed', failure: told };
@@ -247,6 +247,13 @@ function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefine
 function withTarget(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
   const ledTo = opened?.ledTo();
   return failure.kind === 'http' && ledTo !== undefined ? { ...failure, ledTo } : failure;
+}
+
+/** One of several instances that do not share their sessions may have opened it, or the server has just restarted. */
+function withSession(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
+  const hadSession = opened?.transport.sessionId !== undefined;
+  if (failure.kind !== 'http' || !isSessionExpiry(failure, hadSession)) return failure;
+  return { ...failure, sessionGone: true };
 }
 
 /** Some steps of a connect take no signal; the limit applies to them too. */

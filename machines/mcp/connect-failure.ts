@@ -25,6 +25,8 @@ export type ConnectFailure =
       readonly scope?: string;
       /** Its challenge names resource metadata (RFC 9728): the server logs in by OAuth. */
       readonly namesOauth?: true;
+      /** It does not know the session that the handshake has just opened; another attempt may get one that it knows. */
+      readonly sessionGone?: true;
     }
   /** A redirect that is not followed; the message says which, why, and the remedy. */
   | { readonly kind: 'redirect'; readonly message: string }
@@ -84,6 +86,7 @@ export function lackedScope(failures: readonly ConnectFailure[]): string | undef
 export function isPermanent(failure: ConnectFailure): boolean {
   switch (failure.kind) {
     case 'http':
+      if (failure.sessionGone) return false;
       return isAuthRefusal(failure) || notMcpStatuses.has(failure.status) || isWrongEra(failure);
     case 'rpc':
       return hopelessCodes.has(failure.code);
@@ -146,6 +149,8 @@ function whatOf(failure: ConnectFailure): string {
     case 'rpc':
       return `answered with the error ${failure.code}${quoted(failure.message)}`;
     case 'http':
+      if (failure.sessionGone)
+        return `does not know the session that it has just opened: HTTP ${failure.status}${quoted(failure.message)}`;
       return failure.ledTo === undefined
         ? `answered HTTP ${failure.status}${quoted(failure.message)}`
         : `its redirect to ${strangersWords(failure.ledTo)}, where no credentials and no session go, is answered HTTP ${failure.status}${quoted(failure.message)}`;
@@ -184,6 +189,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return hopelessCodes.has(failure.code) ? 'check protocol' : readWords(place);
     case 'http':
       if (failure.ledTo !== undefined) return 'put that address in url';
+      if (failure.sessionGone) return 'ask its operator whether all its instances have the same sessions';
       if (isAuthRefusal(failure)) return refusalCure(place, failure.namesOauth);
       if (isWrongEra(failure)) return 'check protocol';
       if (!notMcpStatuses.has(failure.status)) return 'ask the operator of the server';
@@ -255,8 +261,9 @@ function isWrongEra(failure: ConnectFailure): boolean {
   return failure.kind === 'http' && failure.status < 500 && hopelessCodes.has(failure.rpcCode ?? 0);
 }
 
+/** The status, unless it is about a session. */
 function statusOf(failure: ConnectFailure): number | undefined {
-  return failure.kind === 'http' ? failure.status : undefined;
+  return failure.kind === 'http' && !failure.sessionGone ? failure.status : undefined;
 }
 
 function quoted(message: string): string {

@@ -53,6 +53,8 @@ function isRefusal({ handshake, failure }: FailedAttempt): boolean {
     case 'rpc':
       return refuses(handshake, failure.code);
     case 'http':
+      // The handshake was accepted.
+      if (failure.sessionGone) return false;
       if (refusalStatuses.has(failure.status)) return true;
       if (saysNothing(failure.status)) return false;
       return failure.rpcCode !== undefined && refuses(handshake, failure.rpcCode);

@@ -151,6 +151,16 @@ t.test('ERA-2 · two refusals are told in the order of the attempts', async (t) 
   });
 });
 
+t.test('ERA-2 · LIF-7 · a session that is gone after its handshake refuses no era, and is tried again', async (t) => {
+  for (const on of ['tools/list', 'notifications/initialized']) {
+    const peer = await started(t);
+    peer.set({ ...faults.sessionGone404, on });
+    const { verdict } = await open(t, { url: peer.url });
+    t.match(verdict, { kind: 'failed', failures: [{ kind: 'http', status: 404, sessionGone: true }] }, on);
+    t.equal(peer.seen('server/discover').length, 0, on);
+  }
+});
+
 t.test('OAU-1 · a scope that a server demands is read from its refusal', async (t) => {
   const challenge = 'Bearer error="insufficient_scope", scope="files:write"';
   for (const [protocol, kind, on = 'POST'] of [

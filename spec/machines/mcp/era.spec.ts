@@ -26,6 +26,7 @@ const noRefusals: readonly ConnectFailure[] = [
   { kind: 'notMcp', contentType: 'text/html' },
   ...[401, 403, 408, 429, 500, 502, 503, 504].flatMap((status) => [http(status), http(status, -32601)]),
   http(409),
+  { kind: 'http', status: 404, message: 'Session not found', sessionGone: true },
 ];
 
 function follows(protocol: Protocol, handshake: Handshake, failure: ConnectFailure): Handshake | 'failed' {
