@@ -133,6 +133,9 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (thrown instanceof InsufficientScopeError) {
     return { kind: 'http', status: 403, message: thrown.message, scope: thrown.requiredScope ?? '' };
   }
+  // Thrown by a transport for what its schema of a message refuses.
+  if (thrown instanceof Error && thrown.name === 'ZodError')
+    return { kind: 'notMcp', contentType: 'JSON that is no JSON-RPC message' };
   if (thrown instanceof SseError) return readSse(thrown);
   if (thrown instanceof OversizedFailure) return { kind: 'oversized', message: thrown.message };
   if (thrown instanceof ProtocolError) return { kind: 'rpc', code: thrown.code, message: thrown.message };

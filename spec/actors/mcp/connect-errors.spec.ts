@@ -1,5 +1,6 @@
 import {
   InsufficientScopeError,
+  parseJSONRPCMessage,
   ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -23,8 +24,18 @@ function sdk(code: SdkErrorCode, data?: unknown, cause?: unknown): SdkError {
   return new SdkError(code, 'said so', data, { cause });
 }
 
+/** What a transport throws for a JSON answer of another kind. */
+function refusedMessage(): unknown {
+  try {
+    return parseJSONRPCMessage({ detail: 'Not Found' });
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
 t.test('LIF-7 · every error is read into one failure', (t) => {
   for (const [thrown, expected] of [
+    [refusedMessage(), { kind: 'notMcp', contentType: 'JSON that is no JSON-RPC message' }],
     [new SpawnFailure('no', 'ENOENT', 'npx'), { kind: 'spawn', code: 'ENOENT', command: 'npx' }],
     [new SettingFailure('no', 'tls-file-missing', file), { kind: 'tlsFile', ...file }],
     [new SettingFailure('no', 'tls-file-unreadable', file), { kind: 'setting', message: 'no [tls-file-unreadable]' }],

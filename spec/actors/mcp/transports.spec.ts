@@ -178,6 +178,11 @@ t.test('LIF-7 · what kept a server from being reached is told apart', async (t)
       { url: await answer(200, 'application/json', rpc) },
       { kind: 'rpc', code: -32601, message: /no such method/ },
     ],
+    [
+      'JSON of another kind',
+      { url: await answer(200, 'application/json', '{"detail":"Not Found"}') },
+      { kind: 'notMcp', contentType: /no JSON-RPC message/ },
+    ],
     ['silence', { url: silent }, { kind: 'timeout', afterMs: 300 }, { timeoutMs: 300 }],
     ['refused', { url: dead }, { kind: 'network', message: /ECONNREFUSED/ }],
     ['refused, probed', { url: dead }, { kind: 'network', message: /ECONNREFUSED/ }, pin],
