@@ -56,8 +56,8 @@ export function deliverInTurn(transport: Transport): void {
 }
 
 /**
- * The SDK refuses a JSON answer with a member that is `null`, or an error without the id of its request, before any handler
- * sees it. Such an error can only be about the message that was posted.
+ * The SDK refuses a JSON answer with a member that is `null`, a result whose `_meta` is, or an error without the id of its
+ * request, before any handler sees it. Such an error can only be about the message that was posted.
  */
 export function readPlainAnswers(fetch: FetchLike): FetchLike {
   return async (url, init) => {
@@ -71,6 +71,11 @@ function plainAnswer(given: unknown, posted: RequestInit['body']): unknown {
   if (Array.isArray(given)) return given.map((each) => plainAnswer(each, posted));
   if (!isJsonObject(given)) return given;
   const answer = messageWithoutNulls(given);
+  const { result } = answer;
+  if (isJsonObject(result) && result._meta === null) {
+    const { _meta, ...rest } = result;
+    return { ...answer, result: rest };
+  }
   if (!isJsonObject(answer.error) || (answer.id ?? null) !== null || typeof posted !== 'string') return answer;
   return { ...answer, id: (JSON.parse(posted) as JsonObject).id };
 }

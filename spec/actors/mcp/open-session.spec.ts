@@ -111,6 +111,28 @@ t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not
   }
 });
 
+t.test('FLT-4 · LIF-13 · a result in a JSON answer may write null for its _meta', async (t) => {
+  const results: JsonObject = {
+    initialize: {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'nulls', version: '1' },
+      _meta: null,
+    },
+    'tools/list': { tools: [{ name: 'well', inputSchema: { type: 'object' } }], nextCursor: null, _meta: null },
+    'tools/call': { content: [], structuredContent: null, isError: false, _meta: null },
+  };
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const answer = { jsonrpc: '2.0', id, result: results[String(method)] };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  const { session, listing } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  t.equal(listing.tools.length, 1);
+  t.match(await session.call('well', {}), { kind: 'result', result: { content: [] } });
+});
+
 t.test('ERA-1 · what the server took last time is tried first', async (t) => {
   const peer = await started(t, { kind: 'modern' });
   await opened(t, { url: peer.url }, { handshake: 'discover' });
