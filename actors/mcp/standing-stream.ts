@@ -156,7 +156,10 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
         answer = await fetch(url, init);
         if (answer.ok && isEventStream(answer)) {
           answer = await stands(resumedAt === null ? answer : startedAt(answer, resumedAt), hold);
-        } else refused(answer);
+        } else {
+          refused(answer);
+          if (answer.ok) answer = await noStream(answer);
+        }
       } catch (thrown) {
         known = true;
         throw thrown;
@@ -192,6 +195,12 @@ function startedAt({ body, headers, status, statusText }: Response, id: string):
     new TransformStream<Uint8Array, Uint8Array>({ start: (controller) => controller.enqueue(start) }),
   );
   return new Response(started, { headers, status, statusText });
+}
+
+/** The transport takes any answer that succeeds for a stream, and requests one that has ended again after a second. */
+async function noStream(answer: Response): Promise<Response> {
+  await answer.body?.cancel();
+  return new Response(null, { status: 405 });
 }
 
 /** Watches the chunks of an event stream for the answer to a request. */

@@ -298,3 +298,22 @@ t.test('TRU-2 · a stream that ends again before another event is resumed at the
   t.same(resumedAt, ['\u00fc1', '\u00fc1', '\u00fc1']);
   t.same(received, [answer]);
 });
+
+t.test('FLT-4 · an answer of another type is no stream for the transport either, which would ask again', async (t) => {
+  const time = lentTime(t);
+  let asked = 0;
+  const fetch = createStandingStream(times).watch(async (_, init) => {
+    if (init?.method !== 'GET') return new Response(null, { status: 202 });
+    asked += 1;
+    return new Response('{"status":"ok"}', { headers: { 'content-type': 'application/json' } });
+  });
+  const transport = new StreamableHTTPClientTransport(new URL('http://server.test/mcp'), { fetch });
+  t.teardown(() => transport.close());
+  await transport.start();
+  await transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  for (let second = 0; second < 10; second += 1) {
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+    time.pass(1_000);
+  }
+  t.equal(asked, 1);
+});
