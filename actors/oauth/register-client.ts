@@ -4,7 +4,12 @@
  * @see OAU-4, OAU-7 and DEV-3 in docs/specification.md
  */
 
-import { type OAuthClientMetadata, RegistrationRejectedError, registerClient } from '@modelcontextprotocol/client';
+import {
+  type FetchLike,
+  type OAuthClientMetadata,
+  RegistrationRejectedError,
+  registerClient,
+} from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject } from '../../machines/base/json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
@@ -57,7 +62,7 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
       ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),
       clientMetadata,
       ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
-      fetchFn: plainFetch(oauth.fetch),
+      fetchFn: neededOnly(plainFetch(oauth.fetch)),
     });
     // RFC 7591 §3.2.1: seconds, and 0 for never.
     const { client_secret_expires_at: expiresAt = 0 } = answer;
@@ -84,6 +89,33 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
       why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),
     };
   }
+}
+
+/**
+ * Of a registration only what a login needs: the SDK refuses it for any other member that deviates, and without
+ * redirects, which some servers do not repeat.
+ */
+function neededOnly(fetch: FetchLike): FetchLike {
+  return async (url, init) => {
+    const answer = await fetch(url, init);
+    if (!answer.ok) return answer;
+    const given: unknown = await answer.json();
+    const {
+      client_id: id,
+      client_secret: secret,
+      client_secret_expires_at: expiresAt,
+      token_endpoint_auth_method: method,
+    } = isJsonObject(given) ? given : {};
+    const needed = {
+      redirect_uris: [],
+      client_id: id,
+      client_secret: secret,
+      // Some servers write numbers as strings.
+      client_secret_expires_at: Number(expiresAt) || undefined,
+      token_endpoint_auth_method: method,
+    };
+    return new Response(JSON.stringify(needed));
+  };
 }
 
 /** The reason of a refused registration (RFC 7591 §3.2.2); empty if there is none. */

@@ -70,6 +70,27 @@ t.test('OAU-4 · members that are null are as if they were left out', async (t) 
   t.match(verdict, { kind: 'registered', client: { clientId: 'c', clientSecret: undefined } });
 });
 
+t.test('OAU-4 · DEV-3 · a registration is read without its redirects, whatever else it has', async (t) => {
+  const authority = await startScriptedServer(t);
+  authority.on(paths.register, {
+    status: 201,
+    json: {
+      client_id: 'c',
+      client_secret: 's',
+      client_secret_expires_at: '4102444800',
+      client_id_issued_at: '1700000000',
+      client_uri: 'no address',
+    },
+  });
+  for (const more of [{ redirectUri }, {}]) {
+    const verdict = await registerOauthClient({ ...requestTo(authority), ...more });
+    t.match(verdict, {
+      kind: 'registered',
+      client: { clientId: 'c', clientSecret: 's', secretExpiresAtMs: 4_102_444_800_000 },
+    });
+  }
+});
+
 t.test('OAU-7 · a registration that fails says how, and what to do', async (t) => {
   const time = lentTime(t);
   const authority = await startScriptedServer(t);
