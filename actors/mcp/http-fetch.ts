@@ -8,6 +8,7 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
+import { plainChallenge } from '../../machines/oauth/plain-challenge.ts';
 import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
 import { boundBody } from './bounded-body.ts';
 import { RedirectFailure, SettingFailure } from './connect-errors.ts';
@@ -88,13 +89,14 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     const relay = init.signal ? relayAbort(init.signal) : undefined;
     const ended = (): void => relay?.end();
     try {
-      return await boundBody(await follow(input, init, relay?.signal), {
+      const answer = await boundBody(await follow(input, init, relay?.signal), {
         maxBytes: maxBodyBytes,
         ...page,
         who: `mcp server "${server}"`,
         ended,
         ...(share === undefined ? {} : { share }),
       });
+      return withPlainChallenge(answer);
     } catch (thrown) {
       ended();
       throw thrown;
@@ -165,6 +167,16 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+function withPlainChallenge(answer: Response): Response {
+  const given = answer.headers.get('www-authenticate') ?? '';
+  const challenge = plainChallenge(given);
+  if (challenge === given) return answer;
+  const { body, status, statusText } = answer;
+  const headers = new Headers(answer.headers);
+  headers.set('www-authenticate', challenge);
+  return new Response(body, { headers, status, statusText });
 }
 
 /** A resolver takes no signal, so on abort its result is ignored. */

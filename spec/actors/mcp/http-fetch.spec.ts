@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { ServerOptions } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { createServerFetch, type ServerFetch, type ServerFetchSettings } from '../../../actors/mcp/http-fetch.ts';
 import { readTlsFiles } from '../../../actors/mcp/tls-files.ts';
@@ -86,6 +87,17 @@ const credentials = ['authorization', 'x-api-key', 'mcp-session-id', 'cookie'];
 function credentialsIn({ headers }: Seen): string[] {
   return credentials.filter((name) => headers[name] !== undefined);
 }
+
+t.test('OAU-1 · a Bearer challenge behind another one, and in other quotes, is read', async (t) => {
+  const { url } = await listenHttp(t, (_, response) => {
+    const challenges = ['Basic realm="x"', "Bearer error = 'insufficient_scope', scope='files:write'"];
+    response.writeHead(403, { 'www-authenticate': challenges }).end('no');
+  });
+  const { fetch } = await fetchOf(t, url);
+  const answer = await fetch(url);
+  t.match(extractWWWAuthenticateParams(answer), { error: 'insufficient_scope', scope: 'files:write' });
+  t.equal(await answer.text(), 'no');
+});
 
 t.test('TLS-2 · configured headers go to the own origin only, and the caller’s win', async (t) => {
   const [mcp, login] = [await peer(t), await peer(t)];
