@@ -15,7 +15,7 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { type ConnectFailure, isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
+import { type ConnectFailure, isSessionExpiry, refusesMember } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -62,6 +62,8 @@ export type OpenVerdict =
 /** The revision whose era has no `initialize`. */
 const statelessRevision = '2026-07-28';
 const invalidRequest = -32_600;
+/** Servers that refused a handshake for the modes of elicitation, which are newer than the capability. */
+const strict = new WeakSet<ServerSettings>();
 
 /** Never rejects. A transport that is open when the signal aborts is closed. */
 export async function openSession(
@@ -77,6 +79,11 @@ export async function openSession(
     if (attempt.kind === 'opened') {
       ports.handshake.set(handshake);
       return attempt;
+    }
+    const mayOmit = handshake === 'initialize' && settings.elicitation.enabled && !strict.has(settings);
+    if (mayOmit && refusesMember(attempt.failure)) {
+      strict.add(settings);
+      continue;
     }
     tried.push({ handshake, failure: attempt.failure });
     const next = nextAttempt(settings.protocol, tried as [FailedAttempt, ...FailedAttempt[]]);
@@ -151,7 +158,8 @@ function createClient(
     {
       capabilities: {
         roots: {},
-        ...(elicitation.enabled ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
+        // Empty means forms. The defaults of a form are applied with its values.
+        ...(elicitation.enabled ? { elicitation: { ...(strict.has(settings) ? {} : { form: {}, url: {} }) } } : {}),
         ...(sampling.enabled ? { sampling: {} } : {}),
       },
       // The list reader ends a listing, by its entries.

@@ -127,6 +127,16 @@ export function isSessionExpiry(
   return status === 404 || (status === 400 && /session|not initialized/i.test(message));
 }
 
+const unknownMember = /\b(?:unrecogni[sz]ed|unknown) (?:field|property|key)\b|invalid message format/i;
+
+/**
+ * Whether a server refused the handshake for a member of it that it does not know. Older releases of the Java SDK refuse
+ * those of a capability.
+ */
+export function refusesMember(failure: ConnectFailure): boolean {
+  return (failure.kind === 'rpc' || failure.kind === 'http') && unknownMember.test(failure.message);
+}
+
 export interface FailurePlace {
   readonly profile: string;
   /** Whether the server's output is logged; a test outside of the connections has no log. */

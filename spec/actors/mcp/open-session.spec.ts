@@ -277,6 +277,32 @@ t.test('SRV-1 · SRV-2 · a client says what it offers, and no more', async (t) 
   }
 });
 
+t.test('SRV-1 · a server that refuses the modes of elicitation is asked for forms without them', async (t) => {
+  // As the Java SDK says it, with the status of each of its transports.
+  const message = 'Unrecognized field "form" (class McpSchema$ClientCapabilities$Elicitation), not marked as ignorable';
+  for (const status of [200, 400]) {
+    const asked: unknown[] = [];
+    const { url } = await listenHttp(t, async (request, response) => {
+      const { id, method, params } = JSON.parse((await text(request)) || '{}') as JsonObject;
+      if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+      const { protocolVersion = '', capabilities } = (params ?? {}) as JsonObject;
+      const { elicitation = {} } = (capabilities ?? {}) as JsonObject;
+      if (method === 'initialize') asked.push(elicitation);
+      const isRefused = method === 'initialize' && JSON.stringify(elicitation) !== '{}';
+      const serverInfo = { name: 'java', version: '1' };
+      const result =
+        method === 'initialize' ? { protocolVersion, capabilities: { tools: {} }, serverInfo } : { tools: [] };
+      const outcome = isRefused ? { error: { code: -32_603, message } } : { result };
+      response
+        .writeHead(isRefused ? status : 200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
+    });
+    const { session } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+    t.equal(session.era, 'legacy');
+    t.same(asked, [{ form: {}, url: {} }, {}], String(status));
+  }
+});
+
 t.test('SRV-1 · SRV-2 · what a server asks goes to the desk, and the answer back', async (t) => {
   for (const kind of ['http', 'modern'] as const) {
     const peer = await started(t, { kind });
