@@ -24,7 +24,10 @@ export function reportEndedStreams(transport: Transport): () => boolean {
   const send = transport.send.bind(transport);
   transport.onmessage = (message, extra) => {
     before?.(message, extra);
-    if (!('method' in message) && message.id !== undefined) waiting.delete(Number(message.id));
+    if ('method' in message || message.id === undefined) return;
+    // The id of the discovery is a text, and a server may answer with a number as one.
+    waiting.delete(message.id);
+    waiting.delete(Number(message.id));
   };
   transport.send = (message, options) => {
     // A caller that sets `onRequestStreamEnd` handles the end itself.
@@ -41,6 +44,29 @@ export function reportEndedStreams(transport: Transport): () => boolean {
     return send(message, { ...options, onRequestStreamEnd });
   };
   return () => told;
+}
+
+/**
+ * Before the client is connected, after the other handlers: they see the answer to its discovery too, for which the client
+ * takes their place.
+ */
+export function seeDiscovery(transport: Transport): void {
+  const own = transport.onmessage;
+  const send = transport.send.bind(transport);
+  let seen: Transport['onmessage'];
+  transport.send = (message, options) => {
+    const take = transport.onmessage;
+    // The client's own health check has a number as id, and leaves the handlers in place.
+    const isProbe = 'method' in message && message.method === 'server/discover' && 'id' in message;
+    if (isProbe && typeof message.id === 'string' && take !== seen) {
+      seen = (answer, extra) => {
+        own?.(answer, extra);
+        take?.(answer, extra);
+      };
+      transport.onmessage = seen;
+    }
+    return send(message, options);
+  };
 }
 
 /**

@@ -22,7 +22,7 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
-import { reportEndedStreams, streamEndedWords } from './adapt-transport.ts';
+import { reportEndedStreams, seeDiscovery, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createSchemaTime } from './schema-time.ts';
@@ -129,6 +129,7 @@ async function attemptOnce(
     readNulls(opened.transport);
     // The pipes of a child are one stream, and its end is the end of the connection.
     if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
+    if (handshake === 'discover') seeDiscovery(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession({ client, opened, stream, settings, era, calls, log: ports.log }, ports.facts);

@@ -133,6 +133,43 @@ t.test('FLT-4 · LIF-13 · a result in a JSON answer may write null for its _met
   t.match(await session.call('well', {}), { kind: 'result', result: { content: [] } });
 });
 
+t.test('ERA-1 · what is null in the answer to a discovery counts as not given', async (t) => {
+  const hints = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+  const discovery = {
+    ...hints,
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: { listChanged: null }, logging: null },
+    instructions: null,
+  };
+  const tools = [{ name: 'well', inputSchema: { type: 'object' } }];
+  const peer = listingPeer({ 'server/discover': [discovery], 'tools/list': [{ ...hints, tools }] });
+  const { session, listing } = await opened(t, { ...peer, protocol: 'stateless' });
+  t.equal(session.era, 'stateless');
+  t.equal(listing.tools.length, 1);
+});
+
+t.test('LIF-7 · a stream that ends after the discovery is not the reason of a later failure', async (t) => {
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
+    if (method === 'server/discover') {
+      const result = {
+        ...{ resultType: 'complete', ttlMs: 0, cacheScope: 'private' },
+        ...{ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+      };
+      const event = `data: ${JSON.stringify({ jsonrpc: '2.0', id: id ?? null, result })}\n\n`;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(event);
+      return;
+    }
+    const error = { code: -32_603, message: 'the list is broken' };
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error }));
+  });
+  const { verdict } = await open(t, { url: `${url}/mcp`, protocol: 'stateless', skip_preflight: true });
+  const [first] = verdict.kind === 'failed' ? verdict.failures : [];
+  t.match(first, { kind: 'rpc', code: -32_603, message: 'the list is broken' });
+});
+
 t.test('ERA-1 · what the server took last time is tried first', async (t) => {
   const peer = await started(t, { kind: 'modern' });
   await opened(t, { url: peer.url }, { handshake: 'discover' });
