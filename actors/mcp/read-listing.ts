@@ -35,6 +35,8 @@ const lists = {
 /** A listing has as many pages as its entries need, which are limited in number and size; empty ones have no end. */
 const maxEmptyPages = 64;
 
+const wrongHeader = 'an x-mcp-header in its inputSchema is not one that the protocol allows';
+
 type Method = keyof typeof lists;
 type List = (typeof lists)[Method];
 
@@ -65,6 +67,8 @@ interface Listed {
   emptyPages: number;
   /** Why further pages are skipped; undefined if they are not. */
   cut: string | undefined;
+  /** The names of the entries that the client was given. */
+  readonly given: (string | undefined)[];
 }
 
 /** To be created once the client is connected. A request without a cursor begins a new listing of its method. */
@@ -119,6 +123,7 @@ export function createListReader(
       return work();
     });
     const listed = latest.get(method);
+    if (listed !== undefined) addExcluded(answer, listed);
     return { answer, leftOut: listed === undefined ? [] : sentencesOf(listed) };
   }
 
@@ -136,7 +141,15 @@ function begin(method: Method, request: string | number): Listed {
   const list = lists[method];
   const leftOut = createLeftOut(list.noun);
   const admission = createAdmission(list.noun, leftOut);
-  return { list, leftOut, admission, request, isTooLong: false, emptyPages: 0, cut: undefined };
+  return { list, leftOut, admission, request, isTooLong: false, emptyPages: 0, cut: undefined, given: [] };
+}
+
+/** The client excludes tools for one reason alone, without a word to its caller: headers that it cannot send. */
+function addExcluded(answer: unknown, { list, leftOut, given }: Listed): void {
+  const kept = (answer as Readonly<Record<string, unknown>>)[list.key];
+  if (list.key !== 'tools' || !Array.isArray(kept) || kept.length === given.length) return;
+  const names = new Set(kept.map(nameOf));
+  for (const name of given) if (!names.has(name)) leftOut.add(name, wrongHeader);
 }
 
 function sentencesOf({ list, leftOut, cut }: Listed): readonly string[] {
@@ -158,7 +171,9 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
   const entries = page[list.key];
   if (!Array.isArray(entries)) return;
   const admitted = admission.admit(entries as readonly Json[]);
-  Object.assign(page, { [list.key]: repairs ? repaired(admitted, { list, leftOut, isLegacy }) : admitted });
+  const given = repairs ? repaired(admitted, { list, leftOut, isLegacy }) : admitted;
+  for (const entry of given) listed.given.push(nameOf(entry));
+  Object.assign(page, { [list.key]: given });
   listed.emptyPages = admitted.length === 0 ? listed.emptyPages + 1 : 0;
   if (page.nextCursor === undefined) return;
   if (admission.isOver()) listed.cut = 'once one is beyond what a server may list';

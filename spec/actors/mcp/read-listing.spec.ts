@@ -7,7 +7,9 @@ import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { hostilePeer, mostTools } from '../../support/mcp/hostile-peer.ts';
 import { listingPeer } from '../../support/mcp/listing-peer.ts';
+import { headerTools } from '../../support/mcp/odd-tools.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
+import { started } from '../../support/mcp/plain-client.ts';
 
 const anyObject = { type: 'object' };
 const tooLong = (method: string) => ({
@@ -97,6 +99,20 @@ t.test('FLT-4 · what is null in a part of a tool counts as not given, and a lis
   t.same(none.tools, []);
   t.match(await session.ask('prompts/list', {}), { kind: 'result', result: { prompts: [] } });
   t.same(said, []);
+});
+
+t.test('FLT-4 · a tool that asks for a header of another form is left out with that reason', async (t) => {
+  const { said, log } = warnings();
+  const peer = await started(t, { kind: 'modern', tools: headerTools, pageSize: 2 });
+  const { listing } = await opened(t, { url: peer.url }, { log });
+  t.same(
+    listing.tools.map(({ name }) => name),
+    ['good_header'],
+  );
+  t.match(listing.leftOut, [
+    /^its tools "bad_header_space", "bad_header_empty", "bad_header_object" are left out: an x-mcp-header in its/,
+  ]);
+  t.equal(said.length, 1);
 });
 
 t.test('LIF-14 · a listing is cleaned and limited, whichever form the id of its answer has', async (t) => {
