@@ -85,14 +85,17 @@ export async function openSession(
       strict.add(settings);
       continue;
     }
-    tried.push({ handshake, failure: attempt.failure });
+    const { failure, accepted } = attempt;
+    tried.push({ handshake, failure, accepted });
     const next = nextAttempt(settings.protocol, tried as [FailedAttempt, ...FailedAttempt[]]);
     if (next.kind === 'failed') return next;
     handshake = next.handshake;
   }
 }
 
-type Attempt = Extract<OpenVerdict, { kind: 'opened' }> | { readonly kind: 'failed'; readonly failure: ConnectFailure };
+type Attempt =
+  | Extract<OpenVerdict, { kind: 'opened' }>
+  | { readonly kind: 'failed'; readonly failure: ConnectFailure; readonly accepted: boolean };
 
 async function attemptOnce(
   settings: ServerSettings,
@@ -100,6 +103,7 @@ async function attemptOnce(
   { handshake, limit }: { readonly handshake: Handshake; readonly limit: AbortSignal },
 ): Promise<Attempt> {
   let opened: OpenTransport | undefined;
+  let accepted = false;
   let lastStatus: number | undefined;
   let namesOauth = false;
   let lacked: InsufficientScopeError | undefined;
@@ -131,6 +135,7 @@ async function attemptOnce(
     if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
     if (handshake === 'discover') seeDiscovery(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
+    accepted = true;
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession({ client, opened, stream, settings, era, calls, log: ports.log }, ports.facts);
     const listing = await orAborted(session.list(limit), limit);
@@ -144,7 +149,7 @@ async function attemptOnce(
     const read = withSession(withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened), opened);
     const told = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
     await opened?.close();
-    return { kind: 'failed', failure: told };
+    return { kind: 'failed', failure: told, accepted };
   }
 }
 

@@ -15,6 +15,8 @@ export type Handshake = 'initialize' | 'discover';
 export interface FailedAttempt {
   readonly handshake: Handshake;
   readonly failure: ConnectFailure;
+  /** The server accepted the handshake; the failure is that of a later request. */
+  readonly accepted?: boolean;
 }
 
 export type NextAttempt =
@@ -48,7 +50,9 @@ export function nextAttempt(protocol: Protocol, tried: readonly [FailedAttempt, 
  * Whether the server answered with a refusal. Silence, a broken connection, missing credentials, rate limits and server
  * errors say nothing about its era.
  */
-function isRefusal({ handshake, failure }: FailedAttempt): boolean {
+function isRefusal({ handshake, failure, accepted }: FailedAttempt): boolean {
+  // A server that answers a discovery may support it in part.
+  if (handshake === 'initialize' && accepted) return false;
   switch (failure.kind) {
     case 'rpc':
       return refuses(handshake, failure.code);

@@ -197,6 +197,14 @@ t.test('ERA-2 · silence, a broken connection and trouble of the server are no r
   }
 });
 
+t.test('ERA-1 · LIF-7 · a list that is refused after the handshake is a failure of its own', async (t) => {
+  const peer = await started(t);
+  peer.set({ kind: 'answer', status: 400, body: 'a parameter is missing', on: 'tools/list' });
+  const { verdict } = await open(t, { url: peer.url });
+  t.match(verdict, { kind: 'failed', failures: [{ kind: 'http', status: 400 }] });
+  t.equal(peer.seen('server/discover').length, 0);
+});
+
 t.test('ERA-2 · two refusals are told in the order of the attempts', async (t) => {
   const peer = await started(t);
   peer.set({ ...faults.notFound, on: 'POST' });

@@ -64,6 +64,13 @@ t.test('ERA-2 · nothing but a refusal makes a fallback, in any protocol', (t) =
   t.end();
 });
 
+t.test('ERA-1 · what is refused after an accepted initialize is no matter of the era', (t) => {
+  for (const failure of refusals)
+    t.equal(nextAttempt('auto', [{ handshake: 'initialize', failure, accepted: true }]).kind, 'failed');
+  t.equal(nextAttempt('auto', [{ handshake: 'discover', failure: rpc(-32601), accepted: true }]).kind, 'attempt');
+  t.end();
+});
+
 t.test('ERA-1 · stateless retries once with initialize when the discovery is refused', (t) => {
   for (const failure of refusals)
     t.equal(follows('stateless', 'discover', failure), 'initialize', JSON.stringify(failure));
