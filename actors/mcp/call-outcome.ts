@@ -3,9 +3,14 @@
  * @see TRU-2, LIF-3 and LIF-8 in docs/specification.md
  */
 
-import { InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import {
+  InsufficientScopeError,
+  SdkError,
+  SdkErrorCode,
+  UrlElicitationRequiredError,
+} from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Json } from '../../machines/base/json.ts';
+import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { RpcError } from '../../machines/mcp/call-faults.ts';
 import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
@@ -75,6 +80,8 @@ const unsupported: ReadonlySet<string> = new Set([
 const cutOffStatuses: ReadonlySet<number> = new Set([408, 499]);
 /** The statuses of a proxy that does not reach the server. */
 const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+const longestAddress = 2_000;
+const mostAddresses = 3;
 const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]);
 
 /** Never throws, whatever was thrown. */
@@ -93,7 +100,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return { kind: 'timedOut', afterMs: failure.afterMs };
     case 'rpc':
       if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
-      return refusedBy(failure.code, clean(failure.message));
+      return refusedBy(failure.code, `${clean(failure.message)}${addressesOf(thrown)}`);
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
       if (failure.status === 401) return { kind: 'unauthorized' };
@@ -128,6 +135,19 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
 function refusedBy(code: number, message: string): CallOutcome {
   const words = `error ${code}: ${message}`;
   return { kind: 'refused', message: words, ...(Number.isSafeInteger(code) ? { rpc: { code, message } } : {}) };
+}
+
+/** A call that is refused until a person has opened addresses cannot be repeated with success without them. */
+function addressesOf(thrown: unknown): string {
+  const asked: unknown = thrown instanceof UrlElicitationRequiredError ? thrown.elicitations : undefined;
+  if (!Array.isArray(asked)) return '';
+  const urls = (asked as readonly Json[]).flatMap((one) => {
+    const url = isJsonObject(one) ? one.url : undefined;
+    const isWeb = typeof url === 'string' && url.length <= longestAddress && /^https?:\/\//i.test(url);
+    return isWeb ? [strangersWords(url, longestAddress)] : [];
+  });
+  const named = urls.slice(0, mostAddresses).join(' and ');
+  return named === '' ? '' : `; it asks you to open ${named} in a browser and to call again`;
 }
 
 function unclear(why: string, behind = false): CallOutcome {

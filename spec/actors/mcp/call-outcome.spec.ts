@@ -35,6 +35,22 @@ t.test('LIF-3 · LIF-8 · an answer that says no, and a time that ran out, are r
   t.end();
 });
 
+t.test('SRV-1 · a call that is refused until an address was opened names the address', (t) => {
+  const data = (...elicitations: unknown[]): unknown => ({ elicitations });
+  const asking = (given: unknown): unknown => ProtocolError.fromError(-32_042, 'Authorization is required', given);
+  const url = 'https://gateway.test/authorize?request_uri=urn%3Aa%3Ab';
+  const message = `Authorization is required; it asks you to open ${url} in a browser and to call again`;
+  const form = { mode: 'url', elicitationId: 'e1', message: 'Allow it', url };
+  t.match(read(asking(data({ ...form, url: 'javascript:alert(1)' }, form, null, 5, { url: 5 }))), {
+    kind: 'refused',
+    message: `error -32042: ${message}`,
+    rpc: { code: -32_042, message },
+  });
+  for (const given of [undefined, data(), { elicitations: 'none' }, data({ ...form, url: 'x'.repeat(5_000) })])
+    t.match(read(asking(given)), { kind: 'refused', message: /^error -32042: Authorization is required$/ });
+  t.end();
+});
+
 t.test('OAU-1 · credentials that are refused are told as such, with a session and without', (t) => {
   t.same(read(http(401, 'Unauthorized')), { kind: 'unauthorized' });
   t.same(read(http(401, ''), { hadSession: false }), { kind: 'unauthorized' });
