@@ -12,6 +12,7 @@ import {
   discoverOAuthServerInfo,
   extractWWWAuthenticateParams,
   type FetchLike,
+  IssuerMismatchError,
   selectResourceURL,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -181,15 +182,25 @@ async function lookAt(url: string, oauth: OauthFetch) {
   const info = await discoverOAuthServerInfo(url, {
     ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
     fetchFn: places.fetch,
+    // The SDK accepts a slash that the metadata lacks, but not one that it has. The check is made below.
+    skipIssuerMetadataValidation: true,
   });
   if (info.authorizationServerMetadata === undefined) places.refuseOdd();
   const metadata = (info.authorizationServerMetadata ?? {}) as JsonObject;
   const authorizationServerUrl = String(info.authorizationServerUrl);
+  const issuer = info.authorizationServerMetadata?.issuer;
+  if (issuer !== undefined && withoutSlash(issuer) !== withoutSlash(authorizationServerUrl))
+    throw new IssuerMismatchError('metadata', authorizationServerUrl, issuer);
   const { resourceMetadata } = info;
   return {
     ...info,
     discovery: await discoveryOf(url, challenge.scope, { authorizationServerUrl, metadata, resourceMetadata }),
   };
+}
+
+/** For the address of its metadata, a slash at the end of an issuer is removed (RFC 8414 §3.1). */
+function withoutSlash(issuer: string): string {
+  return issuer.endsWith('/') ? issuer.slice(0, -1) : issuer;
 }
 
 async function discoveryOf(

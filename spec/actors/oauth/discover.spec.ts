@@ -149,6 +149,23 @@ t.test(
   },
 );
 
+t.test('OAU-1 · in the browser, a slash at the end of an issuer makes no other issuer', async (t) => {
+  for (const [advertised, own, kind] of [
+    ['', '/', 'found'],
+    ['/', '', 'found'],
+    ['/', '/', 'found'],
+    ['', '//', 'failed'],
+    ['/', '/x', 'failed'],
+  ] as const) {
+    const authority = await startScriptedServer(t);
+    const issuer = `${authority.issuer}${own}`;
+    list(authority, { issuer });
+    const server = await resource(t, `${authority.issuer}${advertised}`);
+    const expected = kind === 'found' ? { kind, discovery: { issuer } } : { kind, why: /issuer/i };
+    t.match(await discoverForBrowser(server.url, look()), expected, `${advertised} ${own}`);
+  }
+});
+
 t.test('OAU-1 · OAU-7 · what is wrong ends it with its reason', async (t) => {
   const time = lentTime(t);
   const authority = await startScriptedServer(t);
