@@ -6,7 +6,8 @@
 
 import { type Client, SseError, type Tool } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { isTooDeep } from '../../machines/base/read-json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
 import { boundInstructions } from '../../machines/mcp/instructions.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
@@ -380,14 +381,27 @@ function heldAgainst(
   result: JsonObject,
   checks: ReturnType<typeof resultChecks>,
 ): CallOutcome {
-  const { structuredContent, isError } = result;
-  if (schema === undefined || isError === true) return { kind: 'result', result };
+  if (schema === undefined || result.isError === true) return { kind: 'result', result };
   const unusable = (why: string): CallOutcome => ({ kind: 'unusable', why: strangersWords(why, longestReason) });
+  const structuredContent = result.structuredContent ?? structureInText(result.content);
   if (structuredContent === undefined)
     return unusable(`${tool} has an output schema but did not return structured content`);
   const verdict = checks.getValidator(schema)(structuredContent);
-  if (verdict.valid) return { kind: 'result', result };
+  if (verdict.valid) return { kind: 'result', result: { ...result, structuredContent } };
   return unusable(`its structured content does not match the tool's output schema: ${verdict.errorMessage}`);
+}
+
+/** The bridge of Xcode, among others, returns the structured content only as JSON in its one text. */
+function structureInText(content: Json | undefined): JsonObject | undefined {
+  const [block, ...others] = Array.isArray(content) ? (content as readonly Json[]) : [];
+  const text = others.length === 0 && isJsonObject(block) ? block.text : undefined;
+  if (typeof text !== 'string' || isTooDeep(text)) return undefined;
+  try {
+    const value = JSON.parse(text) as Json;
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Paces the progress of a call; waiting progress is forwarded before the outcome. */

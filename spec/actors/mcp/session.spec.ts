@@ -298,6 +298,30 @@ t.test('LIF-13 · a structure that does not fit is named in a few visible words,
   t.ok(JSON.stringify(outcome).length < 1_000);
 });
 
+t.test('LIF-13 · the JSON in the one text of a result is the structure that it lacks, if it fits', async (t) => {
+  let text = '';
+  const bridge = {
+    definition: {
+      ...{ name: 'bridge', description: 'bridge', inputSchema: { type: 'object' as const } },
+      outputSchema: { type: 'object' as const, properties: { n: { type: 'number' } }, required: ['n'] },
+    },
+    run: () => ({ text }),
+  };
+  const peer = await started(t, { tools: [bridge] });
+  const { session } = await opened(t, { url: peer.url });
+  const deep = `{"n":1,"a":${'['.repeat(300)}${']'.repeat(300)}}`;
+  for (const [said, outcome] of [
+    ['{"n":1}', { kind: 'result', result: { structuredContent: { n: 1 }, content: [{ text: '{"n":1}' }] } }],
+    ['{"n":"1"}', { kind: 'unusable', why: /does not match the tool's output schema/ }],
+    ['{"n":', { kind: 'unusable', why: /did not return structured content/ }],
+    ['[1]', { kind: 'unusable', why: /did not return structured content/ }],
+    [deep, { kind: 'unusable', why: /did not return structured content/ }],
+  ] as const) {
+    text = said;
+    t.match(await session.call('bridge', {}, { signal: never() }), outcome, said.slice(0, 20));
+  }
+});
+
 t.test('LIF-9 · closing says nothing of a loss, and a closed session sends nothing', async (t) => {
   const peer = await started(t);
   const { session, facts } = await opened(t, { url: peer.url });
