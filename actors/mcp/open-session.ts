@@ -62,6 +62,8 @@ export type OpenVerdict =
 /** The revision whose era has no `initialize`. */
 const statelessRevision = '2026-07-28';
 const invalidRequest = -32_600;
+/** What results have that may be cached. */
+const cacheable = ['tools', 'resources', 'resourceTemplates', 'prompts', 'contents'] as const;
 /** Servers that refused a handshake for the modes of elicitation, which are newer than the capability. */
 const strict = new WeakSet<ServerSettings>();
 
@@ -199,12 +201,18 @@ function createClient(
 }
 
 /**
- * In the stateless era every result has a type, and a client MUST treat a result without one as complete (SEP-2322). The
- * SDK refuses it instead, so the type is set before the SDK sees it.
+ * In the stateless era every result has a type, and a client MUST treat a result without one as complete (SEP-2322). One
+ * that may be cached has a lifetime and a scope, and a client SHOULD take one without for stale (SEP-2549). The SDK refuses
+ * both instead, so what is missing is set before the SDK sees it.
  */
 function completeResults(transport: OpenTransport['transport']): void {
   transport.onmessage = (message) => {
-    if ('result' in message) message.result.resultType ??= 'complete';
+    if (!('result' in message)) return;
+    const { result } = message;
+    result.resultType ??= 'complete';
+    if (!cacheable.some((key) => key in result)) return;
+    if (!Number.isSafeInteger(result.ttlMs) || Number(result.ttlMs) < 0) result.ttlMs = 0;
+    if (result.cacheScope !== 'public') result.cacheScope = 'private';
   };
 }
 

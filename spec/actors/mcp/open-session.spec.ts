@@ -148,6 +148,30 @@ t.test('ERA-1 · what is null in the answer to a discovery counts as not given',
   t.equal(listing.tools.length, 1);
 });
 
+t.test('ERA-2 · a list of the stateless era without a lifetime, or with a wrong one, is stale at once', async (t) => {
+  const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {}, resources: {} } };
+  const tools = [{ name: 'well', inputSchema: { type: 'object' } }];
+  const rows: readonly JsonObject[] = [
+    {},
+    { ttlMs: null, cacheScope: null },
+    { ttlMs: -1, cacheScope: 'shared' },
+    { ttlMs: 1.5, cacheScope: 'public' },
+  ];
+  for (const hints of rows) {
+    const peer = listingPeer({
+      'server/discover': [discovery],
+      'tools/list': [{ ...hints, tools }],
+      'resources/read': [{ ...hints, contents: [{ uri: 'mem://a', text: 'a' }] }],
+    });
+    const { session, listing } = await opened(t, { ...peer, protocol: 'stateless' });
+    t.equal(session.era, 'stateless', JSON.stringify(hints));
+    t.equal(listing.tools.length, 1, JSON.stringify(hints));
+    t.equal(listing.ttlMs, undefined, JSON.stringify(hints));
+    const read = await session.ask('resources/read', { uri: 'mem://a' });
+    t.match(read, { kind: 'result', result: { contents: [{ text: 'a' }] } }, JSON.stringify(hints));
+  }
+});
+
 t.test('LIF-7 · a stream that ends after the discovery is not the reason of a later failure', async (t) => {
   const { url } = await listenHttp(t, async (request, response) => {
     const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
