@@ -82,8 +82,8 @@ export function deliverInTurn(transport: Transport): void {
 }
 
 /**
- * The SDK refuses a JSON answer with a member that is `null`, a result whose `_meta` is, or an error without the id of its
- * request, before any handler sees it. Such an error can only be about the message that was posted.
+ * The SDK refuses a JSON answer with a member that is `null`, a result whose `_meta` is no object, or an error without the
+ * id of its request, before any handler sees it. Such an error can only be about the message that was posted.
  */
 export function readPlainAnswers(fetch: FetchLike): FetchLike {
   return async (url, init) => {
@@ -98,7 +98,7 @@ function plainAnswer(given: unknown, posted: RequestInit['body']): unknown {
   if (!isJsonObject(given)) return given;
   const answer = messageWithoutNulls(given);
   const { result } = answer;
-  if (isJsonObject(result) && result._meta === null) {
+  if (isJsonObject(result) && result._meta !== undefined && !isJsonObject(result._meta)) {
     const { _meta, ...rest } = result;
     return { ...answer, result: rest };
   }

@@ -1,5 +1,6 @@
 /**
- * Reads what a server writes as `null` as absent, since many serializers write every member that is not given so.
+ * Reads what a server writes as `null` as absent, since many serializers write every member that is not given so, and an
+ * empty list in place of an object as an object without members, since PHP writes it so.
  * @see FLT-4 and LIF-13 in docs/specification.md
  */
 
@@ -24,19 +25,34 @@ const parts: ReadonlySet<string> = new Set([
   'tasks',
   'tools',
 ]);
+/** The members of the protocol that are objects, wherever they are. */
+const objects: ReadonlySet<string> = new Set([
+  '_meta',
+  'annotations',
+  'capabilities',
+  'execution',
+  'inputSchema',
+  'outputSchema',
+  'properties',
+  'serverInfo',
+]);
 /** Members that may be `null`: keywords of a schema, and a result. */
 const values: ReadonlySet<string> = new Set(['const', 'default', 'structuredContent']);
 
 /** Levels of parts in parts; a server may write more. */
 const deepest = 4;
 
-/** Returns the object without what is `null` in it and in the parts that the protocol defines. */
-export function withoutNulls(given: JsonObject, level = 0): JsonObject {
-  const part = (value: Json): Json => (isJsonObject(value) ? withoutNulls(value, level + 1) : value);
+/**
+ * Returns the object without what is `null` in it and in the parts that the protocol defines.
+ * @param within the member that it is; those of the capabilities are objects, whatever their names
+ */
+export function withoutNulls(given: JsonObject, level = 0, within = ''): JsonObject {
   return Object.fromEntries(
     Object.entries(given)
       .filter(([key, value]) => value !== null || values.has(key))
       .map(([key, value]) => {
+        const part = (one: Json): Json => (isJsonObject(one) ? withoutNulls(one, level + 1, key) : one);
+        if (isEmptyList(value) && (objects.has(key) || within === 'capabilities')) return [key, {}];
         if (level === deepest || !parts.has(key)) return [key, value];
         return [key, Array.isArray(value) ? (value as readonly Json[]).map(part) : part(value)];
       }),
@@ -45,11 +61,19 @@ export function withoutNulls(given: JsonObject, level = 0): JsonObject {
 
 /**
  * Returns a message without what is `null` in itself, which the protocol permits only for the `id` of an answer. A `result`
- * counts as absent only beside an error.
+ * counts as absent only beside an error. No member of a message is a list.
  */
 export function messageWithoutNulls(message: JsonObject): JsonObject {
   const isKept = (key: string): boolean =>
     key === 'id' ? typeof message.method !== 'string' : key === 'result' && !isJsonObject(message.error);
-  if (!Object.values(message).includes(null)) return message;
-  return Object.fromEntries(Object.entries(message).filter(([key, value]) => value !== null || isKept(key)));
+  if (!Object.values(message).some((value) => value === null || isEmptyList(value))) return message;
+  return Object.fromEntries(
+    Object.entries(message)
+      .filter(([key, value]) => value !== null || isKept(key))
+      .map(([key, value]) => [key, isEmptyList(value) ? {} : value]),
+  );
+}
+
+function isEmptyList(value: Json | undefined): boolean {
+  return Array.isArray(value) && value.length === 0;
 }

@@ -111,6 +111,39 @@ t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not
   }
 });
 
+t.test('FLT-4 · LIF-4 · a message may write an empty list for a result or params without members', async (t) => {
+  const results = {
+    initialize: {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'php', version: '1' },
+      _meta: [],
+    },
+    'tools/list': { tools: [], _meta: [] },
+    ping: [],
+  };
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const answer = { jsonrpc: '2.0', id, result: results[method as keyof typeof results] };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  const script = `
+    const results = ${JSON.stringify(results)};
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id === undefined) return;
+      if (method === 'ping')
+        console.log(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: [] }));
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }));
+    });`;
+  const { session } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  t.equal(await session.ping(), undefined);
+  const child = await opened(t, { command: process.execPath, args: ['-e', script] });
+  t.equal(await child.session.ping(), undefined);
+  await until(() => child.facts.changed === 1);
+});
+
 t.test('FLT-4 · LIF-13 · a result in a JSON answer may write null for its _meta', async (t) => {
   const results: JsonObject = {
     initialize: {

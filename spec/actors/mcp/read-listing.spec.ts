@@ -101,6 +101,25 @@ t.test('FLT-4 · what is null in a part of a tool counts as not given, and a lis
   t.same(said, []);
 });
 
+t.test('FLT-4 · ERA-1 · an empty list where the protocol has an object is an object without members', async (t) => {
+  const { said, log } = warnings();
+  const schema = { type: 'object', properties: [], required: [] };
+  const tool = { name: 'well', inputSchema: schema, outputSchema: schema, annotations: [], _meta: [] };
+  const handshake = {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: [], prompts: [], logging: [], experimental: [] },
+    serverInfo: { name: 'php', version: '1' },
+    _meta: [],
+  };
+  const { listing } = await opened(t, listingPeer({ initialize: [handshake], 'tools/list': [{ tools: [tool] }] }), {
+    log,
+  });
+  const read = { type: 'object', properties: {}, required: [] };
+  t.same(listing.tools, [{ name: 'well', inputSchema: read, outputSchema: read, annotations: {}, _meta: {} }]);
+  t.same(listing.capabilities, { tools: {}, prompts: {}, logging: {}, experimental: {} });
+  t.same(said, []);
+});
+
 t.test('FLT-4 · a tool that asks for a header of another form is left out with that reason', async (t) => {
   const { said, log } = warnings();
   const peer = await started(t, { kind: 'modern', tools: headerTools, pageSize: 2 });
