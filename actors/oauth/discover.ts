@@ -123,7 +123,7 @@ async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<Json
 interface Places {
   /**
    * Answers with 404 for a place that has no JSON object, such as that of an application which answers every address with
-   * its page, so that the next place is tried.
+   * its page, so that the next place is tried. Completes metadata of an authorization server.
    */
   readonly fetch: FetchLike;
   /** The latest object. */
@@ -133,6 +133,17 @@ interface Places {
 }
 
 const serverPlace = /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
+
+/** Some have plain metadata at the place of OpenID Connect, and a login uses nothing of what the SDK requires there. */
+function withUnused(metadata: JsonObject, place: string): JsonObject {
+  const openid = {
+    jwks_uri: place,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+  };
+  const isOpenid = place.includes('/openid-configuration');
+  return { response_types_supported: ['code'], ...(isOpenid ? openid : {}), ...metadata };
+}
 
 /** The places where metadata may be (RFC 8414 §3.1, RFC 9728 §3.1). */
 function placesOf({ fetch }: OauthFetch): Places {
@@ -148,8 +159,8 @@ function placesOf({ fetch }: OauthFetch): Places {
         .json()
         .catch(() => undefined);
       if (isJsonObject(body)) {
-        latest = body;
-        return answer;
+        latest = serverPlace.test(String(url)) ? withUnused(body, String(url)) : body;
+        return new Response(JSON.stringify(latest), answer);
       }
       isOdd ||= serverPlace.test(String(url));
       return new Response(null, { status: 404 });

@@ -63,6 +63,20 @@ t.test('DEV-2 · an OpenID provider that has no other metadata offers its device
   t.match(await discoverForDevice(server.url, look()), { why: /has no device_authorization_endpoint/ });
 });
 
+t.test('OAU-1 · DEV-2 · metadata needs no member that a login has no use for, wherever it is', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  const plain = { json: authority.metadata({ response_types_supported: undefined }) };
+  authority.on(paths.metadata, plain);
+  const found = { kind: 'found', discovery: { issuer: authority.issuer } };
+  for (const discover of [discoverForBrowser, discoverForDevice])
+    t.match(await discover(server.url, look()), found, discover.name);
+  authority.on(paths.metadata, { status: 404, json: {} });
+  authority.on(paths.openid, plain);
+  for (const discover of [discoverForBrowser, discoverForDevice])
+    t.match(await discover(server.url, look()), found, `${discover.name} at the place of OpenID Connect`);
+});
+
 t.test('OAU-1 · DEV-2 · a page where metadata may be leads to the next place, as a missing one does', async (t) => {
   const authority = await startScriptedServer(t);
   const server = await resource(t, authority.issuer);
