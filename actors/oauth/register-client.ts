@@ -11,7 +11,7 @@ import {
   registerClient,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
@@ -39,17 +39,15 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 /** Never rejects. */
 export async function registerOauthClient(request: RegisterRequest): Promise<RegisterVerdict> {
   const { settings, discovery, oauth, redirectUri } = request;
+  const method =
+    settings.tokenEndpointAuthMethod ?? (redirectUri === undefined ? 'none' : methodFor(discovery.metadata));
   const clientMetadata: OAuthClientMetadata = {
     client_name: settings.clientName ?? 'Agent Gateway',
     redirect_uris: redirectUri === undefined ? [] : [redirectUri],
     grant_types: redirectUri === undefined ? [deviceGrant, 'refresh_token'] : ['authorization_code', 'refresh_token'],
     response_types: redirectUri === undefined ? [] : ['code'],
     application_type: 'native',
-    ...(settings.tokenEndpointAuthMethod === undefined
-      ? redirectUri === undefined
-        ? { token_endpoint_auth_method: 'none' }
-        : {}
-      : { token_endpoint_auth_method: settings.tokenEndpointAuthMethod }),
+    ...(method === undefined ? {} : { token_endpoint_auth_method: method }),
   };
   const { registration_endpoint: named } = discovery.metadata;
   const endpoint = typeof named === 'string' ? named : discovery.authorizationServerUrl;
@@ -89,6 +87,12 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
       why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),
     };
   }
+}
+
+/** A registration without a method asks for `client_secret_basic` (RFC 7591 §2), which a server may refuse. */
+function methodFor({ token_endpoint_auth_methods_supported: listed }: JsonObject): string | undefined {
+  if (!Array.isArray(listed) || listed.includes('client_secret_basic')) return undefined;
+  return ['none', 'client_secret_post'].find((method) => listed.includes(method));
 }
 
 /**

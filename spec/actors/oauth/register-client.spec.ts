@@ -60,6 +60,25 @@ t.test('OAU-3 · the configured name and method are registered', async (t) => {
   t.match(verdict, { client: { clientSecret: /^secret-/, authMethod: 'client_secret_post' } });
 });
 
+t.test('OAU-4 · a browser registers a method that the server has, where that is not the usual one', async (t) => {
+  const authority = await startScriptedServer(t);
+  for (const [listed, method] of [
+    [['none'], 'none'],
+    [['client_secret_post', 'none'], 'none'],
+    [['private_key_jwt', 'client_secret_post'], 'client_secret_post'],
+    [['private_key_jwt'], undefined],
+    [['none', 'client_secret_basic'], undefined],
+    ['none', undefined],
+    [undefined, undefined],
+  ] as const) {
+    const request = requestTo(authority);
+    const metadata = authority.metadata({ token_endpoint_auth_methods_supported: listed }) as JsonObject;
+    await registerOauthClient({ ...request, discovery: { ...request.discovery, metadata }, redirectUri });
+    const { token_endpoint_auth_method: registered } = asked(authority) as JsonObject;
+    t.equal(registered, method, JSON.stringify(listed));
+  }
+});
+
 t.test('OAU-4 · members that are null are as if they were left out', async (t) => {
   const authority = await startScriptedServer(t);
   authority.on(paths.register, {
