@@ -11,6 +11,9 @@ import { insecureWords, isSecureEndpoint, isWebAddress } from '../../machines/oa
 import type { Discovery } from './discover.ts';
 import { clientInformation } from './token-request.ts';
 
+/** Issues a refresh token only if it is requested in its own way, and to a known client only with another consent. */
+const google = 'accounts.google.com';
+
 export type BegunAuthorization =
   | { readonly kind: 'begun'; readonly url: string; readonly codeVerifier: string }
   | { readonly kind: 'failed'; readonly why: string };
@@ -38,6 +41,10 @@ export async function beginAuthorization(request: {
     }
     if (!isSecureEndpoint(authorizationUrl.href)) {
       return { kind: 'failed', why: insecureWords('the authorization endpoint', authorizationUrl.href) };
+    }
+    if (authorizationUrl.hostname === google) {
+      authorizationUrl.searchParams.set('access_type', 'offline');
+      authorizationUrl.searchParams.set('prompt', 'consent');
     }
     return { kind: 'begun', url: authorizationUrl.href, codeVerifier };
   } catch (thrown) {

@@ -42,6 +42,21 @@ t.test(
   },
 );
 
+t.test('OAU-1 · Google is asked for a refresh token in its own way, and no other server', async (t) => {
+  for (const [endpoint, type, prompt] of [
+    ['https://accounts.google.com/o/oauth2/v2/auth', 'offline', 'consent'],
+    ['https://accounts.google.com.example/o/oauth2/v2/auth', null, null],
+    [metadata.authorization_endpoint, null, null],
+  ] as const) {
+    const discovery = { ...request.discovery, metadata: { ...metadata, authorization_endpoint: endpoint } };
+    const begun = await beginAuthorization({ ...request, discovery });
+    if (begun.kind !== 'begun') return t.fail(begun.why);
+    const { searchParams } = new URL(begun.url);
+    t.equal(searchParams.get('access_type'), type, endpoint);
+    t.equal(searchParams.get('prompt'), prompt, endpoint);
+  }
+});
+
 t.test('OAU-1 · a server without metadata is asked at the usual place, without what nobody named', async (t) => {
   const { client, redirectUri, state } = request;
   const begun = await beginAuthorization({
