@@ -26,7 +26,11 @@ export type CallOutcome =
   | { readonly kind: 'timedOut'; readonly afterMs: number }
   | { readonly kind: 'cancelled' }
   /** The credentials were refused and could not be renewed. */
-  | { readonly kind: 'unauthorized' }
+  | {
+      readonly kind: 'unauthorized';
+      /** The server has named resource metadata (RFC 9728): it logs in by OAuth. */
+      readonly namesOauth?: true;
+    }
   /** The token lacks a scope: only a login with more scopes helps. */
   | { readonly kind: 'needsScope'; readonly scope: string | undefined }
   /** Not sent, or refused before any work, because the token could not be renewed now; the session continues. */
@@ -49,6 +53,8 @@ export interface CallCircumstances {
   readonly hadSession: boolean;
   readonly exitStatus: number | string | null | undefined;
   readonly whyClosed: string | undefined;
+  /** Whether a refusal has named resource metadata. */
+  readonly namesOauth?: boolean;
 }
 
 /**
@@ -86,7 +92,7 @@ const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, Sdk
 
 /** Never throws, whatever was thrown. */
 export function readCallError(thrown: unknown, circumstances: CallCircumstances): CallOutcome {
-  const { timeoutMs, hadSession, exitStatus, whyClosed } = circumstances;
+  const { timeoutMs, hadSession, exitStatus, whyClosed, namesOauth = false } = circumstances;
   if (thrown instanceof InsufficientScopeError) return { kind: 'needsScope', scope: thrown.requiredScope };
   if (thrown instanceof SdkError && badResults.has(thrown.code)) return unusable(causeOf(thrown));
   if (thrown instanceof SdkError && unsupported.has(thrown.code)) {
@@ -103,7 +109,8 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return refusedBy(failure.code, `${clean(failure.message)}${addressesOf(thrown)}`);
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
-      if (failure.status === 401) return { kind: 'unauthorized' };
+      if (failure.status === 401)
+        return namesOauth ? { kind: 'unauthorized', namesOauth: true } : { kind: 'unauthorized' };
       if (failure.status >= 500 || cutOffStatuses.has(failure.status)) {
         return unclear(`it answered HTTP ${failure.status} ${failure.message}`, proxyStatuses.has(failure.status));
       }

@@ -108,6 +108,7 @@ async function attemptOnce(
   let accepted = false;
   let lastStatus: number | undefined;
   let namesOauth = false;
+  let hasNamedOauth = false;
   let lacked: InsufficientScopeError | undefined;
   let streamEnded = (): boolean => false;
   const calls = createOpenCalls();
@@ -121,6 +122,7 @@ async function attemptOnce(
       const answer = await inner(url, ofCall === undefined ? init : { ...init, signal: ofCall });
       lastStatus = answer.status;
       namesOauth = /\bresource_metadata\s*=/i.test(answer.headers.get('www-authenticate') ?? '');
+      hasNamedOauth ||= namesOauth;
       lacked = settings.transport.kind === 'sse' ? lackedScope(answer) : undefined;
       if (lacked === undefined || init?.method !== 'POST') return answer;
       await answer.body?.cancel();
@@ -139,7 +141,10 @@ async function attemptOnce(
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     accepted = true;
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
-    const session = createSession({ client, opened, stream, settings, era, calls, log: ports.log }, ports.facts);
+    const session = createSession(
+      { client, opened, stream, settings, era, calls, namesOauth: () => hasNamedOauth, log: ports.log },
+      ports.facts,
+    );
     const listing = await orAborted(session.list(limit), limit);
     return { kind: 'opened', session, listing };
   } catch (thrown) {

@@ -92,6 +92,8 @@ export interface SessionParts {
   readonly settings: ServerSettings;
   readonly era: Era;
   readonly calls: OpenCalls;
+  /** Whether a refusal of the server has named resource metadata. */
+  readonly namesOauth: () => boolean;
   readonly log: Logger;
 }
 
@@ -107,7 +109,7 @@ const nothingToCancel = (): void => {};
 const brokenStream = /^(?!Error POSTing to endpoint ).*(?:terminated|fetch failed|ECONNRE|socket|other side closed)/is;
 
 export function createSession(
-  { client, opened, stream, settings, era, calls, log }: SessionParts,
+  { client, opened, stream, settings, era, calls, namesOauth, log }: SessionParts,
   facts: SessionFacts,
 ): Session {
   const ended = new AbortController();
@@ -192,6 +194,7 @@ export function createSession(
       hadSession: hasSessionId(opened),
       exitStatus: opened.exitStatus(),
       whyClosed: whyClosed(),
+      namesOauth: namesOauth(),
     });
     return outcome.kind === 'lost' && closing !== undefined ? { ...outcome, closedHere: true } : outcome;
   }

@@ -391,9 +391,12 @@ function verdictWithout(
     }
     case 'unauthorized': {
       const oauth = transport.kind !== 'stdio' && transport.oauth !== null;
+      const cure = outcome.namesOauth
+        ? `it logs in by OAuth: set auth: oauth in its entry, then run \`${command}\``
+        : 'check headers';
       const message = oauth
         ? describeLoginNeed(context.server ?? '', context.profile, 'its login has ended')
-        : `${place}: the server refuses the credentials; check headers`;
+        : `${place}: the server refuses the credentials; ${cure}`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'needsScope': {

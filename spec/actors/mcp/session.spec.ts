@@ -298,6 +298,19 @@ t.test('LIF-13 · a structure that does not fit is named in a few visible words,
   t.ok(JSON.stringify(outcome).length < 1_000);
 });
 
+t.test('OAU-1 · a call that is refused by a server which logs in by OAuth says so', async (t) => {
+  const metadata = 'Bearer resource_metadata="https://hub.test/.well-known/oauth-protected-resource"';
+  for (const [challenge, expected] of [
+    ['Bearer', { kind: 'unauthorized' }],
+    [metadata, { kind: 'unauthorized', namesOauth: true }],
+  ] as const) {
+    const peer = await started(t);
+    const { session } = await opened(t, { url: peer.url });
+    peer.set({ kind: 'answer', status: 401, headers: { 'www-authenticate': challenge }, on: 'tools/call' });
+    t.same(await session.call('echo', { text: 'hi' }), expected, challenge);
+  }
+});
+
 t.test('LIF-13 · the JSON in the one text of a result is the structure that it lacks, if it fits', async (t) => {
   let text = '';
   const bridge = {

@@ -254,6 +254,13 @@ t.test(
         [['lost', 's@work', { kind: 'broken', why: 'its credentials are refused' }, true]],
       ],
       [
+        { kind: 'unauthorized', namesOauth: true },
+        'needs_login',
+        /the credentials; it logs in by OAuth: set auth: oauth in its entry, then run `agent mcp login s --profile work`$/,
+        closed,
+        [['lost', 's@work', { kind: 'broken', why: 'its credentials are refused' }, true]],
+      ],
+      [
         { kind: 'needsScope', scope: 'files:write' },
         'needs_login',
         /needs the scope "files:write"; run `agent mcp login/,
