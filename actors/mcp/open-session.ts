@@ -215,6 +215,8 @@ function completeResults(transport: OpenTransport['transport']): void {
     if (!('result' in message)) return;
     const { result } = message;
     result.resultType ??= 'complete';
+    // A structure may be all that a tool returns, as over a handshake.
+    if (result.structuredContent !== undefined) result.content ??= [];
     if (!cacheable.some((key) => key in result)) return;
     if (!Number.isSafeInteger(result.ttlMs) || Number(result.ttlMs) < 0) result.ttlMs = 0;
     if (result.cacheScope !== 'public') result.cacheScope = 'private';

@@ -205,6 +205,22 @@ t.test('ERA-2 · a list of the stateless era without a lifetime, or with a wrong
   }
 });
 
+t.test('ERA-2 · LIF-13 · a structure may be all of a result, in both eras', async (t) => {
+  const peer = listingPeer({
+    'server/discover': [{ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }],
+    'tools/list': [{ tools: [{ name: 'well', inputSchema: { type: 'object' } }] }],
+    'tools/call': [{ structuredContent: { sum: 3 } }],
+  });
+  for (const [protocol, era] of [
+    ['legacy', 'legacy'],
+    ['stateless', 'stateless'],
+  ] as const) {
+    const { session } = await opened(t, { ...peer, protocol });
+    t.equal(session.era, era);
+    t.match(await session.call('well', {}), { kind: 'result', result: { structuredContent: { sum: 3 } } }, era);
+  }
+});
+
 t.test('LIF-7 · a stream that ends after the discovery is not the reason of a later failure', async (t) => {
   const { url } = await listenHttp(t, async (request, response) => {
     const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
