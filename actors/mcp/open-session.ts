@@ -25,11 +25,9 @@ import { createStopSignal } from '../stop-signal.ts';
 import { reportEndedStreams, seeDiscovery, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
-import { createSchemaTime } from './schema-time.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
 import { createStandingStream } from './standing-stream.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
-import { resultChecks } from './validate-arguments.ts';
 
 export type RequestAnswer =
   | { readonly kind: 'answered'; readonly result: JsonObject }
@@ -177,8 +175,8 @@ function createClient(
       },
       // The list reader ends a listing, by its entries.
       listMaxPages: 0,
-      // The SDK's own validator has no time limit on a server's patterns and references.
-      jsonSchemaValidator: resultChecks(createSchemaTime()),
+      // The session checks results: to the SDK, one that does not fit is a refusal, although the tool has run.
+      jsonSchemaValidator: { getValidator: () => undefined as never },
       versionNegotiation: { mode: handshake === 'initialize' ? 'legacy' : { pin: statelessRevision } },
     },
   );

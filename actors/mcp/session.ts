@@ -321,14 +321,17 @@ export function createSession(
       }
       const { options, settle } = paced(given, tell);
       const { id, onProgress, traceparent } = options;
+      const held = (result: JsonObject): CallOutcome => heldAgainst(outputs.get(tool), tool, result, checks);
       if (direct === undefined) {
         const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
         const params = { name: tool, arguments: args, ...trace };
-        return throughClient(async (request) => (await client.callTool(params, request)) as Json, options, settle);
+        return throughClient(async (request) => (await client.callTool(params, request)) as Json, options, (outcome) =>
+          settle(outcome.kind === 'result' ? held(outcome.result as JsonObject) : outcome),
+        );
       }
       const done = begun(settle);
       return direct.call({ tool, args, id, onProgress, traceparent }, (answer) => {
-        if (answer.kind === 'result') done(heldAgainst(outputs.get(tool), tool, answer.result, checks));
+        if (answer.kind === 'result') done(held(answer.result));
         else done(answer.kind === 'failed' ? outcomeOfFailure(answer.thrown) : answer);
       });
     },
@@ -377,7 +380,7 @@ export function createSession(
   };
 }
 
-/** Checks a result against the tool's output schema, as the SDK's client does. An error result is not checked. */
+/** Checks a result against the tool's output schema. An error result is not checked. */
 function heldAgainst(
   schema: JsonObject | undefined,
   tool: string,

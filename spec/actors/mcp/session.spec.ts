@@ -335,6 +335,33 @@ t.test('LIF-13 · the JSON in the one text of a result is the structure that it 
   }
 });
 
+t.test('LIF-13 · TRU-2 · a result that does not fit its output schema is unusable in both eras', async (t) => {
+  let answer: { text: string; structured?: Record<string, unknown> } = { text: '' };
+  const sum = {
+    definition: {
+      ...{ name: 'sum', description: 'sum', inputSchema: { type: 'object' as const } },
+      outputSchema: { type: 'object' as const, properties: { n: { type: 'number' } }, required: ['n'] },
+    },
+    run: () => answer,
+  };
+  const misfit = { kind: 'unusable', why: /^its structured content does not match the tool's output schema/ };
+  for (const kind of ['http', 'modern'] as const) {
+    const peer = await started(t, { kind, tools: [sum] });
+    const { session } = await opened(t, { url: peer.url });
+    for (const [given, outcome] of [
+      [{ text: 'x', structured: { n: 2 } }, { kind: 'result', result: { structuredContent: { n: 2 } } }],
+      [{ text: 'x', structured: { n: '2' } }, misfit],
+      [{ text: '{"n":1}' }, { kind: 'result', result: { structuredContent: { n: 1 } } }],
+      [{ text: '{"n":"1"}' }, misfit],
+      [{ text: 'x' }, { kind: 'unusable', why: /did not return structured content/ }],
+    ] as const) {
+      answer = given;
+      const said = `${kind} ${JSON.stringify(given)}`;
+      t.match(await session.call('sum', {}, { signal: never() }), outcome, said);
+    }
+  }
+});
+
 t.test('LIF-9 · closing says nothing of a loss, and a closed session sends nothing', async (t) => {
   const peer = await started(t);
   const { session, facts } = await opened(t, { url: peer.url });
