@@ -26,7 +26,7 @@ import { reportEndedStreams, seeDiscovery, streamEndedWords } from './adapt-tran
 import { readConnectError } from './connect-errors.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
-import { createStandingStream } from './standing-stream.ts';
+import { createStandingStream, isReadyNotice } from './standing-stream.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
 
 export type RequestAnswer =
@@ -121,6 +121,8 @@ async function attemptOnce(
       lastStatus = answer.status;
       namesOauth = /\bresource_metadata\s*=/i.test(answer.headers.get('www-authenticate') ?? '');
       hasNamedOauth ||= namesOauth;
+      if (answer.status === 400 && isReadyNotice(init?.body))
+        return takenNotice(answer, opened?.transport.sessionId !== undefined);
       lacked = settings.transport.kind === 'sse' ? lackedScope(answer) : undefined;
       if (lacked === undefined || init?.method !== 'POST') return answer;
       await answer.body?.cancel();
@@ -229,6 +231,16 @@ function readNulls(transport: OpenTransport['transport']): void {
     before?.(message, extra);
     if ('result' in message) message.result = withoutNulls(message.result as JsonObject);
   };
+}
+
+/**
+ * A server that has accepted a handshake needs no notice of its end: those of the TypeScript SDK refuse every notification
+ * behind a proxy that closes its connections. What the refusal says of the session counts.
+ */
+async function takenNotice(answer: Response, hadSession: boolean): Promise<Response> {
+  const message = await answer.text();
+  const isAboutSession = isSessionExpiry({ status: answer.status, message }, hadSession);
+  return isAboutSession ? new Response(message, answer) : new Response(null, { status: 202 });
 }
 
 /** The SDK's SSE transport reports a refusal without its challenge, which names the scope (RFC 6750 §3.1). */

@@ -243,8 +243,11 @@ async function passed(ms: number, signal: AbortSignal | null | undefined): Promi
   });
 }
 
-/** Of a message only the beginning is read, where the transport writes the method. */
-function isReadyNotice(body: RequestInit['body']): boolean {
+/**
+ * Whether it is the notification that ends a handshake. Of a message only the beginning is read, where the transport writes
+ * the method.
+ */
+export function isReadyNotice(body: RequestInit['body']): boolean {
   return typeof body === 'string' && body.slice(0, methodPlace).includes(readyNotice);
 }
 

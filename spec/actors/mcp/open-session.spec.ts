@@ -301,6 +301,21 @@ t.test('ERA-2 · LIF-7 · a session that is gone after its handshake refuses no 
   }
 });
 
+t.test('LIF-7 · a refused notice after the handshake fails no server, unless the session is gone', async (t) => {
+  const on = 'notifications/initialized';
+  for (const kind of ['http', 'sse'] as const) {
+    const peer = await started(t, { kind });
+    peer.set({ kind: 'answer', status: 400, body: '', on });
+    const { listing } = await opened(t, { url: peer.url, transport: kind });
+    t.ok(listing.tools.length > 0, kind);
+    t.equal(peer.seen(on).length, 1, kind);
+  }
+  const peer = await started(t);
+  peer.set({ kind: 'answer', status: 400, body: 'Bad Request: Session not found', on });
+  const { verdict } = await open(t, { url: peer.url });
+  t.match(verdict, { kind: 'failed', failures: [{ kind: 'http', status: 400, sessionGone: true }] });
+});
+
 t.test('OAU-1 · a scope that a server demands is read from its refusal', async (t) => {
   const challenge = 'Bearer error="insufficient_scope", scope="files:write"';
   for (const [protocol, kind, on = 'POST'] of [
