@@ -325,8 +325,10 @@ export function createSession(
       if (direct === undefined) {
         const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
         const params = { name: tool, arguments: args, ...trace };
-        return throughClient(async (request) => (await client.callTool(params, request)) as Json, options, (outcome) =>
-          settle(outcome.kind === 'result' ? held(outcome.result as JsonObject) : outcome),
+        return throughClient(
+          async (request) => (await client.callTool(params, request)) as Json,
+          options,
+          (outcome) => settle(outcome.kind === 'result' ? held(outcome.result as JsonObject) : outcome),
         );
       }
       const done = begun(settle);

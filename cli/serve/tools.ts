@@ -28,7 +28,10 @@ export function serveTools(server: Server, gateway: ServedGateway): void {
     const answer = await withGateway(gateway, mcpReq, (client) => callTool(client, params));
     if (answer === undefined) return failure(gatewayLost(name, false));
     if ('error' in answer) return failure(answer.error);
-    return server.projectCallToolResult({ ...answer, content: answer.content.map(fitting) } as never, outputs.get(name));
+    return server.projectCallToolResult(
+      { ...answer, content: answer.content.map(fitting) } as never,
+      outputs.get(name),
+    );
   });
 }
 
@@ -46,7 +49,7 @@ function toolOf({ name, description, input_schema, output_schema, title, icons, 
 }
 
 /** A client refuses the complete result for one block that violates the protocol, although the tool has run. */
-function fitting(block: JsonObject): JsonObject {
+function fitting(block: JsonObject): object {
   const { annotations: _annotations, icons: _icons, _meta, ...bare } = block;
   const named = { name: bare.uri ?? null, ...bare };
   const text = `[content of type ${JSON.stringify(block.type)} left out: it violates the protocol]`;

@@ -289,7 +289,15 @@ t.test('questions', options, async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     const row = {
-      ...{ id: 'far1', kind: 'tool', server: 'far', profile: 'default', tool: 'mcp__far__act', message: '', node: 'eu-2' },
+      ...{
+        id: 'far1',
+        kind: 'tool',
+        server: 'far',
+        profile: 'default',
+        tool: 'mcp__far__act',
+        message: '',
+        node: 'eu-2',
+      },
       asked_at: new Date().toISOString(),
       expires_at: new Date(Date.now() + 3_600_000).toISOString(),
     };

@@ -1,7 +1,7 @@
 import {
   InsufficientScopeError,
-  parseJSONRPCMessage,
   ProtocolError,
+  parseJSONRPCMessage,
   SdkError,
   SdkErrorCode,
   SdkHttpError,

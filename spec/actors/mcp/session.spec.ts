@@ -349,7 +349,10 @@ t.test('LIF-13 · TRU-2 · a result that does not fit its output schema is unusa
     const peer = await started(t, { kind, tools: [sum] });
     const { session } = await opened(t, { url: peer.url });
     for (const [given, outcome] of [
-      [{ text: 'x', structured: { n: 2 } }, { kind: 'result', result: { structuredContent: { n: 2 } } }],
+      [
+        { text: 'x', structured: { n: 2 } },
+        { kind: 'result', result: { structuredContent: { n: 2 } } },
+      ],
       [{ text: 'x', structured: { n: '2' } }, misfit],
       [{ text: '{"n":1}' }, { kind: 'result', result: { structuredContent: { n: 1 } } }],
       [{ text: '{"n":"1"}' }, misfit],

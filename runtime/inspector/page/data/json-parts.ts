@@ -13,8 +13,7 @@ interface JsonPart {
  * A string ends where the text ends, at the latest. Otherwise each escaped quote of a cut string would be tried as the start
  * of another one, whose end is searched for in all of the rest.
  */
-const coloured =
-  /("[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$))(\s*:)?|\b(?:true|false|null|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b/gis;
+const coloured = /("[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$))(\s*:)?|\b(?:true|false|null|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\b/gis;
 
 export function jsonParts(text: string): readonly JsonPart[] {
   const parts: JsonPart[] = [];

@@ -13,14 +13,7 @@ import { useKeys } from '../data/keys.ts';
 import { go, goWithin } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
-import {
-  inListOrder,
-  type ServerTab,
-  serverLabel,
-  serverLine,
-  serverMark,
-  serverTabs,
-} from '../data/server-words.ts';
+import { inListOrder, type ServerTab, serverLabel, serverLine, serverMark, serverTabs } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useWords } from '../data/use-words.ts';
 import type { ViewRow } from '../frame/view-row.ts';
