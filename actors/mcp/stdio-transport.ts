@@ -292,10 +292,10 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
 /** The message of a line; undefined if it is none. */
 export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   try {
-    // The client validates each message itself; doing it here too would double the cost of reading.
     // A byte order mark before the brace is no JSON.
     const message: unknown = JSON.parse(line.toString('utf8', line.indexOf('{')));
     if (!isJsonObject(message) || message.jsonrpc !== '2.0') return undefined;
+    // The client validates each message itself; doing it here too would double the cost of reading.
     return messageWithoutNulls(message) as unknown as JSONRPCMessage;
   } catch {
     return undefined;
