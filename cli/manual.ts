@@ -347,7 +347,9 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
         'a remote one',
       ],
     ],
-    exits: { 1: 'The server was not reached, or the name is taken; nothing was written.' },
+    exits: {
+      1: 'The server was not reached, or the name is taken; nothing was written. Or it was written, and another fault keeps the configuration from being applied.',
+    },
     files: ['config.yaml', '.env'],
     see: ['mcp edit', 'mcp import', 'mcp test', 'docs/mcp-servers.md'],
   },
@@ -360,7 +362,9 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['mcp edit tracker --entry \'{"timeout": 60}\'', 'one key'],
       ['mcp edit tracker --unset headers.X-Team', 'take a key out'],
     ],
-    exits: { 1: 'The entry that would result has a finding; nothing was written.' },
+    exits: {
+      1: 'The entry that would result has a finding; nothing was written. Or it was written, and another fault keeps the configuration from being applied.',
+    },
     files: ['config.yaml', '.env'],
     see: ['mcp add', 'mcp disable', 'docs/mcp-servers.md'],
   },

@@ -43,8 +43,12 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   }
   const changed = await context.ask('mcp.add', { ...asked, force });
   if (hasFlag(context, 'json')) {
-    printJson(context, { added: name, ...(login === undefined ? {} : { needs_login: true }) });
-    return 0;
+    printJson(context, {
+      added: name,
+      ...(login === undefined ? {} : { needs_login: true }),
+      ...(changed.not_in_force === undefined ? {} : { not_in_force: changed.not_in_force }),
+    });
+    return changed.not_in_force === undefined ? 0 : 1;
   }
   const next = login === undefined ? ' A running gateway connects it by itself.' : `\n${oneLine(login)}`;
   context.out.print(`Added ${oneLine(name)}.${next}\n`);
@@ -68,8 +72,13 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
   const asked = { ...profileOf(context), server: name, changes };
   const changed = await context.ask('mcp.edit', asked);
   if (hasFlag(context, 'json')) {
-    printJson(context, { edited: name, ...(changed.unchanged ? { unchanged: true } : {}) });
-    return 0;
+    const { unchanged, not_in_force } = changed;
+    printJson(context, {
+      edited: name,
+      ...(unchanged ? { unchanged } : {}),
+      ...(not_in_force === undefined ? {} : { not_in_force }),
+    });
+    return not_in_force === undefined ? 0 : 1;
   }
   context.out.print(
     changed.unchanged

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { addServer, editServer } from '../../cli/commands/mcp-entry.ts';
+import { stageCommand } from '../support/command-stage.ts';
 import { askCli, type CliResult } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { faults } from '../support/mcp/faults.ts';
@@ -195,3 +197,20 @@ t.test(
     t.match(other, { code: 1, stderr: /Nothing was written/ });
   },
 );
+
+t.test('CLI-2 · CLI-5 · a script is given why a written change is not in force, and exit code 1', async (t) => {
+  const written = { profile: 'default', variables: [], unused: [] };
+  const why = 'config.yaml has findings';
+  for (const [run, args, flags, done] of [
+    [addServer, ['notes', 'x'], { 'no-test': true }, { added: 'notes' }],
+    [editServer, ['notes', 'x'], {}, { edited: 'notes' }],
+  ] as const) {
+    const asked = { args, flags: { ...flags, json: true } as const };
+    const { context, seen } = stageCommand({ ...asked, answer: { ...written, not_in_force: why } });
+    t.equal(await run(context), 1);
+    t.same(JSON.parse(seen.printed), { ...done, not_in_force: why });
+    const fine = stageCommand({ ...asked, answer: written });
+    t.equal(await run(fine.context), 0);
+    t.same(JSON.parse(fine.seen.printed), done);
+  }
+});
