@@ -21,6 +21,7 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
       { ...row('e; x', 'failed'), profile: 'work' },
       row('f', 'connecting'),
       row('g', 'connected', { left_out: ['its tool "x" is left out: a reason'] }),
+      row('My notes', 'failed'),
     ],
   });
   const found = troubles(await checkServers({ ...examined(t, servers), gateway }));
@@ -30,7 +31,9 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
     'wrong server-unreachable',
     'note server-waiting',
     'warning server-tools',
+    'wrong server-unreachable',
   ]);
+  t.equal(found.at(-1)?.cure, "agent mcp test 'My notes'; agent mcp logs 'My notes'", 'as a shell reads it');
   t.match(found, [
     { what: 'it ended with 1', cure: /agent mcp test a/ },
     { cure: 'agent mcp login b' },
