@@ -4,6 +4,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import type { ChangedServer } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
@@ -91,7 +92,9 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
 export async function disableServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
   const changed = await context.ask('mcp.disable', { ...profileOf(context), server });
-  context.out.print(`Disabled ${oneLine(server)}: no connection, no tools. \`agent mcp enable\` undoes it.\n`);
+  const { profile } = changed;
+  const undo = `agent mcp enable ${shellWord(oneLine(server))}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+  context.out.print(`Disabled ${oneLine(server)}: no connection, no tools. \`${undo}\` undoes it.\n`);
   return printChange(context, changed);
 }
 

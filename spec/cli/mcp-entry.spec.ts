@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { addServer, editServer } from '../../cli/commands/mcp-entry.ts';
+import { addServer, disableServer, editServer } from '../../cli/commands/mcp-entry.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli, type CliResult } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -213,4 +213,11 @@ t.test('CLI-2 · CLI-5 · a script is given why a written change is not in force
     t.equal(await run(fine.context), 0);
     t.same(JSON.parse(fine.seen.printed), done);
   }
+});
+
+t.test('CLI-5 · PRF-1 · the command that enables a server again can be typed as it is shown', async (t) => {
+  const answer = { profile: 'work', variables: [], unused: [] };
+  const { context, seen } = stageCommand({ args: ['My notes'], flags: { profile: 'work' }, answer });
+  t.equal(await disableServer(context), 0);
+  t.match(seen.printed, "`agent mcp enable 'My notes' --profile work` undoes it");
 });
