@@ -60,6 +60,9 @@ export function parseWords(words: readonly string[]): Parsed {
   if (args.length > command.args.length && !takesMore(command)) {
     return misused(`unexpected "${args[command.args.length] ?? ''}"`);
   }
+  // Such as a variable of a script that is not set: it must not choose everything.
+  const empty = command.args.find((arg, at) => args[at] === '' && !arg.endsWith('…]'));
+  if (empty !== undefined) return misused(`<${empty.replace(/[[\]]/g, '')}> must not be empty`);
   return { kind: 'command', command, args, flags };
 }
 

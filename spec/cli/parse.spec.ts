@@ -63,6 +63,19 @@ t.test('CLI-2 · the form of a profile’s name is checked by the parser, whatev
   t.end();
 });
 
+t.test('CLI-2 · an argument that is empty, as an unset variable of a script leaves it, is a usage error', (t) => {
+  for (const [words, name] of [
+    [['events', 'show', ''], 'id'],
+    [['mcp', 'tools', '', '--json'], 'server'],
+    [['mcp', 'reload', ''], 'server'],
+  ] as const) {
+    t.match(parseWords(words), { kind: 'misused', message: `<${name}> must not be empty`, cure: /^Usage: / });
+  }
+  t.match(parseWords(['mcp', 'add', 'x', '--', 'program', '']), { kind: 'command', args: ['x', 'program', ''] });
+  t.match(parseWords(['complete', '--', '']), { kind: 'command', args: [''] });
+  t.end();
+});
+
 t.test('CLI-2 · a value of several lines of a flag that may be repeated is one value', (t) => {
   const parsed = parseWords(['mcp', 'add', 'x', '--env', 'KEY=-----BEGIN\nMIIB=\n', '--env', 'B=2', '--', 'y']);
   const flags = parsed.kind === 'command' ? parsed.flags : {};
