@@ -2,6 +2,8 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { privateFile } from '../actors/files.ts';
 import type { CommandContext } from './context.ts';
 
 const defaultEditor = 'vi';
@@ -19,5 +21,20 @@ export async function openEditor({ env }: CommandContext, file: string): Promise
     return `the editor "${editor}" ended with ${signal ?? code}${cure}`;
   } finally {
     process.off('SIGINT', ignore);
+  }
+}
+
+/**
+ * Writes a new file with this text, at the first path that is free: a draft that was kept may be of an earlier process with
+ * the same number, as after the restart of a container.
+ */
+export function makeDraft(pathOf: (number: number) => string, text: string): string {
+  for (let number = process.pid; ; number += 1) {
+    try {
+      writeFileSync(pathOf(number), text, { mode: privateFile, flag: 'wx' });
+      return pathOf(number);
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+    }
   }
 }

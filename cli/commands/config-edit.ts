@@ -4,12 +4,12 @@
  * @see CLI-6 in docs/specification.md
  */
 
-import { rmSync, writeFileSync } from 'node:fs';
-import { ensurePrivateFolder, privateFile, readText, updateFileLocked } from '../../actors/files.ts';
+import { rmSync } from 'node:fs';
+import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { type CommandContext, type ExitCode, profileFlag } from '../context.ts';
-import { openEditor } from '../editor.ts';
+import { makeDraft, openEditor } from '../editor.ts';
 import { canAsk, loadPrompts, QuestionsLeft } from '../prompts.ts';
 import { oneLine, plain } from '../terminal.ts';
 
@@ -18,8 +18,7 @@ export async function editConfigFile(context: CommandContext): Promise<ExitCode>
   const paths = profilePaths(home, profileFlag(context));
   await ensurePrivateFolder(paths.home);
   const before = await readText(paths.config);
-  const draft = `${paths.home}/config.draft-${process.pid}.yaml`;
-  writeFileSync(draft, before ?? '', { mode: privateFile, flag: 'wx' });
+  const draft = makeDraft((number) => `${paths.home}/config.draft-${number}.yaml`, before ?? '');
   const leave = (why: string, code: ExitCode = 1): ExitCode => {
     out.complain(`agent: ${why}; ${oneLine(paths.config)} is unchanged, and the draft is ${oneLine(draft)}\n`);
     return code;

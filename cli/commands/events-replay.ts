@@ -4,13 +4,12 @@
  * @see DUR-2 and CLI-6 in docs/specification.md
  */
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { privateFile } from '../../actors/files.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { ReplayEdit, Result } from '../../runtime/control/contract.ts';
 import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
-import { openEditor } from '../editor.ts';
+import { makeDraft, openEditor } from '../editor.ts';
 import { askedEvent } from '../history-query.ts';
 import { oneLine, plain, printJson } from '../terminal.ts';
 
@@ -64,8 +63,7 @@ async function editedPayload(context: CommandContext): Promise<string | NoPayloa
   if (!hasFlag(context, 'edit')) return undefined;
   const { record, payload = record.body } = await context.ask('webhook.delivery', askedEvent(context));
   const before = indented(payload);
-  const draft = `${context.home}/event.draft-${process.pid}.json`;
-  writeFileSync(draft, before, { mode: privateFile, flag: 'wx' });
+  const draft = makeDraft((number) => `${context.home}/event.draft-${number}.json`, before);
   try {
     const problem = await openEditor(context, draft);
     if (problem !== undefined) return { why: `${problem}; nothing was replayed`, code: 1 };

@@ -52,6 +52,16 @@ t.test('CLI-6 · config edit never lets a draft with errors take the file’s pl
   t.same(drafts(), [broken]);
 });
 
+t.test('CLI-6 · a draft that was kept stops no later edit of a process with the same number', async (t) => {
+  const next = 'agent: {runner: echo, concurrency: 2}\n';
+  const { home, edit, config, drafts } = edited(t, [next]);
+  home.write(`config.draft-${process.pid}.yaml`, 'kept');
+  const { code, stderr } = await edit();
+  t.equal(code, 0, stderr);
+  t.equal(config(), next);
+  t.same(drafts(), ['kept']);
+});
+
 t.test('CLI-6 · PRF-2 · config edit checks the draft of a profile that is not served too', async (t) => {
   const { home, env } = edited(t, ['agent: {runner: nothing}\n']);
   home.write('profiles/work/config.yaml', good);
