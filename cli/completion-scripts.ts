@@ -22,7 +22,7 @@ _agent() {
   while IFS=$'\\t' read -r word _; do
     if [[ $word == :folders ]]; then
       compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -d -- "$piece")
+      while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -d -- "$piece")
       return
     fi
     word=\${word#"$held"}

@@ -126,6 +126,7 @@ t.test('CLI-2 · bash completes words that it breaks at "=", and folders by itse
   ];
   for (const [line, words, expected] of rows) {
     const script = [
+      'mapfile() { return 127; } # as in bash 3.2, that of macOS',
       completionScripts.get('bash') ?? '',
       `COMP_LINE=${quoted(line)} COMP_POINT=${line.length} COMP_CWORD=${words.length - 1}`,
       `COMP_WORDS=(${words.map(quoted).join(' ')})`,
