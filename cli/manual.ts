@@ -645,7 +645,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['config show', 'every setting and default'],
       ['config show platforms.webhook --json', 'one section, for scripts'],
     ],
-    exits: { 1: 'No setting has that name.' },
+    exits: { 1: 'No setting, or no profile, has that name.' },
     files: config,
     see: ['config edit', 'config check', 'docs/configuration.md'],
   },

@@ -3,6 +3,7 @@
  * @see CLI-6 in docs/specification.md
  */
 
+import { existsSync } from 'node:fs';
 import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { readText } from '../../actors/files.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
@@ -17,10 +18,13 @@ import { isPlace } from '../../machines/mcp/foreign-references.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import type { Result } from './contract.ts';
+import { notServed } from './home-view.ts';
 
 export async function showConfig(source: HomeSource, profile: ProfileName): Promise<Result<'config.show'>> {
   const { home, env } = source;
   const paths = profilePaths(home, profile);
+  // The defaults of a profile that does not exist would be shown as its settings.
+  if (profile !== defaultProfile && !existsSync(paths.home)) throw notServed(profile);
   const document = parseDocument((await readText(paths.config)) ?? '');
   const ofFile = parseEnvFile((await readText(paths.env)) ?? '');
   const redactor = createRedactor();

@@ -16,6 +16,13 @@ t.test('CFG-2 · HOME-2 · a home without config.yaml, and a line of .env that s
   t.match(none, { code: 0, stdout: /^There is no .*config\.yaml, so the defaults apply/ });
 });
 
+t.test('CLI-6 · PRF-1 · config show shows the settings of a profile that exists, and of no other', async (t) => {
+  const home = makeHome(t, { 'profiles/work/config.yaml': 'agent: {concurrency: 2}\n' });
+  const show = (profile: string) => askCli(['config', 'show', 'agent', '--profile', profile], home.path);
+  t.match(await show('work'), { code: 0, stdout: /agent\.concurrency +2 +profiles\/work\/config\.yaml:1/ });
+  t.match(await show('wrok'), { code: 1, stdout: /^$/, stderr: /profile "wrok" is not served; .*\[profile-unknown\]/ });
+});
+
 t.test('CLI-6 · INT-2 · places are shown as set by the gateway, not as variables', async (t) => {
   const home = makeHome(t, {
     'config.yaml': 'agent: {runner: command, command: ["${userHome}${/}agent", "${AGENT_RUN_ID}", "${UNSET_X}"]}\n',
