@@ -3,6 +3,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
+import { resolve } from 'node:path';
 import { unwritableFault } from '../actors/files.ts';
 import { placedPaths } from '../actors/socket-place.ts';
 import { userHomeFolder } from '../actors/user-home.ts';
@@ -85,8 +86,11 @@ function withHome({ AGENT_SOCKET: _, ...environment }: Environment, home: string
 function placeOf(env: Environment): GatewayPlace | undefined {
   const socket = runSocketOf(env);
   if (socket !== undefined) return socket === '' ? undefined : { socket, home: undefined };
-  const home = homeOf(env, userHomeFolder());
-  return home === undefined ? undefined : { socket: placedPaths(home, env).socket, home };
+  const named = homeOf(env, userHomeFolder());
+  if (named === undefined) return undefined;
+  // Programs of the gateway work in other folders than this one, and the path is a part of names.
+  const home = resolve(named);
+  return { socket: placedPaths(home, env).socket, home };
 }
 
 function described(thrown: unknown, home: string | undefined): { readonly code: unknown; readonly message: string } {

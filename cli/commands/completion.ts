@@ -4,6 +4,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
+import { resolve } from 'node:path';
 import { placedSocket } from '../../actors/socket-place.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { homeOf } from '../../machines/config/profile.ts';
@@ -72,8 +73,10 @@ async function candidates(
 /** The gateway that the words select, as the command itself would; the shell has not expanded the home's tilde. */
 function placeIn(words: readonly string[], { gateway, env }: CommandContext): GatewayPlace {
   const given = flagIn('--home', words);
-  const home = given === undefined ? undefined : homeOf({ AGENT_HOME: given }, userHomeFolder());
-  return home === undefined ? gateway : { home, socket: placedSocket(home, 'gateway.sock', env) };
+  const named = given === undefined ? undefined : homeOf({ AGENT_HOME: given }, userHomeFolder());
+  if (named === undefined) return gateway;
+  const home = resolve(named);
+  return { home, socket: placedSocket(home, 'gateway.sock', env) };
 }
 
 function flagIn(flag: string, words: readonly string[]): string | undefined {

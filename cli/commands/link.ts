@@ -6,7 +6,7 @@
 
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -89,7 +89,7 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
   const main = fileURLToPath(mainUrl());
   // The desktop has not the environment of this shell.
   const isNamed = (textFlag(context, 'home') ?? context.env.AGENT_HOME) !== undefined;
-  const home = isNamed ? ['--home', quoted(resolve(context.home))] : [];
+  const home = isNamed ? ['--home', quoted(context.home)] : [];
   const words = [quoted(process.execPath), quoted(main), ...home, 'link', 'open', '%u'];
   await writeFile(file, desktopEntry(words.join(' ')));
   try {

@@ -1,7 +1,6 @@
 /** `agent gateway service`: prints a systemd unit, or a launchd agent. @see CLI-2 and PKG-1 in docs/specification.md */
 
 import { realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { ExitCode } from '../context.ts';
@@ -20,7 +19,7 @@ export async function printService(context: CommandContext): Promise<ExitCode> {
   }
   const scope = hasFlag(context, 'system') ? 'system' : 'user';
   const named = textFlag(context, 'home') ?? context.env.AGENT_HOME;
-  const home = scope === 'system' && (named === undefined || named === '') ? systemHome : resolve(context.home);
+  const home = scope === 'system' && (named === undefined || named === '') ? systemHome : context.home;
   const paths = homePaths(home);
   const common = {
     node: process.execPath,

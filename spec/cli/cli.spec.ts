@@ -2,12 +2,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
+import { relative } from 'node:path';
 import t from 'tap';
 import { homePaths } from '../../machines/config/profile.ts';
 import { askCli, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 import { hasTerminal } from '../support/terminal.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
@@ -134,6 +136,18 @@ t.test('CLI-1 · HOME-2 · who stopped the gateway has its home for himself', as
     t.ok(existsSync(`${home.path}/state/closed`), 'the store is closed');
     t.notOk(existsSync(homePaths(home.path).lock), 'and the lock is free');
   }
+});
+
+t.test('HOME-1 · CON-3 · a relative home is one for all, and the program of a run finds its files', async (t) => {
+  const command = 'agent: {runner: command, command: [sh, -c, \'cat "$AGENT_PROMPT_FILE"\']}';
+  const config = webhookConfig('        gh: {prompt: "P {n}"}\n', { more: command });
+  const home = makeHome(t, { 'config.yaml': config }).path;
+  const daemon = await startDaemon(t, relative('.', home));
+  t.match(await cliJson(home, 'gateway', 'status'), { home });
+  const answer = await postSigned(`${daemon.url}/webhooks/gh`, { n: 1 }, { secret, id: 'd1' });
+  t.equal(answer.status, 202);
+  await daemon.line(({ message }) => /^run (?:delivered|failed)$/.test(message));
+  t.match(await cliJson(home, 'runs', 'show', 'latest'), { status: 'delivered', response: 'P 1' });
 });
 
 t.test('CLI-1 · SEC-4 · the program of a run starts a gateway of another home', async (t) => {
