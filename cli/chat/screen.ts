@@ -8,6 +8,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { TurnResult } from '../../runtime/control/contract.ts';
 import type { Output } from '../context.ts';
 import { dim, oneLine, plain, wrapped } from '../terminal.ts';
+import { cutTo } from '../text-width.ts';
 import { createFlow } from './flow.ts';
 
 export interface ChatScreen {
@@ -43,7 +44,7 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
   function short(text: string, beside: number): string {
     const line = oneLine(text);
     const room = Math.max(20, out.columns - beside - 1);
-    return isTerminal && line.length > room ? `${line.slice(0, room - 1)}…` : line;
+    return isTerminal ? cutTo(line, room) : line;
   }
 
   return {

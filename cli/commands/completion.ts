@@ -12,6 +12,7 @@ import { type Candidate, expectedAt } from '../complete.ts';
 import { completionScripts } from '../completion-scripts.ts';
 import type { CommandContext, ExitCode, GatewayPlace } from '../context.ts';
 import { oneLine } from '../terminal.ts';
+import { cutTo } from '../text-width.ts';
 
 /** A completion menu has room for no more. */
 const longestHelp = 100;
@@ -39,7 +40,7 @@ export async function completeWords(context: CommandContext): Promise<ExitCode> 
   const current = words.at(-1) ?? '';
   for (const { word, help } of found) {
     if (!word.startsWith(current)) continue;
-    out.print(`${oneLine(word)}\t${oneLine(help).slice(0, longestHelp)}\n`);
+    out.print(`${oneLine(word)}\t${cutTo(oneLine(help), longestHelp)}\n`);
   }
   return 0;
 }

@@ -8,6 +8,7 @@ import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
+import { cutTo } from '../text-width.ts';
 import { reloadGateway } from './gateway.ts';
 
 const defaultLines = 100;
@@ -184,9 +185,7 @@ export function printReport(context: CommandContext, server: string, report: Pro
   const room = out.isTerminal ? Math.max(1, out.columns - widest - 4) : Number.POSITIVE_INFINITY;
   for (const words of report.left_out ?? []) out.print(`  ${oneLine(words)}\n`);
   for (const { name, description } of tools) {
-    const words = oneLine(description);
-    const shown = words.length > room ? `${words.slice(0, room - 1)}…` : words;
-    out.print(`  ${oneLine(name).padEnd(widest)}  ${dim(out, shown)}\n`);
+    out.print(`  ${oneLine(name).padEnd(widest)}  ${dim(out, cutTo(oneLine(description), room))}\n`);
   }
 }
 

@@ -7,6 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CommandContext } from '../context.ts';
 import { oneLine } from '../terminal.ts';
+import { cutTo } from '../text-width.ts';
 
 export type FirstEvent =
   | { readonly kind: 'went'; readonly result: string }
@@ -64,7 +65,7 @@ async function outcomeOf(id: string, ask: CommandContext['ask'], signal: AbortSi
       const { response, reason } = { ...row.run, ...row };
       if (status !== 'delivered')
         return { kind: 'failed', why: `it ended as ${status}: ${oneLine(reason ?? 'no reason is known')}` };
-      const said = response !== undefined ? ` The agent said: ${oneLine(response).slice(0, longestShown)}` : '';
+      const said = response !== undefined ? ` The agent said: ${cutTo(oneLine(response), longestShown)}` : '';
       return { kind: 'went', result: `The event was signed, accepted, run and delivered to the log.${said}` };
     }
     await wait(pollMs, undefined, { signal }).catch(() => {});

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { printReport } from '../../cli/commands/mcp.ts';
 import { addServer, disableServer, editServer } from '../../cli/commands/mcp-entry.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli, type CliResult } from '../support/daemon.ts';
@@ -220,4 +221,12 @@ t.test('CLI-5 · PRF-1 · the command that enables a server again can be typed a
   const { context, seen } = stageCommand({ args: ['My notes'], flags: { profile: 'work' }, answer });
   t.equal(await disableServer(context), 0);
   t.match(seen.printed, "`agent mcp enable 'My notes' --profile work` undoes it");
+});
+
+t.test('CLI-6 · CLI-5 · the tools of a tried server take a line each on a terminal, in any script', (t) => {
+  const { context, seen } = stageCommand({ isTerminal: true });
+  const tool = { name: 'find', tool: 'find', description: '日'.repeat(100), asks: false, read_only: true };
+  printReport(context, 'notes', { ok: true, era: 'legacy', milliseconds: 1, tools: [tool], filtered: 0 });
+  t.equal(seen.printed.split('\n')[1], `  find  ${'日'.repeat(55)}…`);
+  t.end();
 });

@@ -69,6 +69,7 @@ t.test('CLI-4 · calls, their results and an answer that is asked for anew stand
     [text('Let me see'), 'Let me see'],
     [call(), '\n  → read {"a":1}\n'],
     [call({ arguments: `{"long":"${'x'.repeat(60)}"}` }), `  → read {"long":"${'x'.repeat(20)}…\n`],
+    [call({ arguments: '日'.repeat(60) }), `  → read ${'日'.repeat(14)}…\n`],
     [{ kind: 'result', characters: 1 }, '  ✓ 1 character\n'],
     [{ kind: 'result', characters: 12_400 }, '  ✓ 12k characters\n'],
     [{ kind: 'result', is_error: true, text: 'no such\nfile' }, '  ✗ no such file\n'],
