@@ -36,8 +36,8 @@ export function openScreen(
 
   function redraw(): void {
     if (!open) return;
-    // A terminal of unknown size reports 0.
-    const { lines, from } = draw(stdout.columns || 80, stdout.rows || 24, offset);
+    // A terminal of unknown size reports 0. Erasing the rest of a line that fills the last column would take its end.
+    const { lines, from } = draw((stdout.columns || 80) - 1, stdout.rows || 24, offset);
     offset = from;
     // Each line erases its old rest: clearing the screen would flicker.
     const text = `\u001b[H${lines.map((one) => `${one}\u001b[K`).join('\r\n')}\u001b[J`;

@@ -1,14 +1,38 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
+import { widthOf } from '../../cli/text-width.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { makeHome } from '../support/home.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
+import { until } from '../support/processes.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
 const only = hasTerminal ? {} : { skip: 'this machine has no script that runs a command' };
+
+const row = (id: string) => ({ id, parent: null, machine: 'connection', state: 'failed', since: 0, tags: ['failed'] });
+
+/** A gateway that answers the first request of each connection with these messages. */
+async function answered(t: Test, home: string, messages: (id: unknown) => readonly object[]): Promise<void> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', (asked) => {
+      const { id } = JSON.parse(String(asked));
+      socket.write(
+        messages(id)
+          .map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`)
+          .join(''),
+      );
+    });
+  });
+  server.listen(homePaths(home).socket);
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+}
 
 t.test('INS-2 · in the tree of a terminal, n goes from one failed actor to the next', only, async (t) => {
   const gone = { command: 'no-such-command-here', args: [] };
@@ -33,37 +57,39 @@ t.test('INS-2 · in the tree of a terminal, n goes from one failed actor to the 
 
 t.test('INS-2 · an actor that ends while the tree is read is not left in it', only, async (t) => {
   const home = makeHome(t).path;
-  const row = (id: string) => ({
-    id,
-    parent: null,
-    machine: 'connection',
-    state: 'failed',
-    since: 0,
-    tags: ['failed'],
-  });
   const actors = [row('connections/gone'), row('connections/here')];
-  const lines = (id: unknown) => [
+  await answered(t, home, (id) => [
     { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
     { method: 'inspect.delta', params: { at: 0, changed: [], gone: ['connections/gone'], steps: [], skipped: 0 } },
-  ];
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', (asked) => {
-      const { id } = JSON.parse(String(asked));
-      socket.write(
-        lines(id)
-          .map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`)
-          .join(''),
-      );
-    });
-  });
-  server.listen(homePaths(home).socket);
-  await once(server, 'listening');
-  t.teardown(() => server.close());
+  ]);
   const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
   await terminal.shows(/agent {2}1 failed {2}up/);
   terminal.type('q');
   await terminal.exited;
+});
+
+t.test('INS-2 · CLI-6 · no line of the tree fills the last column, where its end would be erased', only, async (t) => {
+  const home = makeHome(t).path;
+  const actors = [{ ...row('connections/here'), why: 'x'.repeat(80) }];
+  await answered(t, home, (id) => [
+    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+  ]);
+  const line = `stty cols 40 rows 10; exec '${process.execPath}' '${main}' inspect`;
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    env: { ...process.env, TERM: 'xterm', NO_COLOR: '1', AGENT_HOME: home },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  await until(() => text.includes('\u001b[J'));
+  child.stdin.write('q');
+  await once(child, 'close');
+  const screen = text.slice(text.indexOf('\u001b[H') + 3, text.indexOf('\u001b[J'));
+  const lines = screen.replaceAll('\u001b[K', '').split(/\r*\n/);
+  t.match(lines[1], /^connections\/here {2}failed .*x…$/);
+  for (const one of lines) t.ok(widthOf(one) < 40, one);
 });
 
 t.test('INS-2 · a timeline rounds how long a part took as every other duration', async (t) => {
