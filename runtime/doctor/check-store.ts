@@ -14,13 +14,26 @@ const mebibyte = 1_048_576;
 const leastBytes = 100 * mebibyte;
 const comfortableBytes = 1_024 * mebibyte;
 
+/** The network disks that Linux knows by these numbers; LMDB's header says that it must not be kept on one. */
+const networkDisks: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0x5346414f, 'AFS'],
+]);
+
 /** Free space of a disk; undefined if the system does not report it. */
 export interface Room {
   readonly bytes: number;
   readonly files: number;
 }
 
-export async function checkStore(examined: Examined, room = roomIn(examined.paths.home)): Promise<readonly Finding[]> {
+export async function checkStore(
+  examined: Examined,
+  room = roomIn(examined.paths.home),
+  network = networkDiskOf(examined.paths.state) ?? networkDiskOf(examined.paths.home),
+): Promise<readonly Finding[]> {
   const { home, paths, gateway } = examined;
   const { postgres } = home.main.settings.gateway;
   // The file may name another journal than the one in use.
@@ -42,6 +55,16 @@ export async function checkStore(examined: Examined, room = roomIn(examined.path
       place: 'state/',
       what: fault,
       cure: storeCure,
+    });
+  }
+  if (network !== undefined && journal === 'lmdb') {
+    findings.push({
+      level: 'warning',
+      area: 'store',
+      code: 'disk-remote',
+      place: 'state/',
+      what: `the journal is on a network disk (${network}), where it can be damaged and lose what was acknowledged`,
+      cure: 'keep the home on a disk of this machine, by AGENT_HOME, or set gateway.journal: postgres',
     });
   }
   if (room !== undefined && (room.bytes < comfortableBytes || room.files === 0)) {
@@ -86,6 +109,14 @@ function roomIn(path: string): Room | undefined {
     const { bavail, bsize, ffree, files } = statfsSync(path);
     // Some file systems do not count files.
     return { bytes: bavail * bsize, files: files === 0 ? 1 : ffree };
+  } catch {
+    return undefined;
+  }
+}
+
+function networkDiskOf(path: string): string | undefined {
+  try {
+    return networkDisks.get(statfsSync(path).type >>> 0);
   } catch {
     return undefined;
   }

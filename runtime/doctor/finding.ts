@@ -54,6 +54,7 @@ export const findingCodes = [
   'database-loses',
   'database-waits',
   'disk-low',
+  'disk-remote',
   'clock-skew',
   'node-shared',
   'clock-unknown',

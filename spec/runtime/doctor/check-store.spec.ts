@@ -21,6 +21,13 @@ t.test('DUR-1 · CLI-2 · a damaged store and a full disk are found without chan
   t.match(found, { level: 'wrong', code: 'store-fault', what: /\[journal-corrupt\]/ });
 });
 
+t.test('DUR-1 · CLI-2 · a journal of LMDB on a network disk is doubtful', async (t) => {
+  const found = troubles(await checkStore(examined(t), plenty, 'NFS'));
+  t.match(found, [{ level: 'warning', code: 'disk-remote', place: 'state/', what: /a network disk \(NFS\)/ }]);
+  const memory = examined(t, { 'config.yaml': 'gateway: {journal: memory}\n' });
+  t.same(codes(await checkStore(memory, plenty, 'NFS')), []);
+});
+
 t.test('CLI-2 · a running gateway is asked for its journal', async (t) => {
   const one = examined(t);
   const ask = (answers: Parameters<typeof answering>[0]) => checkStore({ ...one, gateway: answering(answers) }, plenty);
