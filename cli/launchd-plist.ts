@@ -31,6 +31,7 @@ export function launchdPlist({ node, program, home, path, log, drainSeconds }: P
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- Save as ~/Library/LaunchAgents/agent-gateway.plist, make the folder of its log (StandardErrorPath), then:
+       agent gateway stop   # where one runs in the background: a home has one gateway
        launchctl bootstrap gui/$UID ~/Library/LaunchAgents/agent-gateway.plist
      To end it: launchctl bootout gui/$UID/agent-gateway -->
 <plist version="1.0">

@@ -38,6 +38,7 @@ function comments({ scope, home }: UnitInput): readonly string[] {
   if (scope === 'user') {
     return [
       '# Save as ~/.config/systemd/user/agent-gateway.service, then:',
+      '#   agent gateway stop              # where one runs in the background: a home has one gateway',
       '#   systemctl --user daemon-reload',
       '#   systemctl --user enable --now agent-gateway',
       '#   loginctl enable-linger          # to run it while no one is logged in',

@@ -40,6 +40,7 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
     systemdUnit({ ...input, path: '/opt/100%/my bin:/usr/bin' }),
     '\nEnvironment="PATH=/opt/100%%/my bin:/usr/bin"\n',
   );
+  t.match(systemdUnit({ ...input, scope: 'user' }), /# {3}agent gateway stop .*\n# {3}systemctl --user daemon-reload/);
   t.notMatch(systemdUnit({ ...input, path: '' }), 'PATH=');
   t.match(systemdUnit({ ...input, home: '/srv/agent' }), /\nReadWritePaths=\/srv\/agent\n/);
   t.end();
@@ -93,6 +94,7 @@ t.test('PKG-1 · the launchd agent restarts a gateway that failed, drains on its
   const home = makeHome(t, { 'config.yaml': 'gateway: {drain_timeout_seconds: 75}\n' });
   const { code, stdout } = await runCli(['gateway', 'service', '--launchd'], home.path, { PATH: '/opt/<&>/bin' });
   t.equal(code, 0);
+  t.match(stdout, /agent gateway stop .*\n +launchctl bootstrap /);
   const read = spawnSync('python3', ['-c', reader], { input: stdout, encoding: 'utf8' });
   if (read.error !== undefined) return t.comment('not installed: python3');
   t.match(JSON.parse(read.stdout), {
