@@ -4,6 +4,8 @@
  * @see CLI-2 and CON-2 in docs/specification.md
  */
 
+import { shellWord } from '../machines/base/shell-word.ts';
+
 export interface UnitInput {
   readonly scope: 'user' | 'system';
   /** Absolute paths. */
@@ -48,10 +50,12 @@ function comments({ scope, home }: UnitInput): readonly string[] {
   return [
     '# Save as /etc/systemd/system/agent-gateway.service, then:',
     `#   useradd --system --home-dir ${systemHome} --shell /usr/sbin/nologin ${systemUser}`,
+    // systemd makes its own folder alone.
+    ...(home === systemHome ? [] : [`#   install -d -m 0700 -o ${systemUser} ${shellWord(home)}`]),
     '#   systemctl daemon-reload',
     '#   systemctl enable --now agent-gateway',
     `# Its log: journalctl -u ${name}; its home: ${home}. Commands for it:`,
-    `#   sudo -u ${systemUser} agent --home ${home} gateway status`,
+    `#   sudo -u ${systemUser} agent --home ${shellWord(home)} gateway status`,
   ];
 }
 

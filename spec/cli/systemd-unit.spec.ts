@@ -43,6 +43,10 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
   t.match(systemdUnit({ ...input, scope: 'user' }), /# {3}agent gateway stop .*\n# {3}systemctl --user daemon-reload/);
   t.notMatch(systemdUnit({ ...input, path: '' }), 'PATH=');
   t.match(systemdUnit({ ...input, home: '/srv/agent' }), /\nReadWritePaths=\/srv\/agent\n/);
+  const own = systemdUnit({ ...input, home: '/srv/my agent' });
+  t.match(own, "\n#   install -d -m 0700 -o agent-gateway '/srv/my agent'\n");
+  t.match(own, "agent --home '/srv/my agent' gateway status\n");
+  t.notMatch(unit, 'install -d');
   t.end();
 });
 
