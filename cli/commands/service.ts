@@ -39,6 +39,12 @@ export async function printService(context: CommandContext): Promise<ExitCode> {
       `agent: ${oneLine(hidden)} is in a home folder, which this unit hides (ProtectHome=yes), so it would not start; install Node.js and the package outside of it, such as in /usr/local\n`,
     );
   }
+  const hiddenHome = scope === 'system' ? hiddenFromUnit([home]) : undefined;
+  if (hiddenHome !== undefined) {
+    context.out.complain(
+      `agent: the home ${oneLine(home)} is in a home folder, which this unit hides (ProtectHome=yes), so it would not start; choose one outside of it, such as --home ${systemHome}\n`,
+    );
+  }
   context.out.print(systemdUnit({ ...common, scope, socketInHome: paths.socket.startsWith(`${home}/`) }));
   return 0;
 }

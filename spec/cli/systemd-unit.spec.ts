@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import t from 'tap';
 import { hiddenFromUnit, systemdUnit, type UnitInput } from '../../cli/systemd-unit.ts';
-import { runCli } from '../support/daemon.ts';
+import { askCli, runCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 
 const input: UnitInput = {
@@ -84,6 +84,12 @@ t.test('CLI-2 · systemd finds nothing wrong with what the command prints', { sk
     code: 2,
     stderr: /--user and --system exclude each other/,
   });
+});
+
+t.test('CLI-2 · PKG-1 · a home that a system unit hides is named, as AGENT_HOME of a person is', async (t) => {
+  const hidden = /the home \/home\/ada\/\.agent is in a home folder, .*--home \/var\/lib\/agent-gateway/;
+  t.match(await askCli(['gateway', 'service', '--system'], '/home/ada/.agent'), { code: 0, stderr: hidden });
+  t.notMatch((await askCli(['gateway', 'service', '--user'], '/home/ada/.agent')).stderr, 'hides');
 });
 
 t.test('CLI-2 · a unit is printed where its configuration cannot be read, and says so', async (t) => {
