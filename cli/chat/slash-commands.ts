@@ -3,11 +3,11 @@
  * @see CLI-4, LIF-12, TRU-3 and SEC-7 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import { nearest } from '../../machines/config/nearest.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ChatOpened } from '../../runtime/control/contract.ts';
+import { parseObject } from '../commands/mcp.ts';
 import type { Output } from '../context.ts';
 import { oneLine, table } from '../terminal.ts';
 import type { ChatScreen } from './screen.ts';
@@ -83,7 +83,7 @@ async function listQuestions({ client, screen, out }: SlashPorts): Promise<void>
 
 async function answer(rest: string, grant: boolean, { client, screen }: SlashPorts): Promise<void> {
   const [, id = '', json = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-  const values = json === '' ? {} : parse(json);
+  const values = json === '' ? {} : parseObject(json);
   if (id === '' || values === undefined) {
     screen.note(id === '' ? '  name the question; /approve lists them' : '  the values must be a JSON object');
     return;
@@ -121,13 +121,4 @@ function tableOf<Row>(
 ): string {
   const cells = rows.map((row) => keys.map((key) => oneLine(String(row[key] ?? ''))));
   return table(out, head, cells).trimEnd();
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 /** `agent mcp …`: the servers, their tools, calls, tests and logs. @see CLI-5 and CON-4 in docs/specification.md */
 
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { readJson } from '../../machines/base/read-json.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
@@ -223,11 +224,8 @@ export function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandCo
   return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
+/** An integer that a number cannot hold exactly becomes the text of its digits: a rounded id is another one. */
 export function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as Json;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  return isJsonObject(value) ? value : undefined;
 }

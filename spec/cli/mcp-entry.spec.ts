@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { printReport } from '../../cli/commands/mcp.ts';
+import { parseObject, printReport } from '../../cli/commands/mcp.ts';
 import { addServer, disableServer, editServer } from '../../cli/commands/mcp-entry.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli, type CliResult } from '../support/daemon.ts';
@@ -228,5 +228,11 @@ t.test('CLI-6 · CLI-5 · the tools of a tried server take a line each on a term
   const tool = { name: 'find', tool: 'find', description: '日'.repeat(100), asks: false, read_only: true };
   printReport(context, 'notes', { ok: true, era: 'legacy', milliseconds: 1, tools: [tool], filtered: 0 });
   t.equal(seen.printed.split('\n')[1], `  find  ${'日'.repeat(55)}…`);
+  t.end();
+});
+
+t.test('CLI-5 · an id of many digits among typed arguments is that id, not the nearest number', (t) => {
+  t.same(parseObject('{"id": 1234567890123456789, "n": 2}'), { id: '1234567890123456789', n: 2 });
+  for (const text of ['[1]', 'null', '"a"', '{', '']) t.equal(parseObject(text), undefined, text);
   t.end();
 });
