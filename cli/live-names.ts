@@ -54,7 +54,7 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
   },
 };
 
-/** The names of a kind; servers only of the given profile, if any. */
+/** The names of a kind, only of the given profile if there is one: some lists are of all profiles. */
 export async function liveNames(
   kind: NameKind,
   { socket, home }: GatewayPlace,
@@ -66,7 +66,9 @@ export async function liveNames(
   if (source === undefined) return [];
   const rows = await ask(socket, source.method, { ...source.params, ...(profile === undefined ? {} : { profile }) });
   if (!Array.isArray(rows)) return [];
-  return (rows as readonly JsonObject[]).flatMap((row) => source.pick(row) ?? []);
+  return (rows as readonly JsonObject[])
+    .filter((row) => profile === undefined || row.profile === undefined || row.profile === profile)
+    .flatMap((row) => source.pick(row) ?? []);
 }
 
 /** What the command would read as a flag, and the script as an instruction: a sender may have chosen the name. */

@@ -70,6 +70,16 @@ t.test('SEC-7 · a question is completed without the words of its server', async
   t.equal(stdout, 'a1\tnotes form\n');
 });
 
+t.test('CLI-2 · PRF-1 · names are completed of the profile that is given', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': `gateway: {multiplex_profiles: true}\n${config}`,
+    'profiles/work/config.yaml': 'mcp_servers: {notes: {command: "true", enabled: false}}\n',
+  });
+  await startDaemon(t, home.path);
+  const { stdout } = await runCli(['complete', '--', 'mcp', 'test', '--profile', 'work', ''], home.path);
+  t.match(stdout, /^notes\t\w+\n$/);
+});
+
 t.test('CLI-2 · a gateway that does not answer holds no key up', async (t) => {
   const home = makeHome(t);
   const server = createServer(() => {});
