@@ -25,6 +25,12 @@ export async function followUntilEnd(
   gateway: GatewayPlace,
   begin: () => Promise<void>,
 ): Promise<never> {
+  await followConnection(client, begin);
+  throw new NotRunning(gateway);
+}
+
+/** Requests the stream and waits for the end of the connection, by which a gateway also ends one that is read too slowly. */
+export async function followConnection(client: ControlClient, begin: () => Promise<void>): Promise<void> {
   try {
     await begin();
   } catch (thrown) {
@@ -32,5 +38,4 @@ export async function followUntilEnd(
     if ((thrown as { readonly code?: unknown }).code !== 'gateway-gone') throw thrown;
   }
   await client.closed;
-  throw new NotRunning(gateway);
 }

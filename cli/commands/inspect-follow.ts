@@ -3,31 +3,39 @@
  * @see INS-2 and INS-3 in docs/specification.md
  */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { eventText, line } from '../draw.ts';
-import { followUntilEnd } from '../follow.ts';
+import { followConnection } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
 
 const filters = ['actor', 'machine', 'route', 'server', 'delivery'] as const;
 
+/** A gateway that disconnects a reader is not hurried. */
+const againMs = 250;
+
 export async function followActors(context: CommandContext): Promise<ExitCode> {
-  const client = await connectGateway(context.gateway);
   const asJson = hasFlag(context, 'json');
-  client.onNotification((_, record) => {
-    if (asJson) printJsonLine(context, record);
-    else context.out.print(`${recordLine(context, record)}\n`);
-  });
   const query: Record<string, string | true> = {};
   for (const name of filters) {
     const value = textFlag(context, name);
     if (value !== undefined) query[name] = value;
   }
   if (hasFlag(context, 'full') && asJson) query.full = true;
-  return followUntilEnd(client, context.gateway, async () => void (await client.ask('inspect.follow', query)));
+  for (let again = false; ; again = true) {
+    const client = await connectGateway(context.gateway);
+    if (again) context.out.complain('agent: the records were read too slowly, and some are missing here\n');
+    client.onNotification((_, record) => {
+      if (asJson) printJsonLine(context, record);
+      else context.out.print(`${recordLine(context, record)}\n`);
+    });
+    await followConnection(client, async () => void (await client.ask('inspect.follow', query)));
+    await wait(againMs);
+  }
 }
 
 function recordLine({ out }: CommandContext, record: JsonObject): string {

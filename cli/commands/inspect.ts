@@ -3,8 +3,9 @@
  * @see INS-2 and SEC-1 in docs/specification.md
  */
 
-import type { ActorRow, DeltaMessage, Vitals } from '../../runtime/inspector/wire.ts';
-import { connectGateway, NotRunning } from '../call.ts';
+import type { ControlClient } from '../../runtime/control/client.ts';
+import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { drawTree, line, type Piece, type Tree } from '../draw.ts';
@@ -43,25 +44,14 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
 
 /** Redraws at each change, and every second for the ages; `n` goes to the next failed actor, `q` or Ctrl-C ends it. */
 async function watchTree(context: CommandContext): Promise<ExitCode> {
-  const client = await connectGateway(context.gateway);
   const rows = new Map<string, ActorRow>();
-  // Deltas that were received together with the answer are newer than the answer.
-  const early: DeltaMessage[] = [];
-  let take = (delta: DeltaMessage): void => void early.push(delta);
-  client.on('inspect.delta', (delta) => take(delta));
-  const first = await client.ask('inspect.watch').catch((thrown: unknown) => {
-    client.close();
-    throw thrown;
-  });
-  for (const row of first.actors) rows.set(row.id, row);
-  take = (delta) => apply(rows, delta);
-  for (const delta of early) take(delta);
+  let { client, snapshot } = await watch(context, rows);
   let chosen: string | undefined;
   let failed: Tree['failed'] = [];
   const draw = (width: number, height: number, offset: number): Drawn => {
     const out = { ...context.out, columns: width };
     const nowMs = Date.now();
-    const tree = drawTree(out, { rows: [...rows.values()], more: first.more, nowMs });
+    const tree = drawTree(out, { rows: [...rows.values()], more: snapshot.more, nowMs });
     failed = tree.failed;
     const room = Math.max(1, height - 2);
     const from = Math.max(0, Math.min(offset, tree.lines.length - room));
@@ -69,7 +59,7 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
     return {
       from,
       lines: [
-        line(out, headline(first.vitals, nowMs, failed, chosen)),
+        line(out, headline(snapshot.vitals, nowMs, failed, chosen)),
         ...tree.lines.slice(from, from + room),
         ...(hidden > 0
           ? [
@@ -88,16 +78,48 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
     chosen = next?.id;
     return next?.line;
   });
-  let isGone = false;
-  void client.closed.then(() => {
-    isGone = true;
+  let isOver = false;
+  let lost: unknown;
+  // A gateway disconnects a terminal that is stopped for a while, too.
+  const stay = async (): Promise<void> => {
+    for (;;) {
+      await client.closed;
+      if (isOver) return;
+      ({ client, snapshot } = await watch(context, rows));
+      if (isOver) return client.close();
+    }
+  };
+  void stay().catch((thrown: unknown) => {
+    lost = thrown;
     screen.close();
   });
   const isCancelled = await screen.closed;
+  isOver = true;
   client.close();
-  if (isGone) throw new NotRunning(context.gateway);
+  if (lost !== undefined) throw lost;
   if (isCancelled) context.out.complain('Cancelled.\n');
   return isCancelled ? 130 : 0;
+}
+
+/** Reads the tree into the rows, and keeps them up to date until the connection ends. */
+async function watch(
+  { gateway }: CommandContext,
+  rows: Map<string, ActorRow>,
+): Promise<{ client: ControlClient; snapshot: SnapshotMessage }> {
+  const client = await connectGateway(gateway);
+  // Deltas that were received together with the answer are newer than the answer.
+  const early: DeltaMessage[] = [];
+  let take = (delta: DeltaMessage): void => void early.push(delta);
+  client.on('inspect.delta', (delta) => take(delta));
+  const snapshot = await client.ask('inspect.watch').catch((thrown: unknown) => {
+    client.close();
+    throw thrown;
+  });
+  rows.clear();
+  for (const row of snapshot.actors) rows.set(row.id, row);
+  take = (delta) => apply(rows, delta);
+  for (const delta of early) take(delta);
+  return { client, snapshot };
 }
 
 function apply(rows: Map<string, ActorRow>, { changed, gone }: DeltaMessage): void {

@@ -16,17 +16,28 @@ const only = hasTerminal ? {} : { skip: 'this machine has no script that runs a 
 
 const row = (id: string) => ({ id, parent: null, machine: 'connection', state: 'failed', since: 0, tags: ['failed'] });
 
-/** A gateway that answers the first request of each connection with these messages. */
-async function answered(t: Test, home: string, messages: (id: unknown) => readonly object[]): Promise<void> {
+/**
+ * A gateway that answers the first request of each connection with these messages, and then ends those before the last one.
+ */
+async function answered(
+  t: Test,
+  home: string,
+  messages: (id: unknown, connection: number) => readonly object[],
+  last = 1,
+): Promise<void> {
+  let connections = 0;
   const server = createServer((socket) => {
+    connections += 1;
+    const connection = connections;
     socket.on('error', () => {});
     socket.once('data', (asked) => {
       const { id } = JSON.parse(String(asked));
       socket.write(
-        messages(id)
+        messages(id, connection)
           .map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`)
           .join(''),
       );
+      if (connection < last) socket.end();
     });
   });
   server.listen(homePaths(home).socket);
@@ -66,6 +77,19 @@ t.test('INS-2 · an actor that ends while the tree is read is not left in it', o
   await terminal.shows(/agent {2}1 failed {2}up/);
   terminal.type('q');
   await terminal.exited;
+});
+
+t.test('INS-2 · CLI-6 · a terminal that is disconnected as a slow reader shows the tree anew', only, async (t) => {
+  const home = makeHome(t).path;
+  const vitals = { started: Date.now(), url: null, home };
+  const messages = (id: unknown, connection: number) => [
+    { id, result: { actors: [row(`connections/number-${connection}`)], more: {}, vitals } },
+  ];
+  await answered(t, home, messages, 2);
+  const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
+  await terminal.shows(/connections\/number-2/);
+  terminal.type('q');
+  t.equal(await terminal.exited, 0);
 });
 
 t.test('INS-2 · CLI-6 · no line of the tree fills the last column, where its end would be erased', only, async (t) => {
