@@ -3,6 +3,7 @@
  * @see INS-2 and SEC-1 in docs/specification.md
  */
 
+import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
 import { connectGateway } from '../call.ts';
@@ -171,10 +172,13 @@ async function openPage(context: CommandContext): Promise<ExitCode> {
     out.complain('The link works once, within five minutes.\n');
     const gone = client.closed.then(() => false);
     const forwarded = await openForward(url, env, Promise.race([opened, gone]));
-    const { port } = new URL(url);
+    const { hostname, port } = new URL(url);
     if (forwarded === 'notOpened') out.complain('The browser has not opened it; open the link yourself.\n');
-    if (forwarded === 'noBrowser' && env.SSH_CONNECTION !== undefined) {
-      out.complain(`From your own machine: ssh -L ${port}:127.0.0.1:${port} <this host>, then open the link there.\n`);
+    // The link to a public address needs no tunnel.
+    if (forwarded === 'noBrowser' && env.SSH_CONNECTION !== undefined && isLoopback(hostname)) {
+      out.complain(
+        `From your own machine: ssh -L ${port}:${hostname}:${port} <this host>, then open the link there.\n`,
+      );
     }
     return 0;
   } finally {

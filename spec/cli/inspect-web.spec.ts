@@ -70,6 +70,16 @@ t.test('SEC-1 · without a home and without a browser the link is printed all th
   t.match(over.stderr, /ssh -L (\d+):127\.0\.0\.1:\1/);
 });
 
+t.test('INS-4 · over ssh, a link to the public address of the page needs no tunnel', async (t) => {
+  const inspector = { port: 0, public_url: 'https://agent.example.com' };
+  const own = makeHome(t, { 'config.yaml': JSON.stringify({ inspector, platforms }) });
+  await startDaemon(t, own.path);
+  const { code, stdout, stderr } = await runCli(['inspect', '--web'], own.path, { SSH_CONNECTION: '192.0.2.1 1' });
+  t.equal(code, 0);
+  t.match(stdout, /^https:\/\/agent\.example\.com\/open\?token=/);
+  t.notMatch(stderr, 'ssh -L');
+});
+
 t.test('SEC-1 · a signal leaves no file with the link, and the next start removes what a kill left', async (t) => {
   const old = new Date(Date.now() - 61_000);
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
