@@ -55,13 +55,17 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const connect = () => connectControl(placedPaths(context.home, context.env).socket);
   const running = await connect();
   if (running !== undefined) {
-    const { state } = await running.ask('gateway.status').catch((thrown: unknown) => {
+    const { state, version: old } = await running.ask('gateway.status').catch((thrown: unknown) => {
       running.close();
       throw thrown;
     });
     if (!isEnding.test(state)) {
       running.close();
-      context.out.print('The gateway is running already.\n');
+      context.out.print(
+        old === version()
+          ? 'The gateway is running already.\n'
+          : `The gateway is running already, as version ${oneLine(old)}; \`agent gateway stop\` and \`agent gateway\` start version ${version()}.\n`,
+      );
       return 0;
     }
     context.out.complain('The gateway is stopping; it is started anew once it has ended.\n');
