@@ -167,7 +167,10 @@ function desktopEntry(exec: string): string {
   ].join('\n');
 }
 
-/** Quotes a word of an Exec line and escapes what the desktop entry specification reserves. */
+/**
+ * Quotes a word of an Exec line and escapes what the desktop entry specification reserves. A backslash is doubled, because
+ * the escapes of a text are read before those of a quoted word.
+ */
 function quoted(word: string): string {
-  return `"${word.replace(/["`$\\]/g, '\\$&').replaceAll('%', '%%')}"`;
+  return `"${word.replace(/["`$\\]/g, '\\$&').replaceAll('\\', '\\\\').replaceAll('%', '%%')}"`;
 }

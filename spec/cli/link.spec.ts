@@ -103,6 +103,9 @@ t.test(
     t.match(readFileSync(file, 'utf8'), ` --home "${folder}" `, 'the desktop has not this environment');
     t.equal(readFileSync(asked, 'utf8'), 'default agent-gateway-link.desktop x-scheme-handler/agent\n');
 
+    await runCli(['--home', `${folder}/my $home`, 'link', 'register'], folder, env);
+    t.match(readFileSync(file, 'utf8'), ` --home "${folder}/my \\\\$home" `, 'as the specification writes a dollar');
+
     const undone = await runCli(['link', 'register', '--undo'], folder, env);
 
     t.equal(undone.code, 0);
