@@ -94,42 +94,51 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   const ownLines = (): string => readFileSync(logPath).subarray(before).toString('utf8');
   // Another start of this home may have been first; its gateway is waited for.
   const isOvertaken = (): boolean => /\bgateway-(?:running|starting)\b/.test(ownLines());
-  for (let waitedMs = 0; waitedMs < startTimeoutMs && (!ended || isOvertaken()); waitedMs += pollMs) {
-    const client = await connect();
-    if (client !== undefined) {
-      // A gateway that fails to listen may end before it answers.
-      const status = await client.ask('gateway.status').catch(() => undefined);
-      client.close();
-      if (status === undefined || !/^(?:booting|up)\b/.test(status.state)) {
-        await wait(pollMs);
-        continue;
-      }
-      const { url, enabled, fault } = status.webhook;
-      const { fault: finding } = status.config;
-      if (url === null && fault !== undefined) {
-        context.out.print(`The gateway runs (pid ${status.pid}); webhooks do not.\n`);
-        context.out.complain(`agent: ${oneLine(fault)}\n`);
-        return 0;
-      }
-      const { fault: page, ...inspector } = status.inspector;
-      // The inspector's listener opens at the same time as the webhooks' one.
-      const isPageOpening = inspector.enabled && inspector.url === null && page === undefined;
-      if ((url !== null || enabled === false) && !isPageOpening) {
-        if (finding !== undefined) context.out.complain(`agent: ${oneLine(finding)}\n`);
-        if (status.journal !== 'ready')
-          context.out.complain(
-            `agent: nothing is accepted until the journal is repaired: ${oneLine(status.journal)}\n`,
+  // What a cancelled start has begun must not run unseen.
+  const endCancelled = (code: number): void => {
+    if (code === 130) child.kill();
+  };
+  process.once('exit', endCancelled);
+  try {
+    for (let waitedMs = 0; waitedMs < startTimeoutMs && (!ended || isOvertaken()); waitedMs += pollMs) {
+      const client = await connect();
+      if (client !== undefined) {
+        // A gateway that fails to listen may end before it answers.
+        const status = await client.ask('gateway.status').catch(() => undefined);
+        client.close();
+        if (status === undefined || !/^(?:booting|up)\b/.test(status.state)) {
+          await wait(pollMs);
+          continue;
+        }
+        const { url, enabled, fault } = status.webhook;
+        const { fault: finding } = status.config;
+        if (url === null && fault !== undefined) {
+          context.out.print(`The gateway runs (pid ${status.pid}); webhooks do not.\n`);
+          context.out.complain(`agent: ${oneLine(fault)}\n`);
+          return 0;
+        }
+        const { fault: page, ...inspector } = status.inspector;
+        // The inspector's listener opens at the same time as the webhooks' one.
+        const isPageOpening = inspector.enabled && inspector.url === null && page === undefined;
+        if ((url !== null || enabled === false) && !isPageOpening) {
+          if (finding !== undefined) context.out.complain(`agent: ${oneLine(finding)}\n`);
+          if (status.journal !== 'ready')
+            context.out.complain(
+              `agent: nothing is accepted until the journal is repaired: ${oneLine(status.journal)}\n`,
+            );
+          if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
+          context.out.print(
+            url === null
+              ? `The gateway runs (pid ${status.pid}); webhooks are not enabled: agent gateway setup\n`
+              : `The gateway runs (pid ${status.pid}) and listens on ${url}\n`,
           );
-        if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
-        context.out.print(
-          url === null
-            ? `The gateway runs (pid ${status.pid}); webhooks are not enabled: agent gateway setup\n`
-            : `The gateway runs (pid ${status.pid}) and listens on ${url}\n`,
-        );
-        return 0;
+          return 0;
+        }
       }
+      await wait(pollMs);
     }
-    await wait(pollMs);
+  } finally {
+    process.off('exit', endCancelled);
   }
   const tail = ownLines().trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
   context.out.complain(

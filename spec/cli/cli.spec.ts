@@ -7,6 +7,7 @@ import t from 'tap';
 import { homePaths } from '../../machines/config/profile.ts';
 import { askCli, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
+import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { hasTerminal } from '../support/terminal.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -81,6 +82,40 @@ t.test('CLI-6 · CLI-2 · Ctrl-C ends a command that waits for an answer', async
   child.kill('SIGINT');
   t.same(await once(child, 'close'), [130, null]);
   t.equal(said, 'Cancelled.\n');
+});
+
+t.test('CLI-6 · CLI-1 · Ctrl-C at a start in the background ends what was started', async (t) => {
+  const home = makeHome(t);
+  const slow = `if (process.argv.includes('run')) {
+  const { writeFileSync } = await import('node:fs');
+  for (const signal of ['SIGTERM', 'SIGWINCH'])
+    process.once(signal, () => process.exit(writeFileSync('${home.path}/by', signal)));
+  writeFileSync('${home.path}/pid', \`\${process.pid}\\n\`);
+  await new Promise((resolve) => setTimeout(resolve, 2 ** 31 - 1));
+}
+`;
+  home.write('slow.mjs', slow);
+  const child = spawn(process.execPath, [main, 'gateway'], {
+    env: { ...process.env, AGENT_HOME: home.path, NODE_OPTIONS: `--import=file://${home.path}/slow.mjs` },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  await until(() => numbersIn(`${home.path}/pid`).length > 0);
+  const [pid = 0] = numbersIn(`${home.path}/pid`);
+  child.kill('SIGINT');
+  t.same(await once(child, 'close'), [130, null]);
+  t.equal(said, 'Cancelled.\n');
+  try {
+    process.kill(pid, 'SIGWINCH');
+  } catch {
+    // The command has ended it, as it should.
+  }
+  await until(() => hasEnded(pid));
+  t.equal(readFileSync(`${home.path}/by`, 'utf8'), 'SIGTERM');
 });
 
 t.test('CLI-2 · HOME-1 · an empty home is a usage error and leads to no other folder', async (t) => {
