@@ -44,11 +44,14 @@ export async function replayEvent(context: CommandContext): Promise<ExitCode> {
   return isTaken && ended?.verdict.tone !== 'failed' ? 0 : 1;
 }
 
-/** Waits until the run of a dry replay has ended. */
+/** Waits until the run of a dry replay has ended; says each question that it waits for. */
 async function endOf(context: CommandContext, id: string): Promise<Result<'events.open'>> {
-  for (;;) {
+  for (let said: string | undefined; ; ) {
     const opened = await context.ask('events.open', { id });
     if (opened.ended !== undefined) return opened;
+    if (opened.question !== undefined && opened.question !== said)
+      context.out.complain(`The run waits for a person: \`agent approvals show ${opened.question}\`.\n`);
+    said = opened.question;
     await wait(pollMs);
   }
 }

@@ -105,3 +105,17 @@ t.test('SUB-4 · SEC-7 · the command that shows the first event is safe to type
   await waitForEvent(context, client, { name: 'r', profile: 'default' }, new Set());
   t.equal(seen.printed, 'Came: push. See it by: agent events show 0mwu633pl0000nu9ns\n');
 });
+
+t.test('CLI-6 · DUR-2 · a dry replay whose run waits for a person says so, once a question', async (t) => {
+  const { context, seen } = stageCommand({ args: ['d1'], flags: { dry: true } });
+  const waits = { question: 'akfmtx7', verdict: { tone: 'needsUser', text: '' } };
+  const answers = [
+    { status: 202, body: '', key: 'k1' },
+    waits,
+    waits,
+    { ended: 1, response: 'done', verdict: { tone: 'ended', text: '' } },
+  ];
+  t.equal(await replayEvent({ ...context, ask: (() => Promise.resolve(answers.shift())) as never }), 0);
+  t.equal(seen.complained, 'The run waits for a person: `agent approvals show akfmtx7`.\n');
+  t.match(seen.printed, /\ndone\n$/);
+});
