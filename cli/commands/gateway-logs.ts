@@ -28,7 +28,7 @@ export async function showGatewayLog(context: CommandContext): Promise<ExitCode>
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) {
     out.complain(
-      `agent: ${oneLine(path)} does not exist: only a gateway that \`agent gateway\` starts in the background writes it; one in the foreground or of a service logs to its own output\n`,
+      `agent: ${oneLine(path)} does not exist: only a gateway that \`agent gateway\` starts in the background writes it; one in the foreground logs to its own output, and one of systemd to the journal: \`journalctl --user -u agent-gateway\`\n`,
     );
     return 1;
   }

@@ -62,7 +62,7 @@ t.test('CLI-6 · the log is shown by level, since and limit, for people and as i
   t.match(misused.stderr, '--since "yesterday" must be such as 2h, 3d or 2026-01-31T12:00:00Z');
   const none = await askCli(['gateway', 'logs'], makeHome(t).path);
   t.equal(none.code, 1);
-  t.match(none.stderr, /gateway\.log does not exist/);
+  t.match(none.stderr, /gateway\.log does not exist: .*`journalctl --user -u agent-gateway`/);
 });
 
 t.test('CLI-6 · --follow prints what is added, also to a file that replaced the log, until Ctrl-C', async (t) => {
