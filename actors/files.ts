@@ -129,7 +129,11 @@ export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    // The system names no path here.
+    if (code === 'EISDIR' && thrown instanceof Error)
+      thrown.message = `${code}: ${path} is a folder, where a file belongs; move it away`;
     throw thrown;
   }
 }

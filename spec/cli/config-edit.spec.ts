@@ -62,6 +62,20 @@ t.test('CLI-6 · a draft that was kept stops no later edit of a process with the
   t.same(drafts(), ['kept']);
 });
 
+t.test('CLI-6 · CLI-5 · a folder in place of config.yaml is named, with the cure, by what changes it', async (t) => {
+  const home = makeHome(t, { 'config.yaml/of-another': '' }).path;
+  const why = `agent: EISDIR: ${home}/config.yaml is a folder, where a file belongs; move it away`;
+  for (const words of [
+    ['config', 'edit'],
+    ['mcp', 'add', 'x', '--no-test', '--', 'y'],
+    ['gateway', 'setup', '--enable'],
+  ]) {
+    const { code, stderr } = await askCli(words, home);
+    t.equal(code, 1, words.join(' '));
+    t.match(stderr, why, words.join(' '));
+  }
+});
+
 t.test('CLI-6 · PRF-2 · config edit checks the draft of a profile that is not served too', async (t) => {
   const { home, env } = edited(t, ['agent: {runner: nothing}\n']);
   home.write('profiles/work/config.yaml', good);
