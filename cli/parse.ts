@@ -93,24 +93,29 @@ function sortWords(
   return { bare, given };
 }
 
-/** The longest command that matches the first words. Global flags may precede it. */
+/** The longest command that matches the first words. Flags may precede these, or be between them. */
 export function findCommand(words: readonly string[]): CliCommand | undefined {
-  const bare = wordsWithoutGlobalFlags(words);
+  const bare = wordsWithoutFlags(words);
   return catalogue
     .filter(({ path }) => path.every((word, index) => bare[index] === word))
     .sort((one, other) => other.path.length - one.path.length)
     .find(({ path, args }) => args.length > 0 || bare[path.length] === undefined || groupOf(path).length === 1);
 }
 
-function wordsWithoutGlobalFlags(words: readonly string[]): readonly string[] {
+/** A flag takes a value at every command that has it, or at none. */
+const takingValue: ReadonlySet<string> = new Set(
+  [...globalFlags, ...catalogue.flatMap(({ flags }) => flags)].flatMap(({ name, value }) =>
+    value === undefined ? [] : [`--${name}`],
+  ),
+);
+
+function wordsWithoutFlags(words: readonly string[]): readonly string[] {
   const bare: string[] = [];
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? '';
-    const flag = globalFlags.find(({ name }) => word === `--${name}`);
-    if (flag?.value !== undefined) at += 1;
-    else if (word.startsWith('-')) {
-      if (bare.length > 0) break;
-    } else bare.push(word);
+    if (word === '--') break;
+    if (takingValue.has(word)) at += 1;
+    else if (!word.startsWith('-')) bare.push(word);
   }
   return bare;
 }

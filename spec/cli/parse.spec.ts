@@ -1,4 +1,5 @@
 import t from 'tap';
+import { catalogue, globalFlags } from '../../cli/catalogue.ts';
 import { listFlag } from '../../cli/context.ts';
 import { parseWords } from '../../cli/parse.ts';
 
@@ -44,6 +45,28 @@ t.test('CLI-2 · help and version are asked for in any place, and arguments do n
   ];
   for (const [words, expected] of rows) t.match(parseWords(words.split(' ')), expected, words);
   t.same(parseWords([]), help());
+  t.end();
+});
+
+t.test('CLI-2 · flags are understood before, between and after the words of a command', (t) => {
+  const rows: readonly (readonly [words: string, path: string, args: readonly string[], flags: object])[] = [
+    ['mcp --json list', 'mcp list', [], { json: true }],
+    ['webhook --profile work show ci', 'webhook show', ['ci'], { profile: 'work' }],
+    ['gateway --json status', 'gateway status', [], { json: true }],
+    ['--home x runs --status=failed', 'runs', [], { home: 'x', status: 'failed' }],
+    ['mcp --force add x npx -y list', 'mcp add', ['x', 'npx', '-y', 'list'], { force: true }],
+    ['events --route list', 'events', [], { route: 'list' }],
+  ];
+  for (const [words, path, args, flags] of rows) {
+    const parsed = parseWords(words.split(' '));
+    t.match(parsed, { kind: 'command', command: { path: path.split(' ') }, args, flags }, words);
+  }
+  t.match(parseWords(['mcp', '--limit', '5', 'list']), { kind: 'misused', message: 'unknown flag --limit' });
+  const given = new Map<string, boolean>();
+  for (const { name, value } of [...globalFlags, ...catalogue.flatMap(({ flags }) => flags)]) {
+    t.equal(given.get(name) ?? value !== undefined, value !== undefined, `--${name}, at every command`);
+    given.set(name, value !== undefined);
+  }
   t.end();
 });
 
