@@ -20,7 +20,10 @@ export interface Engine {
 
 const here: Engine = { node: process.versions.node, lmdb: lmdbFault, native: nativeFault };
 
-export async function checkEngine({ home }: Examined, engine: Partial<Engine> = {}): Promise<readonly Finding[]> {
+export async function checkEngine(
+  { home, version, gateway }: Examined,
+  engine: Partial<Engine> = {},
+): Promise<readonly Finding[]> {
   const { front, journal } = home.main.settings.gateway;
   const { node, lmdb: whyNotLmdb, native: whyNotNative } = { ...here, ...engine };
   const findings: Finding[] = [];
@@ -33,6 +36,17 @@ export async function checkEngine({ home }: Examined, engine: Partial<Engine> = 
       place: 'Node',
       what: `is ${node}; ${oldestNode.join('.')} is the oldest that works`,
       cure: 'install a newer Node',
+    });
+  }
+  const running = gateway?.status.version;
+  if (typeof running === 'string' && running !== version) {
+    findings.push({
+      level: 'warning',
+      area: 'engine',
+      code: 'restart-needed',
+      place: 'the running gateway',
+      what: `is of version ${running}, and this command of ${version}`,
+      cure: 'agent gateway stop, then start it as before: agent gateway, or its service',
     });
   }
   const lmdb = journal === 'lmdb' ? await whyNotLmdb() : undefined;

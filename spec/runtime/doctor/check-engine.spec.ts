@@ -1,6 +1,6 @@
 import t from 'tap';
 import { checkEngine } from '../../../runtime/doctor/check-engine.ts';
-import { codes, examined } from '../../support/examined.ts';
+import { answering, codes, examined, troubles } from '../../support/examined.ts';
 
 t.test(
   'CLI-2 · RTE-4 · Node, the native modules and the HTTP server are examined as the gateway uses them',
@@ -36,3 +36,13 @@ t.test(
     }
   },
 );
+
+t.test('PKG-2 · CLI-2 · a gateway that still runs another version after an upgrade is found', async (t) => {
+  const well = { lmdb: async () => undefined, native: async () => undefined };
+  const beside = (version: string) =>
+    checkEngine({ ...examined(t), gateway: answering({ status: { version } }) }, well);
+  t.match(troubles(await beside('0.9.0')), [
+    { level: 'warning', code: 'restart-needed', what: 'is of version 0.9.0, and this command of 1.0.0' },
+  ]);
+  t.same(codes(await beside('1.0.0')), []);
+});
