@@ -82,18 +82,20 @@ async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
 
 async function ask(context: CommandContext, prompts: Prompts, standing: Standing): Promise<Answers | undefined> {
   const { askAll } = await import('../setup/questions.ts');
-  const variables = await variablesOf(context);
+  const values = await valuesOf(context);
+  const variables = new Set(values.keys());
   const hasSecret = hasGlobalSecret(standing, variables);
   const running = await connectControl(placedPaths(context.home, context.env).socket);
   running?.close();
-  return askAll(prompts, { standing, variables, hasSecret, isRunning: running !== undefined });
+  const port = values.get('WEBHOOK_PORT');
+  return askAll(prompts, { standing, variables, port, hasSecret, isRunning: running !== undefined });
 }
 
-/** The names of the variables that have a value in `.env`, else in the environment. */
-async function variablesOf({ home, env }: CommandContext): Promise<ReadonlySet<string>> {
+/** The variables that have a value in `.env`, else in the environment. */
+async function valuesOf({ home, env }: CommandContext): Promise<ReadonlyMap<string, string>> {
   const ofFile = parseEnvFile((await readText(homePaths(home).env)) ?? '');
   const set = Object.entries({ ...env, ...Object.fromEntries(ofFile) });
-  return new Set(set.flatMap(([name, value]) => (value === '' ? [] : [name])));
+  return new Map(set.flatMap(([name, value = '']) => (value === '' ? [] : [[name, value] as const])));
 }
 
 function hasGlobalSecret(standing: Standing, variables: ReadonlySet<string>): boolean {
@@ -105,7 +107,7 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
   const paths = homePaths(context.home);
   const before = await configText(context);
   const standing = standingIn(before);
-  const variables = await variablesOf(context);
+  const variables = new Set((await valuesOf(context)).keys());
   const hasGlobal = hasGlobalSecret(standing, variables);
   const answers = withRouteSecrets(given, standing, { variables, hasGlobal, generate: () => secretOf('generate') });
   const draft = editConfig(before, editsOf(answers, standing, variables));

@@ -28,6 +28,8 @@ export interface Asked {
   readonly standing: Standing;
   /** The variables that are set. */
   readonly variables: ReadonlySet<string>;
+  /** The variable of the port, which counts where config.yaml has none. */
+  readonly port: string | undefined;
   /** Whether the gateway of this home runs and therefore holds its ports itself. */
   readonly isRunning: boolean;
   /** Whether a global secret is set anywhere. */
@@ -57,12 +59,9 @@ export async function askAll(prompts: Prompts, asked: Asked): Promise<Answers | 
 async function askWebhook(prompts: Prompts, asked: Asked): Promise<Answers> {
   const { standing, hasSecret } = asked;
   const host = await askHost(prompts, textOf(webhookValue(standing, 'host')));
-  const port = await askPort(
-    prompts,
-    'Port',
-    { host, port: Number(webhookValue(standing, 'port') ?? listenerKeys.port.default) },
-    asked,
-  );
+  const ofVariable = portProblem(asked.port ?? '') === undefined ? asked.port : undefined;
+  const inForce = Number(webhookValue(standing, 'port') ?? ofVariable ?? listenerKeys.port.default);
+  const port = await askPort(prompts, 'Port', { host, port: inForce }, asked);
   // Each route gets its own secret; a new global one is not created.
   const secret = hasSecret ? await askSecret(prompts, 'Secret of routes without one of their own', true) : undefined;
   const route = await askRoute(prompts, asked);

@@ -122,6 +122,20 @@ t.test('CLI-1 · a secret can come from the input, so that no list of processes 
   t.equal((await runCli(['gateway', 'setup', '--agent-command', 'x "y'], home.path)).code, 2);
 });
 
+t.test('CLI-1 · ADP-1 · the port that a variable sets is proposed', { skip: noTerminal }, async (t) => {
+  const home = makeHome(t, { 'config.yaml': quiet, '.env': 'WEBHOOK_PORT=0\n' });
+  const { code, screen } = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
+    [/Receive webhooks\?/, enter],
+    [/Who may reach it\?/, enter],
+    [/Port/, enter],
+    [/Name of a route/, enter],
+    [/What runs the agent\?/, enter],
+    [/Write it\?/, ctrlC],
+  ]);
+  t.equal(code, 130);
+  t.match(screen, /webhooks +on, at 127\.0\.0\.1:0\b/);
+});
+
 t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: noTerminal }, async (t) => {
   const home = startingHome(t);
   home.write(
