@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json
 import type { ConfigPath } from '../config/document.ts';
 import type { ConfigEdit } from '../config/edit.ts';
 import { variablesIn } from '../config/interpolate.ts';
+import { meantOr } from '../config/nearest.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
 import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
 import { validate } from '../config/validate.ts';
@@ -68,7 +69,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   };
   const path: ConfigPath = ['mcp_servers', name];
   if (request.kind === 'remove') {
-    if (!exists) return unknown(name);
+    if (!exists) return unknown(name, servers);
     return {
       kind: 'planned',
       edits: [{ path, value: undefined }],
@@ -83,7 +84,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   if (request.kind === 'add' && !exists && !isName(name)) {
     return refuse('server-name', serverNameRule, 'server');
   }
-  if (request.kind === 'edit' && !exists) return unknown(name);
+  if (request.kind === 'edit' && !exists) return unknown(name, servers);
   const given = request.kind === 'add' ? request.entry : withoutVain(request.changes, standing);
   const masked = maskIn(given);
   if (masked !== undefined) {
@@ -179,8 +180,10 @@ function maskIn(value: Json, at: ConfigPath = []): { readonly at: ConfigPath; re
   return undefined;
 }
 
-function unknown(name: string): EntryRefusal {
-  return refuse('server-unknown', `no mcp server is named "${name}"; \`agent mcp list\` lists them`);
+/** The remedy needs no gateway, as a change of an entry does not. */
+function unknown(name: string, servers: JsonObject): EntryRefusal {
+  const cure = meantOr(name, Object.keys(servers), '`agent config show mcp_servers` lists them');
+  return refuse('server-unknown', `no mcp server is named "${name}"; ${cure}`);
 }
 
 function refuse(code: string, message: string, field?: string): EntryRefusal {

@@ -289,10 +289,8 @@ function configured(name: string, profile: ProfileName, source: CommandHost['sou
   if (loaded === undefined) throw notServed(profile);
   const entry = loaded.settings.servers.find((server) => server.name === name);
   if (entry === undefined) {
-    throw unknownServer(
-      name,
-      loaded.settings.servers.map((server) => server.name),
-    );
+    const names = loaded.settings.servers.map((server) => server.name);
+    throw unknownServer(name, names, '`agent config show mcp_servers`');
   }
   if (entry.problem !== undefined) throw new Refusal('server-entry', entry.problem);
   return readServerSettings(entry);

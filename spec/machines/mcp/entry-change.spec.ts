@@ -162,6 +162,7 @@ t.test('CFG-1 · a refusal says what is wrong, and what to do', (t) => {
     messageOf('hub', { kind: 'edit', changes: { headers: { 'X-Team': 'b', Authorization: 'Bearer ***' } } }),
     /^headers\.Authorization: \*\*\* is shown in place of a secret; type the value/,
   );
-  t.match(messageOf('none', { kind: 'remove' }), /no mcp server is named "none"; `agent mcp list` lists them/);
+  t.match(messageOf('none', { kind: 'remove' }), /named "none"; `agent config show mcp_servers` lists them/);
+  t.match(messageOf('hbu', { kind: 'remove' }), 'no mcp server is named "hbu"; did you mean "hub"?');
   t.end();
 });

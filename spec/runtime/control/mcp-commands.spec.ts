@@ -329,7 +329,7 @@ t.test(
     t.same(await test({ server: 'new', entry: { command: '/nowhere/at/all' }, connect: false }), { ok: true });
     t.match(await test({ server: 'new', entry: { command: '/nowhere/at/all' } }), { ok: false, error: /"new"/ });
 
-    await t.rejects(test({ server: 'gone' }), { code: 'server-unknown', message: /`agent mcp list` lists them$/ });
+    await t.rejects(test({ server: 'gone' }), { code: 'server-unknown', message: /`agent config show mcp_servers`/ });
     await t.rejects(test({ server: 'per' }), { code: 'server-unknown', message: /did you mean "peer"\?$/ });
     await t.rejects(test({ server: 'peer', profile: 'work' }), { code: 'server-unknown' }, 'it is another profile’s');
     await t.rejects(test({ server: 'peer', profile: 'none' }), { code: 'profile-unknown' });
