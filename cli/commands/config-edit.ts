@@ -4,7 +4,7 @@
  * @see CLI-6 in docs/specification.md
  */
 
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -16,6 +16,7 @@ import { oneLine, plain } from '../terminal.ts';
 export async function editConfigFile(context: CommandContext): Promise<ExitCode> {
   const { out, home } = context;
   const paths = profilePaths(home, profileFlag(context));
+  const isNew = !existsSync(paths.home);
   await ensurePrivateFolder(paths.home);
   const before = await readText(paths.config);
   const draft = makeDraft((number) => `${paths.home}/config.draft-${number}.yaml`, before ?? '');
@@ -29,6 +30,8 @@ export async function editConfigFile(context: CommandContext): Promise<ExitCode>
     const text = (await readText(draft)) ?? '';
     if (text === (before ?? '')) {
       rmSync(draft, { force: true });
+      // The folder of a mistyped profile would be served as one.
+      if (isNew && readdirSync(paths.home).length === 0) rmdirSync(paths.home);
       out.print('Nothing was changed.\n');
       return 0;
     }

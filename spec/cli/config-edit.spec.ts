@@ -1,6 +1,6 @@
 /** An edit of config.yaml takes effect only without errors, and a draft is never lost. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { askCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -83,6 +83,13 @@ t.test('CLI-6 · PRF-2 · config edit checks the draft of a profile that is not 
   t.equal(code, 1);
   t.match(stderr, /^profiles\/work\/config\.yaml:1:\d+: .*\[wrong-value\]/);
   t.equal(readFileSync(`${home.path}/profiles/work/config.yaml`, 'utf8'), good);
+});
+
+t.test('CLI-6 · PRF-1 · config edit makes no profile where nothing is written', async (t) => {
+  const { home, env } = edited(t, ['']);
+  const { code, stdout } = await askCli(['config', 'edit', '--profile', 'wrok'], home.path, env);
+  t.same([code, stdout], [0, 'Nothing was changed.\n']);
+  t.notOk(existsSync(`${home.path}/profiles/wrok`));
 });
 
 t.test(
