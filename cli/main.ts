@@ -5,11 +5,17 @@
  * @see CON-1, CLI-2 and CLI-6 in docs/specification.md
  */
 
+import { isTooOld, oldestNode } from '../machines/base/node-version.ts';
 import { version } from './version.ts';
 
 const [first] = process.argv.slice(2);
+const { node } = process.versions;
 if (first === '--version' || first === '-V') process.stdout.write(`${version()}\n`);
-else {
+else if (isTooOld(node)) {
+  // npm only warns of it, and a part that needs a newer one would fail without saying so.
+  process.stderr.write(`agent: this is Node.js ${node}; install ${oldestNode} or newer\n`);
+  process.exitCode = 1;
+} else {
   const { keepCompiledCode } = await import('./compiled-cache.ts');
   keepCompiledCode(process.env);
   const { runWords } = await import('./run.ts');

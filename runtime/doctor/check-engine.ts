@@ -4,11 +4,9 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import { isTooOld, oldestNode } from '../../machines/base/node-version.ts';
 import type { NativeFault } from '../http/native.ts';
 import { type Examined, type Finding, good } from './finding.ts';
-
-/** From `engines` in package.json. */
-const oldestNode = [20, 19] as const;
 
 /** What a gateway runs on. */
 export interface Engine {
@@ -27,14 +25,13 @@ export async function checkEngine(
   const { front, journal } = home.main.settings.gateway;
   const { node, lmdb: whyNotLmdb, native: whyNotNative } = { ...here, ...engine };
   const findings: Finding[] = [];
-  const [major = 0, minor = 0] = node.split('.').map(Number);
-  if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])) {
+  if (isTooOld(node)) {
     findings.push({
       level: 'wrong',
       area: 'engine',
       code: 'node-old',
       place: 'Node',
-      what: `is ${node}; ${oldestNode.join('.')} is the oldest that works`,
+      what: `is ${node}; ${oldestNode} is the oldest that works`,
       cure: 'install a newer Node',
     });
   }

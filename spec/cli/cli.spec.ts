@@ -62,6 +62,16 @@ t.test('CLI-2 · output that does not fit into its file is an error, not a short
   t.end();
 });
 
+t.test('PKG-1 · CLI-2 · a Node.js that is too old is named, before a part of the program fails on it', (t) => {
+  const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.19.1" } })';
+  const words = ['--import', `data:text/javascript,${encodeURIComponent(older)}`, main];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...words, 'cron', 'list'], { encoding: 'utf8' });
+  t.same([status, stdout], [1, '']);
+  t.match(stderr, /^agent: this is Node\.js 18\.19\.1; install 20\.19 or newer/);
+  t.equal(spawnSync(process.execPath, [...words, '--version']).status, 0);
+  t.end();
+});
+
 t.test('CLI-6 · CLI-2 · Ctrl-C ends a command that waits for an answer', async (t) => {
   const home = makeHome(t);
   const asked = createServer();
