@@ -5,7 +5,7 @@
  * @see CLI-4 and CLI-6 in docs/specification.md
  */
 
-import { createInterface } from 'node:readline';
+import { clearScreenDown, createInterface, cursorTo, moveCursor } from 'node:readline';
 
 export interface Lines {
   /** The next line; undefined at the end of the input. */
@@ -18,6 +18,8 @@ export interface Lines {
   onClose(listener: () => void): void;
   /** Clears the line. */
   clear(): void;
+  /** Prints something that comes unasked, above the line that is being typed. */
+  aside(print: () => void): void;
   close(): void;
 }
 
@@ -120,6 +122,17 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     },
     onClose: (listener) => void typed.on('close', listener),
     clear,
+    aside(print) {
+      if (!isTerminal || waiter === undefined) return print();
+      const { rows } = typed.getCursorPos();
+      moveCursor(stdout, 0, -rows);
+      cursorTo(stdout, 0);
+      clearScreenDown(stdout);
+      print();
+      // The line is drawn again from where it began, so many rows above.
+      stdout.write('\n'.repeat(rows));
+      typed.prompt(true);
+    },
     close: () => typed.close(),
   };
 }

@@ -101,7 +101,8 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
       now.questions = now.questions.then(() => askQuestion(id, ports));
     } else if (isTerminal || isOurs) {
       const what = `${oneLine(tool ?? kind)} of ${oneLine(server)}`;
-      screen.note(`  ${id} waits for a yes: ${what}; ${isTerminal ? '/approve' : 'agent approvals approve'} ${id}`);
+      const words = `  ${id} waits for a yes: ${what}; ${isTerminal ? '/approve' : 'agent approvals approve'} ${id}`;
+      lines.aside(() => screen.note(words));
     }
   }
 

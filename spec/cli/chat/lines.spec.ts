@@ -1,0 +1,52 @@
+/** What comes unasked while a person types leaves the line that is being typed in sight. */
+
+import { createServer, type Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { makeHome } from '../../support/home.ts';
+import { hasTerminal, startTerminal } from '../../support/terminal.ts';
+
+const answers: Readonly<Record<string, object>> = {
+  'chat.open': { session: 's', profile: 'default', provider: 'p', model: 'm', tools: 0 },
+  'approvals.watch': { pending: [] },
+};
+
+/** A gateway that opens a chat; resolves with the connection of its client. */
+async function chatting(t: Test, home: string): Promise<Socket> {
+  const connected = new Promise<Socket>((resolve) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (chunk) => {
+        for (const line of String(chunk).split('\n').filter(Boolean)) {
+          const { id, method } = JSON.parse(line);
+          socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] ?? null })}\n`);
+        }
+      });
+      resolve(socket);
+    });
+    server.listen(`${home}/gateway.sock`);
+    t.teardown(() => server.close());
+  });
+  return connected;
+}
+
+t.test(
+  'CLI-4 · TRU-3 · a question of another run is announced above the line that is being typed',
+  { skip: !hasTerminal && 'this machine has no script that runs a command' },
+  async (t) => {
+    const home = makeHome(t).path;
+    const connected = chatting(t, home);
+    const terminal = startTerminal(t, ['chat'], { AGENT_HOME: home, NO_COLOR: '1' });
+    const socket = await connected;
+    await terminal.shows(/› /);
+    terminal.type('/hel');
+    await terminal.shows(/\/hel/);
+    const params = { id: 'akfmtx7', kind: 'tool', tool: 'merge', server: 'hub', profile: 'default' };
+    socket.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'approvals.asked', params })}\n`);
+    await terminal.shows(/akfmtx7 waits for a yes/);
+    terminal.type('p\r');
+    await terminal.shows(/Ctrl-D does too/);
+    t.match(terminal.shown(), /merge of hub; \/approve akfmtx7\n› \/help/);
+    terminal.type('/exit\r');
+    t.equal(await terminal.exited, 0);
+  },
+);
