@@ -5,7 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { isTooDeep } from '../base/read-json.ts';
+import { isTooDeep, readJson } from '../base/read-json.ts';
 import { type CronJob, readJob } from './job.ts';
 
 /** The content of a file that does not exist yet. */
@@ -104,14 +104,10 @@ function parse(
   text: string,
 ): { readonly records: readonly Json[]; readonly around: JsonObject | undefined } | undefined {
   if (isTooDeep(text)) return undefined;
-  try {
-    const value = JSON.parse(text) as Json;
-    if (Array.isArray(value)) return { records: value as readonly Json[], around: undefined };
-    if (!isJsonObject(value) || !Array.isArray(value.jobs)) return undefined;
-    return { records: value.jobs as readonly Json[], around: value };
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  if (Array.isArray(value)) return { records: value as readonly Json[], around: undefined };
+  if (!isJsonObject(value) || !Array.isArray(value.jobs)) return undefined;
+  return { records: value.jobs as readonly Json[], around: value };
 }
 
 /** The id as `readJob` reads it: a number is an id too. */

@@ -49,3 +49,16 @@ t.test('CRN-1 · a text that is no list of jobs is neither read nor changed', (t
   });
   t.end();
 });
+
+t.test('CRN-1 · the digits of a long id stay as they are when the jobs are read and when one is changed', (t) => {
+  const text = '{"jobs": [{"id": "a", "deliver_extra": {"chat_id": 1234567890123456789}}, {"id": 9007199254740993}]}';
+  const extra = { chat_id: '1234567890123456789' };
+  t.match(readJobs(text), { jobs: [{ id: 'a', deliverExtra: extra }, { id: '9007199254740993' }] });
+  t.same(JSON.parse(changeJob(text, '9007199254740993', { paused: true }) ?? ''), {
+    jobs: [
+      { id: 'a', deliver_extra: extra },
+      { id: '9007199254740993', paused: true },
+    ],
+  });
+  t.end();
+});
