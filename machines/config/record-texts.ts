@@ -1,6 +1,7 @@
 /**
  * Splits the text of a JSON object into its members one at a time, so that a long file can be read with pauses and only
- * changed members are parsed. Accepts exactly what `JSON.parse` accepts if the caller parses each member.
+ * changed members are parsed. Accepts exactly what `JSON.parse` accepts if the caller parses each member, and a byte order
+ * mark before it, as some editors on Windows write.
  * @see SUB-2 in docs/specification.md
  */
 
@@ -12,7 +13,7 @@ export interface RecordText {
 
 /** Yields the members in text order; returns whether the text was one complete object. */
 export function* recordTexts(text: string): Generator<RecordText, boolean> {
-  let at = spaceEnd(text, 0);
+  let at = spaceEnd(text, text.startsWith('\uFEFF') ? 1 : 0);
   if (text[at] !== '{') return false;
   at = spaceEnd(text, at + 1);
   if (text[at] === '}') return spaceEnd(text, at + 1) === text.length;

@@ -104,7 +104,8 @@ function parse(
   text: string,
 ): { readonly records: readonly Json[]; readonly around: JsonObject | undefined } | undefined {
   if (isTooDeep(text)) return undefined;
-  const value = readJson(text);
+  // Some editors on Windows write a byte order mark first.
+  const value = readJson(text.replace(/^\uFEFF/, ''));
   if (Array.isArray(value)) return { records: value as readonly Json[], around: undefined };
   if (!isJsonObject(value) || !Array.isArray(value.jobs)) return undefined;
   return { records: value.jobs as readonly Json[], around: value };

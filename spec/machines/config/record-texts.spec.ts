@@ -65,6 +65,7 @@ for (const [text, names] of [
   ['{"a":1,"a":2}', ['a', 'a']],
   ['{"__proto__":{"x":1}}', ['__proto__']],
   ['{"\\u0061\\"":"}\\\\"}', ['a"']],
+  ['\uFEFF{"a":1}', ['a']],
   ['{"a":1,}', undefined],
   ['{"a":1}{}', undefined],
   ['{a:1}', undefined],

@@ -50,6 +50,12 @@ t.test('CRN-1 · a text that is no list of jobs is neither read nor changed', (t
   t.end();
 });
 
+t.test('CRN-1 · a byte order mark before the text is passed over', (t) => {
+  t.match(readJobs(`\uFEFF${list}`), { kind: 'read', jobs: [{ id: 'a' }] });
+  t.same(JSON.parse(putJob(`\uFEFF${list}`, { id: 'b' }) ?? ''), [{ id: 'a' }, { id: 'b' }]);
+  t.end();
+});
+
 t.test('CRN-1 · the digits of a long id stay as they are when the jobs are read and when one is changed', (t) => {
   const text = '{"jobs": [{"id": "a", "deliver_extra": {"chat_id": 1234567890123456789}}, {"id": 9007199254740993}]}';
   const extra = { chat_id: '1234567890123456789' };
