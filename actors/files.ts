@@ -5,11 +5,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { constants, statSync } from 'node:fs';
+import { constants, existsSync, statSync } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Fault } from '../machines/base/fault.ts';
+import { type Fault, fault } from '../machines/base/fault.ts';
 import { unwritableHome } from '../machines/config/profile.ts';
 import { type HeldLock, tryLock } from './lock-file.ts';
 
@@ -40,9 +40,14 @@ const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTD
  */
 export function unwritableFault(thrown: unknown, home: string): Fault | undefined {
   if (!(thrown instanceof Error)) return undefined;
-  const { code = '', syscall, path, message } = thrown as NodeJS.ErrnoException;
-  const isOfHome = syscall !== undefined && (refusals.has(code) || syscall === 'mkdir') && path?.startsWith(home);
-  return isOfHome === true ? unwritableHome(home, message) : undefined;
+  const { code = '', syscall, path = '', message } = thrown as NodeJS.ErrnoException;
+  const isOfHome = syscall !== undefined && (refusals.has(code) || syscall === 'mkdir') && path.startsWith(home);
+  if (!isOfHome) return undefined;
+  // Something in the home that belongs to another user, as what root copied there: the home may be writable.
+  const isPart = (code === 'EACCES' || code === 'EPERM') && path !== home && existsSync(path);
+  return isPart
+    ? fault('home-unwritable', `${path}: ${message}; check its owner and permissions`, message)
+    : unwritableHome(home, message);
 }
 
 export async function ensurePrivateFolder(path: string): Promise<void> {

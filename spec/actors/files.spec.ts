@@ -58,6 +58,24 @@ t.test(
   },
 );
 
+t.test('HOME-3 · a file that this user may not read is named, and the home only where it is at fault', async (t) => {
+  const home = makeHome(t, { 'config.yaml': '' }).path;
+  const refused = (name: string): Error =>
+    Object.assign(new Error('EACCES: permission denied, open'), {
+      code: 'EACCES',
+      syscall: 'open',
+      path: `${home}${name}`,
+    });
+  t.same(unwritableFault(refused('/config.yaml'), home), {
+    code: 'home-unwritable',
+    message: `${home}/config.yaml: EACCES: permission denied, open; check its owner and permissions`,
+    cause: 'EACCES: permission denied, open',
+  });
+  for (const name of ['', '/absent.tmp']) {
+    t.match(unwritableFault(refused(name), home), { message: /^home .*make it a folder that you may write/ }, name);
+  }
+});
+
 t.test('HOME-3 · a write that fails leaves the old text and nothing else', async (t) => {
   const home = makeHome(t, { 'f/inner': 'x' });
   await t.rejects(writeFileAtomic(`${home.path}/f`, 'new'), 'a folder stands in the way');
