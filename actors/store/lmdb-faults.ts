@@ -100,7 +100,12 @@ export function storePath(directory: string): string {
 }
 
 function aside(path: string): string {
-  return `move it aside (mv '${path}' '${path}.aside') to start with an empty journal, or put a backup in its place`;
+  return `move it aside (mv ${quoted(path)} ${quoted(`${path}.aside`)}) to start with an empty journal, or put a backup in its place`;
+}
+
+/** For a shell; a home may have any name. */
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function troubleOf(thrown: unknown): Trouble | undefined {

@@ -48,5 +48,8 @@ t.test('DUR-1 · names the path and the cure', async (t) => {
 
   t.ok(corruptFault(path, 'it is empty').message.includes(cure));
   t.ok(versionFault(path, 'layout 2', 'layout 1').message.includes(cure));
+  t.match(corruptFault("/home/o'neil/data.mdb", 'it is empty'), {
+    message: "mv '/home/o'\\''neil/data.mdb' '/home/o'\\''neil/data.mdb.aside'",
+  });
   t.match(closedFault(directory), { code: 'journal-unavailable' });
 });
