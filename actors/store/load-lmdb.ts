@@ -25,6 +25,9 @@ const pinned: Readonly<Record<string, string>> = {
   'win32-x64/napi': '187961a0df31dd68d5409729feac64b15e471b17070a427b1a759aefde3e3d7f',
 };
 
+/** The binary is an optional package, which an npm that omits those leaves out. */
+const installAgain = 'install the package again on this machine, with --include=optional';
+
 const require = createRequire(import.meta.url);
 let loaded: typeof import('lmdb') | undefined;
 
@@ -35,7 +38,9 @@ export function loadLmdb(read?: (path: string) => Buffer): typeof import('lmdb')
     loaded = loadPinned(read);
     return loaded;
   } catch (thrown) {
-    throw new UnusableBinary(`the LMDB library cannot be used: ${causeOf(thrown)}; install the package again`, thrown);
+    // Below its first line, Node says from where it was loaded.
+    const [why = ''] = causeOf(thrown).split('\n');
+    throw new UnusableBinary(`the LMDB library cannot be used: ${why}; ${installAgain}`, thrown);
   }
 }
 

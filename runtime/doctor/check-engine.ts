@@ -54,7 +54,8 @@ export async function checkEngine(
       code: 'native-missing',
       place: 'lmdb',
       what: `cannot load: ${lmdb}`,
-      cure: 'install the package again on this machine (npm ci)',
+      // The binary is an optional package, which an npm that omits those leaves out.
+      cure: 'install the package again on this machine, with --include=optional',
     });
   }
   const fault = front === 'node' ? undefined : await whyNotNative();
@@ -91,6 +92,7 @@ async function lmdbFault(): Promise<string | undefined> {
     loadLmdb();
     return undefined;
   } catch (thrown) {
-    return causeOf(thrown).split('\n')[0];
+    // Its cause has no remedy yet.
+    return causeOf((thrown as Error).cause ?? thrown).split('\n')[0];
   }
 }

@@ -31,8 +31,16 @@ t.test('DUR-1 · lands nothing of a transaction whose body throws halfway', asyn
 t.test('SEC-9 · only the pinned binary of LMDB is loaded, and no other native module', (t) => {
   t.throws(() => loadLmdb(() => Buffer.from('another build')), {
     message:
-      /\.node is not the pinned binary: its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}; install the package again$/,
+      /\.node is not the pinned binary: its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}; install the package again on /,
   });
+  const missing = new Error('No native build was found\n    attempted loading from: /x');
+  t.throws(
+    () =>
+      loadLmdb(() => {
+        throw missing;
+      }),
+    { message: /^.*: No native build was found; install the package again on this machine, with --include=optional$/ },
+  );
   const url = new URL('../../../actors/store/load-lmdb.js', import.meta.url).href;
   const loads = `const { loadLmdb } = await import('${url}');
     try { loadLmdb(); } catch ({ message }) { console.log(message); }

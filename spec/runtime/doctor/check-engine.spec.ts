@@ -19,6 +19,7 @@ t.test(
 
     const noLmdb = { ...well, lmdb: async () => 'no binary' };
     t.same(codes(await checkEngine(on('auto'), noLmdb)), ['wrong native-missing']);
+    t.match(troubles(await checkEngine(on('auto'), noLmdb)), [{ cure: /on this machine, with --include=optional/ }]);
     t.same(codes(await checkEngine(on('auto', 'memory'), noLmdb)), [], 'it is not needed');
 
     for (const [kind, front, expected] of [
