@@ -54,7 +54,9 @@ function cureOf(code: string, folder: string): string {
       return 'mount its disk for writing, or choose another home by AGENT_HOME';
     case 'ENOTDIR':
       return `move what is at ${folder}: it must be a folder`;
-    default:
-      return `chmod u+wx ${shellWord(folder)}; where it is another user's, take it over as root: chown`;
+    default: {
+      const name = shellWord(folder);
+      return `chmod u+wx ${name}; where it is another user's, as root: chown -R ${process.getuid?.() ?? '<user>'} ${name}`;
+    }
   }
 }

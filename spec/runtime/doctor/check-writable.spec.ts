@@ -22,7 +22,7 @@ t.test(
     const one = examined(t, files);
     const { home } = one.paths;
     const rows: readonly (readonly [string, string, string, RegExp])[] = [
-      [home, 'EACCES', home, /^chmod u\+wx .*chown/],
+      [home, 'EACCES', home, /^chmod u\+wx \S+; .*as root: chown -R \d+ \S+$/],
       [home, 'EROFS', home, /AGENT_HOME/],
       [`${home}/state`, 'EACCES', 'state', /^chmod u\+wx .*\/state/],
       [`${home}/logs`, 'ENOTDIR', 'logs', /^move what is at .*\/logs/],
