@@ -5,17 +5,16 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import type { LoadedHome, LoadedProfile } from '../../actors/config/load-config.ts';
-import { hasSkillIn } from '../../actors/config/route-world.ts';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
-import { disabledTarget, missingSkills } from '../../machines/config/loose-ends.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
 import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
-import { neverWord, nextTimes, noSchedule } from '../cron/plan.ts';
+import { outlookOf } from '../cron/job-outlook.ts';
+import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
 import { type CommandHost, type Commands, daemonOf, ofHome, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow, Result } from './contract.ts';
@@ -208,17 +207,9 @@ function shown<Row extends object>({ daemon }: CommandHost, row: Row): Row {
 /** In a daemon the chart has the job's state; without one it follows from the record. */
 function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
   const view = host.daemon?.cron;
-  const timing = timingOf(job, knowsZone);
-  const [first] = nextTimes(job, timing, Date.now(), { nextDue, count: 1 });
+  const { timing, dueAtMs: first, never, problem } = outlookOf(job, homeOf(host).profiles.get(profile));
   const rest = restOf(job);
   const standing = view?.standing(profile, job.id);
-  const never =
-    timing.kind === 'unfit'
-      ? timing.problem
-      : timing.kind === 'scheduled' && first === undefined
-        ? neverWord
-        : undefined;
-  const problem = job.flaw ?? never ?? job.doubt ?? looseEnd(job, homeOf(host).profiles.get(profile));
   const state = rest ?? (never === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
   const due = rest === undefined ? (standing?.dueAtMs ?? first) : undefined;
   // While it is planned anew, the reason is the earlier one.
@@ -237,19 +228,6 @@ function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
     ...(problem === undefined ? {} : { problem }),
     ...(why === undefined || why === problem || why === rest || why === noSchedule ? {} : { why }),
   };
-}
-
-/** Why a response or a notice of a failed run would not arrive, or the run have none of its skills. */
-function looseEnd({ deliver, onFailure, skills }: CronJob, profile: LoadedProfile | undefined): string | undefined {
-  if (profile === undefined) return undefined;
-  const { paths, settings } = profile;
-  return (
-    disabledTarget(deliver, `delivers to "${deliver}"`, settings.platforms) ??
-    (onFailure === undefined
-      ? undefined
-      : disabledTarget(onFailure, `notifies "${onFailure}" of failed runs`, settings.platforms)) ??
-    missingSkills(skills, hasSkillIn(paths.skills))
-  );
 }
 
 /** `planning` lasts milliseconds, so it is not shown. */

@@ -8,7 +8,7 @@ import { shellWord } from '../../machines/base/shell-word.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
-const listCure = '`agent webhook list` reads them';
+const listCure = '`agent webhook list` and `agent cron list` read them';
 
 export function checkConfig({ home, diagnostics, gateway }: Examined): readonly Finding[] {
   const findings: Finding[] = diagnostics.map((found) => ({
@@ -30,7 +30,7 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
     const remove = (name: string): string =>
       `agent webhook remove ${shellWord(name)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
     if (isUnread === true) {
-      const what = 'the subscriptions are in Postgres and were not read';
+      const what = 'the subscriptions and cron jobs are in Postgres and were not read';
       findings.push({ level: 'note', area: 'config', code: 'not-asked', place: file, what, cure: listCure });
       continue;
     }

@@ -14,6 +14,7 @@ import { createDocumentsInForce } from '../config/documents-in-force.ts';
 import { type ControlClient, connectControl } from '../control/client.ts';
 import { checkClock } from './check-clock.ts';
 import { checkConfig } from './check-config.ts';
+import { checkCron } from './check-cron.ts';
 import { checkEngine } from './check-engine.ts';
 import { checkFiles } from './check-files.ts';
 import { checkLock } from './check-lock.ts';
@@ -59,6 +60,7 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
       checkFiles(examined),
       checkLock(examined),
       checkConfig(examined),
+      checkCron(examined),
       checkSecrets(examined),
       checkPort(examined),
       checkStore(examined),

@@ -43,6 +43,7 @@ export const findingCodes = [
   'restart-needed',
   'not-checked',
   'subscription-finding',
+  'cron-finding',
   'secret-weak',
   'secret-open',
   'unsigned-route',
