@@ -172,7 +172,8 @@ export async function reloadGateway(context: CommandContext): Promise<ExitCode> 
 }
 
 function atNextStart(keys: readonly string[]): string {
-  return `${keys.join(', ')}: the new value takes effect at the next start (agent gateway stop, then agent gateway)`;
+  const how = 'agent gateway stop, then start it as before: agent gateway, or its service';
+  return `${keys.join(', ')}: the new value takes effect at the next start (${how})`;
 }
 
 export async function migrateGateway(context: CommandContext): Promise<ExitCode> {

@@ -78,6 +78,14 @@ t.test('CFG-2 · CLI-2 · a gateway that has refused the configuration on disk i
   t.end();
 });
 
+t.test('CFG-2 · CLI-2 · a setting that waits for a start is shown, and the start is as the earlier one', (t) => {
+  const gateway = answering({ status: { restart_for: ['gateway.node'] } });
+  t.match(troubles(checkConfig({ ...examined(t), gateway })), [
+    { code: 'restart-needed', place: 'gateway.node', cure: /^agent gateway stop, .*agent gateway, or its service$/ },
+  ]);
+  t.end();
+});
+
 t.test('CFG-2 · CLI-2 · the findings are those of the running gateway, whose environment may set more', (t) => {
   const one = examined(t, { 'config.yaml': 'platforms: {webhook: {enabled: true, routes: {r: {prompt: p}}}}\n' });
   t.match(troubles(checkConfig(one)), [{ what: /route-secret-missing/ }]);
