@@ -134,21 +134,18 @@ t.test('CLI-2 · bash completes words that it breaks at "=", and folders by itse
     ['agent mcp login x --flow ', ['agent', 'mcp', 'login', 'x', '--flow', ''], ['browser', 'device']],
     [`agent --home ${home.path}/pro`, ['agent', '--home', `${home.path}/pro`], [`${home.path}/profiles`]],
   ];
-  for (const [line, words, expected] of rows) {
-    const script = [
-      'mapfile() { return 127; } # as in bash 3.2, that of macOS',
-      completionScripts.get('bash') ?? '',
-      `COMP_LINE=${quoted(line)} COMP_POINT=${line.length} COMP_CWORD=${words.length - 1}`,
-      `COMP_WORDS=(${words.map(quoted).join(' ')})`,
-      '_agent',
-      'printf "%s\\n" "${COMPREPLY[@]}"',
-    ].join('\n');
-    t.same(inShell('bash', ['--norc', '-c', script], home), expected, line);
-  }
+  for (const [line, words, expected] of rows) t.same(inBash(line, words, home), expected, line);
   const held = ['complete -p agent'];
   t.match(inShell('bash', ['--norc', '-c', [completionScripts.get('bash'), ...held].join('\n')], home), [
     /-F _agent agent/,
   ]);
+});
+
+t.test('CLI-2 · a name of any characters comes quoted onto the line of bash', async (t) => {
+  const jobs = [{ id: 'a b;$(x)', schedule: '0 9 * * *', prompt: 'p' }];
+  const home = withProgram(makeHome(t, { 'config.yaml': config, 'cron/jobs.json': JSON.stringify(jobs) }));
+  await startDaemon(t, home.path);
+  t.same(inBash('agent cron show ', ['agent', 'cron', 'show', ''], home), ['a\\ b\\;\\$\\(x\\)']);
 });
 
 t.test('CLI-2 · zsh and fish complete with what each word does', { skip: missing('zsh', 'fish') }, async (t) => {
@@ -169,6 +166,23 @@ function withProgram(home: TestHome): TestHome & { readonly bin: string } {
   home.write('bin/agent', `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(main)} "$@"\n`);
   chmodSync(`${home.path}/bin/agent`, 0o700);
   return { ...home, bin: `${home.path}/bin` };
+}
+
+/** The candidates at the end of a line, which bash has cut into these words. */
+function inBash(
+  line: string,
+  words: readonly string[],
+  home: { readonly path: string; readonly bin: string },
+): string[] {
+  const script = [
+    'mapfile() { return 127; } # as in bash 3.2, that of macOS',
+    completionScripts.get('bash') ?? '',
+    `COMP_LINE=${quoted(line)} COMP_POINT=${line.length} COMP_CWORD=${words.length - 1}`,
+    `COMP_WORDS=(${words.map(quoted).join(' ')})`,
+    '_agent',
+    'printf "%s\\n" "${COMPREPLY[@]}"',
+  ].join('\n');
+  return inShell('bash', ['--norc', '-c', script], home);
 }
 
 function inShell(
