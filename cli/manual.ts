@@ -389,7 +389,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     exits: {
       1: 'Nothing was found, or the file could not be changed.',
-      4: 'There is no terminal to ask on and --yes is not given, or a server waits for --variables.',
+      4: '--yes is not given, and there is no terminal to ask on or --json is given; or a server waits for --variables.',
     },
     files: config,
     see: ['mcp add', 'docs/mcp-servers.md'],

@@ -114,13 +114,19 @@ function nothingFound(context: CommandContext, configs: readonly ForeignConfig[]
   return 1;
 }
 
-/** Chooses the servers to add. Without a terminal there is no person to ask. */
+/**
+ * Chooses the servers to add. Without a terminal there is no person to ask, and a person who wants JSON is not shown what
+ * the questions are about.
+ */
 async function choose(
   context: CommandContext,
   open: readonly ImportItem[],
   offered: readonly ImportItem[],
 ): Promise<readonly ImportItem[]> {
-  if (!canAsk()) throw new QuestionsLeft('no terminal to ask on; --yes adds what is new, --dry-run only shows it');
+  if (!canAsk() || hasFlag(context, 'json')) {
+    const why = canAsk() ? 'with --json nothing is asked' : 'no terminal to ask on';
+    throw new QuestionsLeft(`${why}; --yes adds what is new, --dry-run only shows it`);
+  }
   const prompts = await loadPrompts();
   let chosen = offered;
   if (!hasFlag(context, 'all')) {

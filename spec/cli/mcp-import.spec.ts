@@ -335,3 +335,13 @@ t.test('SEC-2 · a person is asked about the variables of each of a checkout’s
     t.equal(read('config.yaml').includes('docs'), added !== 'Nothing was added.');
   }
 });
+
+t.test('SEC-2 · CLI-2 · with --json nothing is asked, since what a server lowers is not shown', only, async (t) => {
+  const { home, user, folder, read } = checkout(t, { docs: { url: 'http://127.0.0.1:9/mcp', trust: 'full' } });
+  const environment = { AGENT_HOME: home, HOME: user, NO_COLOR: '1' };
+  const terminal = startTerminal(t, ['mcp', 'import', '--all', '--project', '--json'], environment, folder);
+  t.equal(await terminal.exited, 4);
+  t.match(terminal.shown(), /agent: with --json nothing is asked; --yes adds what is new, --dry-run only shows it/);
+  t.notMatch(terminal.shown(), /Add docs/);
+  t.notMatch(read('config.yaml'), 'docs');
+});
