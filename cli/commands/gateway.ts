@@ -64,7 +64,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
       context.out.print(
         old === version()
           ? 'The gateway is running already.\n'
-          : `The gateway is running already, as version ${oneLine(old)}; \`agent gateway stop\` and \`agent gateway\` start version ${version()}.\n`,
+          : `The gateway is running already, as version ${oneLine(old)}; \`agent gateway stop\`, then \`agent gateway\` or its service starts version ${version()}.\n`,
       );
       return 0;
     }

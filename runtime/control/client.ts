@@ -164,7 +164,7 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
 function refusalOf({ code, message, data }: RpcError): Refusal {
   const cure =
     code === rpcCodes.method
-      ? '; the gateway is of another version than this command: restart it by `agent gateway stop` and `agent gateway`'
+      ? '; the gateway is of another version than this command: `agent gateway stop`, then start it as before, by `agent gateway` or its service'
       : '';
   return Refusal.carrying(data?.code ?? 'refused', message + cure);
 }
