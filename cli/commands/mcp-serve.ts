@@ -84,12 +84,12 @@ async function connectAgain(
   watch: (client: ControlClient) => Promise<void>,
 ): Promise<ControlClient | undefined> {
   for (let failures = 0; !signal.aborted; failures += 1) {
-    const client = await connectControl(socket);
     try {
+      const client = await connectControl(socket);
       if (client !== undefined) await watch(client);
       if (client !== undefined) return client;
     } catch {
-      // A gateway with a broken configuration refuses for now; retry.
+      // A gateway that hangs, or has a broken configuration, refuses for now; retry.
     }
     await wait(backoffMs(reconnects, failures), undefined, { signal }).catch(() => {});
   }

@@ -6,6 +6,7 @@
 
 import { constants } from 'node:buffer';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Ask, Notices } from './contract.ts';
 import { createLineSplitter } from './lines.ts';
@@ -15,6 +16,9 @@ import { demandOwnFolder } from './socket-folder.ts';
 
 /** A gateway that answers nothing meanwhile, not even that it lacks a method, hangs. */
 const mostSilentMs = 10_000;
+const silent = 'the gateway does not answer; `agent doctor` names its process';
+/** How often a gateway that has as many callers waiting as the system allows is tried. */
+const fullPollMs = 50;
 
 /** The connection closed before the answer arrived. */
 export class ConnectionLost extends Refusal {
@@ -56,15 +60,27 @@ export async function connectControl(
   { signal, node, silentMs = mostSilentMs }: ConnectOptions = {},
 ): Promise<ControlClient | undefined> {
   demandOwnFolder(path);
-  const socket = await open(path, signal);
+  const socket = await open(path, signal, silentMs);
   return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node }, silentMs);
 }
 
-function open(path: string, signal: AbortSignal | undefined): Promise<Socket | undefined> {
+async function open(path: string, signal: AbortSignal | undefined, silentMs: number): Promise<Socket | undefined> {
+  for (let waited = 0; ; waited += fullPollMs) {
+    const opened = await openOnce(path, signal);
+    if (opened !== 'full') return opened;
+    if (waited >= silentMs) throw new ConnectionLost(silent, false);
+    await wait(fullPollMs, undefined, { signal }).catch(() => {});
+    if (signal?.aborted === true) return undefined;
+  }
+}
+
+/** `full` where callers wait that a busy or hanging gateway has not accepted yet: it runs, but has no room for one more. */
+function openOnce(path: string, signal: AbortSignal | undefined): Promise<Socket | 'full' | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path, ...(signal === undefined ? {} : { signal }) });
     socket.once('connect', () => resolve(socket));
     socket.once('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'EAGAIN') return resolve('full');
       // Without permission, neither the gateway's state nor the home's content can be read.
       if (code !== 'EACCES') return resolve(undefined);
       const cure = 'run the command as the user that runs the gateway, or set AGENT_HOME to a home of your own';
@@ -122,9 +138,7 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
       clearInterval(watch);
-      const why = isHung
-        ? 'the gateway does not answer; `agent doctor` names its process'
-        : 'the gateway closed the connection before it answered';
+      const why = isHung ? silent : 'the gateway closed the connection before it answered';
       for (const { reject } of waiting.values()) reject(new ConnectionLost(why, true));
       waiting.clear();
       resolve();

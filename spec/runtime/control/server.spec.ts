@@ -14,6 +14,8 @@ import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { until } from '../../support/processes.ts';
 
+const only = process.platform === 'linux' ? {} : { skip: 'other systems refuse such a caller' };
+
 async function serve(t: Test, daemon: Partial<DaemonView>) {
   const home = makeHome(t);
   const path = join(home.path, 'deep', 'gateway.sock');
@@ -196,6 +198,31 @@ t.test('CLI-3 · a gateway that hangs is reported, and one that takes its time i
   const before = timers();
   lost?.close();
   t.equal(timers(), before, 'a command whose gateway has ended ends with it');
+});
+
+t.test('CLI-3 · a gateway without room for one more caller is not taken for one that has ended', only, async (t) => {
+  const path = join(makeHome(t).path, 'full.sock');
+  const server = createServer(() => {}).listen({ path, backlog: 1 });
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  // All at once, before this process can accept any.
+  const outcomes = async (silentMs: number): Promise<readonly (string | undefined)[]> =>
+    Promise.all(
+      Array.from({ length: 8 }, () =>
+        connectControl(path, { silentMs }).then(
+          (client) => {
+            client?.close();
+            return client === undefined ? undefined : 'connected';
+          },
+          ({ message }: Error) => message,
+        ),
+      ),
+    );
+  t.same(new Set(await outcomes(5_000)), new Set(['connected']));
+  t.same(
+    new Set(await outcomes(0)),
+    new Set(['connected', 'the gateway does not answer; `agent doctor` names its process']),
+  );
 });
 
 t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', async (t) => {
