@@ -39,8 +39,8 @@ export const variables = {
   WEBHOOK_ENABLED: 'Enables webhooks where config.yaml does not say.',
   WEBHOOK_PORT: 'The listen port where config.yaml does not say.',
   WEBHOOK_SECRET: 'The global secret where config.yaml does not say.',
-  VISUAL: 'The editor of `config edit`; else EDITOR, else vi.',
-  EDITOR: 'The editor of `config edit` where VISUAL is not set.',
+  VISUAL: 'The editor of `config edit` and `events replay --edit`; else EDITOR, else vi.',
+  EDITOR: 'The editor where VISUAL is not set.',
   AGENT_LOG_LEVEL: 'What the log shows: debug, info, warn or error.',
 } as const;
 
@@ -305,7 +305,8 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['events replay latest --payload changed.json', 'with the payload of a file'],
     ],
     needsGateway: true,
-    exits: { 1: 'The answer was not 2xx; it is shown.' },
+    exits: { 1: 'The answer was not 2xx, or the run of --dry failed; it is shown. Or the editor failed.' },
+    env: ['VISUAL', 'EDITOR'],
     see: ['events'],
   },
   'mcp list': {

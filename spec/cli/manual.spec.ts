@@ -50,6 +50,11 @@ t.test('CLI-2 · help tells synopsis, flags, examples and exit codes, and fits i
   t.end();
 });
 
+t.test('CLI-2 · CLI-6 · each command that opens an editor names the variables that choose it', (t) => {
+  for (const name of ['config edit', 'events replay']) t.match(manual[name], { env: ['VISUAL', 'EDITOR'] }, name);
+  t.end();
+});
+
 t.test('CLI-2 · docs/cli.md is what the catalogue says', (t) => {
   t.equal(readFileSync('docs/cli.md', 'utf8'), markdownManual(shown), 'npm run manual');
   t.end();
