@@ -318,7 +318,7 @@ export const catalogue: readonly CliCommand[] = [
         names: 'source',
       },
       { name: 'wait', help: 'Wait for the first event, and explain what is refused meanwhile.' },
-      { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.' },
+      { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.', form: 'text' },
       { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
       {
         name: 'filter',
@@ -656,7 +656,11 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'serve'],
     args: [],
-    flags: [{ name: 'toolsets', value: 'list', help: 'Only these: `mcp-<server>` or names of tools.' }, profile],
+    flags: [
+      // An empty one, as of a variable that is not set, must not offer every tool.
+      { name: 'toolsets', value: 'list', help: 'Only these: `mcp-<server>` or names of tools.', form: 'text' },
+      profile,
+    ],
     help: 'Offer the supervised tools, resources and prompts as one MCP server over stdio, for any other agent program.',
     load: async () => (await mcpServe()).serve,
   },

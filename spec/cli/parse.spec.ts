@@ -94,6 +94,12 @@ t.test('CLI-2 · an argument that is empty, as an unset variable of a script lea
   ] as const) {
     t.match(parseWords(words), { kind: 'misused', message: `<${name}> must not be empty`, cure: /^Usage: / });
   }
+  for (const [words, name] of [
+    [['mcp', 'serve', '--toolsets', ''], 'toolsets'],
+    [['webhook', 'subscribe', 'x', '--events='], 'events'],
+  ] as const) {
+    t.match(parseWords(words), { kind: 'misused', message: `--${name} must not be empty` });
+  }
   t.match(parseWords(['mcp', 'add', 'x', '--', 'program', '']), { kind: 'command', args: ['x', 'program', ''] });
   t.match(parseWords(['complete', '--', '']), { kind: 'command', args: [''] });
   t.end();
