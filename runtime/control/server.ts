@@ -180,7 +180,8 @@ export function serveConnection(
       else if (message.kind === 'request') void answerRequest(message.request, host, peer).then(outbox.expect());
     },
     () => {
-      outbox.expect()(() => formatError(null, { code: rpcCodes.request, message: 'the line is too long' }));
+      const message = `the request has more than ${longestLine / 1_048_576} MiB; send a shorter text`;
+      outbox.expect()(() => formatError(null, { code: rpcCodes.request, message }));
       outbox.finish(lastWordsMs);
     },
   );

@@ -245,6 +245,13 @@ t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', a
   await t.rejects(client.call('webhook.delivery'), { code: 'params-missing' });
 });
 
+t.test('CLI-3 · a request that is too long is refused with the limit', async (t) => {
+  const { client } = await serve(t, {});
+  await t.rejects(client.call('webhook.replay', { id: 'a', payload: 'x'.repeat(9 * 1_048_576) }), {
+    message: 'the request has more than 8 MiB; send a shorter text',
+  });
+});
+
 t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async (t) => {
   const listeners = new Set<(record: string) => void>();
   const { client } = await serve(t, {
