@@ -6,6 +6,7 @@
 
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { indentedJson } from '../../machines/base/indented-json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { ReplayEdit, Result } from '../../runtime/control/contract.ts';
 import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
@@ -86,7 +87,7 @@ function fileText(file: string): string | NoPayload {
   }
 }
 
+/** What is not edited stays as the sender wrote it. */
 function indented(body: string): string {
-  const value = readJson(body);
-  return value === undefined ? body : `${JSON.stringify(value, null, 2)}\n`;
+  return readJson(body) === undefined ? body : `${indentedJson(body)}\n`;
 }

@@ -119,3 +119,16 @@ t.test('CLI-6 · DUR-2 · a dry replay whose run waits for a person says so, onc
   t.equal(seen.complained, 'The run waits for a person: `agent approvals show akfmtx7`.\n');
   t.match(seen.printed, /\ndone\n$/);
 });
+
+t.test('DUR-2 · CLI-6 · what is not edited in a payload is replayed as its sender wrote it', async (t) => {
+  const home = t.testdir({ 'editor.sh': 'sed s/one/two/ "$1" > "$1.new" && mv "$1.new" "$1"\n' });
+  const body = '{"id":1234567890123456789,"price":1.10,"name":"one"}';
+  const { context, seen } = stageCommand({
+    args: ['d1'],
+    flags: { edit: true },
+    answer: { status: 202, body: '', key: 'k', record: { body } },
+  });
+  const env = { PATH: process.env.PATH, VISUAL: `sh '${home}/editor.sh'` };
+  t.equal(await replayEvent({ ...context, home, env }), 0);
+  t.match(seen.asked[1], { payload: '{\n  "id": 1234567890123456789,\n  "price": 1.10,\n  "name": "two"\n}\n' });
+});

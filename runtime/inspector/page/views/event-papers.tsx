@@ -2,10 +2,10 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { indentedJson } from '../../../../machines/base/indented-json.ts';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { copyText } from '../data/copy-text.ts';
-import { indented } from '../data/indented.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
 import { Segmented } from '../parts/choice.tsx';
@@ -33,7 +33,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
   const text =
     part === 'body'
       ? isWhole
-        ? indented(body)
+        ? indentedJson(body)
         : body
       : part === 'prompt'
         ? (prompt ?? '')
@@ -52,7 +52,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
 
   async function copy(): Promise<void> {
     const all = part !== 'body' || isWhole ? text : await readAll();
-    if (all !== undefined) await copyText(part === 'body' ? indented(all) : all);
+    if (all !== undefined) await copyText(part === 'body' ? indentedJson(all) : all);
   }
 
   return (
@@ -149,7 +149,7 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
       ) : (
         <div class="paper">
           <Code
-            text={answer === undefined ? 'The sender waits.' : `HTTP ${answer.status}\n${indented(text)}`}
+            text={answer === undefined ? 'The sender waits.' : `HTTP ${answer.status}\n${indentedJson(text)}`}
             label="HTTP answer"
             paper
           />

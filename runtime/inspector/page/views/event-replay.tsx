@@ -2,11 +2,11 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { indentedJson } from '../../../../machines/base/indented-json.ts';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
 import { counted } from '../data/format.ts';
-import { indented } from '../data/indented.ts';
 import { goOn, place } from '../data/place.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Field, Segmented, Select } from '../parts/choice.tsx';
@@ -26,7 +26,7 @@ export function EditAndReplay({
   const { asked } = useAsked(`whole ${event.key}`, () => call('events.open', { id: event.key, whole: true }));
   // The first answer, so that what is being typed stays if a later one fails.
   const first = useRef<string | undefined>(undefined);
-  if (asked.kind === 'there') first.current ??= indented(asked.value.payload.text);
+  if (asked.kind === 'there') first.current ??= indentedJson(asked.value.payload.text);
   const { current: before } = first;
   return (
     <Dialog title="Edit and replay" sheet keepsText onClose={onClose}>

@@ -2,11 +2,11 @@
 
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { indentedJson } from '../../../../machines/base/indented-json.ts';
 import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
 import { daemonNow } from '../data/clock.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { indented } from '../data/indented.ts';
 import { link } from '../data/live.ts';
 import { type Axis, axisOf, lay, longestWait, tookWords } from '../data/timeline.ts';
 import { StatusMark } from '../parts/chip.tsx';
@@ -177,7 +177,12 @@ function Row({ span, axis, now }: { readonly span: Span; readonly axis: Axis; re
                 <h3>{title}</h3>
               </header>
               <div class="paper low">
-                <Code text={indented(text)} label={title} json={text.startsWith('{') || text.startsWith('[')} paper />
+                <Code
+                  text={indentedJson(text)}
+                  label={title}
+                  json={text.startsWith('{') || text.startsWith('[')}
+                  paper
+                />
               </div>
             </section>
           ))}

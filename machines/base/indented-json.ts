@@ -1,7 +1,7 @@
 /**
  * Indents JSON without another change: a number that JavaScript does not hold exactly and a key that comes twice stay as the
  * sender wrote them.
- * @see INS-4 in docs/specification.md
+ * @see INS-4 and DUR-2 in docs/specification.md
  */
 
 /** Strings, punctuation, and numbers and words. */
@@ -11,7 +11,7 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const deepest = 200;
 
 /** Returns any other text unchanged, and one that is nested too deep to be read. */
-export function indented(text: string): string {
+export function indentedJson(text: string): string {
   if (!isJson(text)) return text;
   let written = '';
   let depth = 0;
