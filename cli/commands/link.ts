@@ -172,5 +172,8 @@ function desktopEntry(exec: string): string {
  * the escapes of a text are read before those of a quoted word.
  */
 function quoted(word: string): string {
-  return `"${word.replace(/["`$\\]/g, '\\$&').replaceAll('\\', '\\\\').replaceAll('%', '%%')}"`;
+  return `"${word
+    .replace(/["`$\\]/g, '\\$&')
+    .replaceAll('\\', '\\\\')
+    .replaceAll('%', '%%')}"`;
 }

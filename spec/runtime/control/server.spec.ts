@@ -240,7 +240,8 @@ t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', a
   await t.rejects(client.call('gateway.status'), { message: 'broke over [redacted]' });
   await t.rejects(client.call('inspect.tree'), { code: 'home-unwritable', message: /^home .*room on its disk/ });
   await t.rejects(client.call('no.such'), {
-    message: /no method "no\.such"; the gateway is of another version .*`agent gateway stop`, then .*`agent gateway` or its service$/,
+    message:
+      /no method "no\.such"; the gateway is of another version .*`agent gateway stop`, then .*`agent gateway` or its service$/,
   });
   await t.rejects(client.call('webhook.delivery'), { code: 'params-missing' });
 });
