@@ -156,7 +156,7 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
     });
     t.same(
       (await one.neighbours.all()).map(({ node }) => node),
-      ['one', 'other'],
+      ['cut', 'fourth', 'one', 'other', 'third'],
     );
   });
 

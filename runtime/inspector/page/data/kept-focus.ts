@@ -4,7 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-import { useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { isTyping } from './keys.ts';
 
 /** What had the focus when the controls were disabled. */
@@ -16,13 +16,16 @@ export function isFieldLost(): boolean {
 }
 
 export function useKeptFocus(isGone: boolean): void {
-  useLayoutEffect(() => {
+  const wasGone = useRef(isGone);
+  if (isGone && !wasGone.current) {
+    // Before anything is drawn: what is disabled has lost the focus by the time of an effect.
     const { activeElement: at } = document;
-    if (isGone) {
-      lost = at instanceof HTMLElement ? at : undefined;
-      return;
-    }
-    if (at === document.body) lost?.focus({ preventScroll: true });
+    lost = at instanceof HTMLElement ? at : undefined;
+  }
+  wasGone.current = isGone;
+  useLayoutEffect(() => {
+    if (isGone) return;
+    if (document.activeElement === document.body) lost?.focus({ preventScroll: true });
     lost = undefined;
   }, [isGone]);
 }
