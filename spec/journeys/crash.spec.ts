@@ -404,13 +404,16 @@ printf done
   );
 });
 
+t.test('DUR-1 · kills under load give up nothing on Postgres', { skip: withoutPostgres || inAllOnly }, async (t) => {
+  const postgres = await startPostgres(t);
+  await killUnderLoad(t, 3, 40, await postgres.url());
+});
+
 t.test(
-  'DUR-1 · kills under load give up nothing on Postgres, and what keeps a start from it is logged',
+  'DUR-1 · CON-2 · what keeps a start from a journal in Postgres is logged',
   { skip: withoutPostgres },
   async (t) => {
     const postgres = await startPostgres(t);
-    await killUnderLoad(t, 3, 40, await postgres.url());
-
     const newer = await postgres.url();
     const home = makeCrashHome(t, '', newer);
     const first = await startDaemon(t, home.path);

@@ -21,6 +21,7 @@ import { eventually, type Gateway, startGateway } from '../support/mcp/gateway.t
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 const secret = 'inspector-event-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
@@ -298,7 +299,7 @@ t.test('an event opened, through the control socket', async (t) => {
   );
 });
 
-t.test('an event opened, in the browser', options, async (t) => {
+t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : options, async (t) => {
   const { gateway, slack, ask, send, ended } = await stage(t);
   const browser = await openBrowser(t);
   slack.scripts.push(slackError('service_unavailable'));

@@ -611,7 +611,7 @@ t.test(
 
 t.test(
   'LNK-2 · LNK-3 · PRF-1 · where several profiles are served, a link is added to the chosen one',
-  options,
+  inAllOnly ? { skip: inAllOnly } : options,
   async (t) => {
     const browser = await openBrowser(t);
     const peer = JSON.stringify({ mcp_servers: { peer: commandOf(stdioPeer()) } });

@@ -26,6 +26,7 @@ import { leakedToken } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { type StdioBehaviour, stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { hasEnded, numbersIn } from '../support/processes.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 interface Counted {
   readonly entry: (more?: Readonly<Record<string, unknown>>) => Record<string, unknown>;
@@ -369,6 +370,7 @@ t.test('LIF-14 · servers that flood', async (t) => {
 
   t.test(
     'LIF-14 · SRV-3 · a server that floods the progress of a call is ended, and its caller has a few of it',
+    { skip: inAllOnly },
     async (t) => {
       let passed = 0;
       const control = await controlOf(t, gateway.home);

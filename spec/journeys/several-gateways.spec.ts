@@ -17,7 +17,7 @@ import { slackApi } from '../support/platforms/slack.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
-import { inAllOnly } from '../support/tier.ts';
+import { inAllOnly, isEachTier } from '../support/tier.ts';
 
 const shiftedClock = new URL('../support/shifted-clock.js', import.meta.url).href;
 const secret = 'several-secret-several-secret';
@@ -415,7 +415,7 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
   const senders = Array.from({ length: 4 }, async () => {
     while (!isOver) {
       await sendOne();
-      await wait(20);
+      await wait(isEachTier ? 100 : 20);
     }
   });
 

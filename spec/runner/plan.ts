@@ -21,7 +21,7 @@ export interface Choice {
 }
 
 /** Views of the page; the others run in each test. */
-const furtherPages = /\/journeys\/inspector-(care|nodes|overview|routes|seams|servers|thief)\./;
+const furtherPages = /\/journeys\/inspector-(care|events|nodes|overview|routes|seams|servers|thief)\./;
 
 /** Files that only `npm run test:all` runs; docs/contributing.md says what belongs here. */
 export const onlyInAll: readonly RegExp[] = [
