@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { readJson } from '../base/read-json.ts';
 import { type ModelAnswer, noTokens, type StopReason, type Tokens, type ToolAsk } from './model-talk.ts';
 
 /** A partial answer. Each event changes it in place: copying it for each event would make reading quadratic. */
@@ -108,7 +109,7 @@ export function faultOf(error: Json | undefined): StreamFault {
 
 /** An endpoint rejects a conversation with arguments that are not an object, so malformed ones become an empty object. */
 export function objectOf(text: string): JsonObject {
-  const parsed = parse(text);
+  const parsed = readJson(text);
   return isJsonObject(parsed) ? parsed : {};
 }
 

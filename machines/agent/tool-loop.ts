@@ -4,7 +4,8 @@
  * @see DIS-3 in docs/specification.md
  */
 
-import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { cut, isJsonObject, type JsonObject } from '../base/json.ts';
+import { readJson } from '../base/read-json.ts';
 import type { ModelAnswer, ToolAsk } from './model-talk.ts';
 
 export type PlannedCall =
@@ -55,19 +56,12 @@ function plan(ask: ToolAsk, isOffered: (name: string) => boolean): PlannedCall {
   if (!isOffered(ask.name)) {
     return { kind: 'refuse', ask, why: `no tool is named ${JSON.stringify(cut(ask.name, keptArguments))}` };
   }
-  const args = parse(ask.argumentsText);
+  // A rounded id would be that of something else.
+  const args = readJson(ask.argumentsText);
   if (args === undefined) {
     const given = JSON.stringify(cut(ask.argumentsText, keptArguments));
     return { kind: 'refuse', ask, why: `not called: the arguments are not JSON: ${given}` };
   }
   if (!isJsonObject(args)) return { kind: 'refuse', ask, why: 'not called: the arguments are not a JSON object' };
   return { kind: 'call', ask, args };
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

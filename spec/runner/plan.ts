@@ -20,14 +20,15 @@ export interface Choice {
   readonly groups: number;
 }
 
-/** Views of the page; the others run in each test. */
-const furtherPages = /\/journeys\/inspector-(care|events|nodes|overview|routes|seams|servers|thief)\./;
+/** They need no process to themselves: views of the page, ways to log in, clocks that are set. */
+const further =
+  /\/journeys\/(inspector-(care|events|nodes|overview|routes|seams|servers|thief)|client-identification|clock-set-back|device-approval)\./;
 
 /** Files that only `npm run test:all` runs; docs/contributing.md says what belongs here. */
 export const onlyInAll: readonly RegExp[] = [
   /\/conformance\/mcp\//,
   /\/journeys\/(container|server-chaos|child-chaos|leaks|hostile-server)\./,
-  furtherPages,
+  further,
 ];
 
 /** Files of the native HTTP server: they start with what lets it load, where that is at hand. */
@@ -44,7 +45,7 @@ const alone: readonly RegExp[] = [
   /\/stop-signal\./,
   /\/mcp\/(?:tool-calls|validate-arguments)\./,
   ofNative,
-  ...onlyInAll.filter((pattern) => pattern !== furtherPages),
+  ...onlyInAll.filter((pattern) => pattern !== further),
 ];
 
 /** Journeys that log in: most count on the same ports of this machine, so that two processes would wait for each other. */

@@ -33,6 +33,14 @@ t.test('DIS-3 · calls are carried out, whatever reason to stop came with them',
   t.end();
 });
 
+t.test('DIS-3 · an id that a number would round reaches the tool with all its digits', (t) => {
+  const one = ask('{"id":1234567890123456789,"page":2}');
+  t.match(nextStep(answer({ calls: [one], stop: 'calls' }), state), {
+    calls: [{ kind: 'call', args: { id: '1234567890123456789', page: 2 } }],
+  });
+  t.end();
+});
+
 t.test('DIS-3 · malformed arguments and unknown tools become errors that the model reads', (t) => {
   const rows: readonly (readonly [ReturnType<typeof ask>, RegExp])[] = [
     [ask('{"at":'), /arguments are not JSON: "\{\\"at\\":"/],
