@@ -232,7 +232,7 @@ t.test('CLI-6 · CLI-5 · the tools of a tried server take a line each on a term
 });
 
 t.test('CLI-5 · an id of many digits among typed arguments is that id, not the nearest number', (t) => {
-  t.same(parseObject('{"id": 1234567890123456789, "n": 2}'), { id: '1234567890123456789', n: 2 });
+  t.strictSame(parseObject('{"id": 1234567890123456789, "n": 2}'), { id: '1234567890123456789', n: 2 });
   for (const text of ['[1]', 'null', '"a"', '{', '']) t.equal(parseObject(text), undefined, text);
   t.end();
 });

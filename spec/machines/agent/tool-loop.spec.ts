@@ -35,8 +35,9 @@ t.test('DIS-3 · calls are carried out, whatever reason to stop came with them',
 
 t.test('DIS-3 · an id that a number would round reaches the tool with all its digits', (t) => {
   const one = ask('{"id":1234567890123456789,"page":2}');
-  t.match(nextStep(answer({ calls: [one], stop: 'calls' }), state), {
-    calls: [{ kind: 'call', args: { id: '1234567890123456789', page: 2 } }],
+  t.strictSame(nextStep(answer({ calls: [one], stop: 'calls' }), state), {
+    kind: 'callTools',
+    calls: [{ kind: 'call', ask: one, args: { id: '1234567890123456789', page: 2 } }],
   });
   t.end();
 });
