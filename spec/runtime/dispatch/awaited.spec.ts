@@ -80,7 +80,7 @@ t.test(
   },
 );
 
-t.test('DIS-2 · SCA-2 · a sender is answered in time while the database cannot say what became of it', async (t) => {
+t.test('DIS-2 · SCA-2 · a sender is answered in time while the database does not give the outcome', async (t) => {
   const [keeper] = await openTwoKeepers();
   let tick = (): void => {};
   let nowMs = 0;
