@@ -20,6 +20,7 @@ import {
 import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 interface ModelRequest {
   readonly authorization: string | undefined;
@@ -66,7 +67,7 @@ function told(answer: Parameters<typeof wordsOf>[0]): JsonObject {
 }
 
 for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
-  t.test(`forms over ${kind}`, async (t) => {
+  t.test(`forms over ${kind}`, { skip: kind === 'sse' && inAllOnly }, async (t) => {
     const peer = kind === 'stdio' ? undefined : await started(t, { kind });
     const entry = (more: Record<string, unknown> = {}) =>
       peer === undefined ? commandOf(stdioPeer(), more) : entryOf(peer, more);

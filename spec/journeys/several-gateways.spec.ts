@@ -208,7 +208,7 @@ t.test(
 
 t.test(
   'SCA-1 · DLV-4 · DIS-3 · over all gateways a chat keeps its order and a route its concurrency',
-  { skip: withoutPostgres },
+  { skip: withoutPostgres || inAllOnly },
   async (t) => {
     const { send, steps, slack, letGo, rows } = await startCluster(t, 3);
     slack.scripts.push('hang');

@@ -11,6 +11,7 @@ import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract, sharedContract } from '../../conformance/journal.ts';
 import { schemaOf, startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runs } from '../../support/property.ts';
+import { inAllOnly } from '../../support/tier.ts';
 import { turn } from '../../support/turns.ts';
 
 const refusesBad = `create function refuse() returns trigger language plpgsql as $$ begin
@@ -787,7 +788,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await journal.close();
   });
 
-  t.test('DUR-2 · SCA-1 · a prune reads what it removes, not what is kept', async (t) => {
+  t.test('DUR-2 · SCA-1 · a prune reads what it removes, not what is kept', { skip: inAllOnly }, async (t) => {
     const url = await postgres.url();
     await (await open(url)).close();
     await postgres.run(
