@@ -1,7 +1,7 @@
 /** Native modal dialogs: focus stays inside, Escape closes, and the focus returns to where it was. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useIsGone } from '../data/connection.ts';
 import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
@@ -22,6 +22,7 @@ export function Dialog(props: DialogProps): JSX.Element {
   const { title, onClose, children, sheet = false, busy = false, keepsText = false } = props;
   const id = useId();
   const box = useModal();
+  useNoEscape(busy);
   const typed = useRef(new Map<EventTarget, { readonly start: string; readonly now: string }>());
   const [isAsking, setAsking] = useState(false);
   const last = useRef<HTMLElement | undefined>(undefined);
@@ -110,6 +111,7 @@ export function Confirm({
 }): JSX.Element {
   const id = useId();
   const box = useModal();
+  useNoEscape(busy !== undefined);
   return (
     <dialog
       ref={box}
@@ -156,6 +158,18 @@ function Offline(): JSX.Element | null {
       <b>Offline.</b> The daemon does not answer. What you typed stays.
     </Banner>
   ) : null;
+}
+
+/** While a dialog cannot be closed. Its button with the focus is disabled then, so that the key goes to the page. */
+function useNoEscape(isBusy: boolean): void {
+  useLayoutEffect(() => {
+    if (!isBusy) return undefined;
+    const refuse = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') event.preventDefault();
+    };
+    addEventListener('keydown', refuse, { capture: true });
+    return () => removeEventListener('keydown', refuse, { capture: true });
+  }, [isBusy]);
 }
 
 function useModal() {
