@@ -291,7 +291,8 @@ function withTarget(failure: ConnectFailure, opened: OpenTransport | undefined):
 /** One of several instances that do not share their sessions may have opened it, or the server has just restarted. */
 function withSession(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
   const hadSession = opened?.transport.sessionId !== undefined;
-  if (failure.kind !== 'http' || !isSessionExpiry(failure, hadSession)) return failure;
+  // Where a redirect leads, no session goes.
+  if (failure.kind !== 'http' || failure.ledTo !== undefined || !isSessionExpiry(failure, hadSession)) return failure;
   return { ...failure, sessionGone: true };
 }
 
