@@ -42,6 +42,8 @@ export interface SignatureScheme {
   readonly signed: string;
   /** The signed form, if no such text describes it; `signed` then describes it for people. */
   readonly form?: 'twilio' | 'paypal' | 'sns';
+  /** Whether a form may be signed by its payload, as if that were the body. */
+  readonly signsPayload?: true;
   /** What the secret is: the key itself or the encoded key, after an optional `whsec_`. */
   readonly key: 'text' | 'base64' | 'hex';
   /** The place of {id}. */

@@ -188,7 +188,8 @@ export const sources = {
   gitea: {
     title: 'Gitea, Forgejo',
     page: 'https://docs.gitea.com/usage/webhooks',
-    schemes: [hmac('x-gitea-signature'), hmac('x-forgejo-signature')],
+    // Both sign the JSON, and then put it into a form if the webhook has that content type.
+    schemes: [hmac('x-gitea-signature', { signsPayload: true }), hmac('x-forgejo-signature', { signsPayload: true })],
     event: [header('x-gitea-event'), header('x-forgejo-event')],
     id: [header('x-gitea-delivery'), header('x-forgejo-delivery')],
     secret: { is: 'the secret that you typed into the webhook', typed: true },

@@ -119,6 +119,23 @@ function parseForm(text: string, read: (value: Json) => ParsedBody): ParsedBody 
   return { ok: true, value: Object.fromEntries(values) };
 }
 
+/**
+ * A body, and the payload of a form that has no other field. With another one, a signed payload could stand beside JSON or a
+ * payload that is read instead of it.
+ */
+export function bodyAndPayload({
+  headers,
+  body,
+}: {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}): readonly Uint8Array[] {
+  if (!formType.test(headers['content-type'] ?? '')) return [body];
+  const text = Buffer.from(body).toString('utf8');
+  if (!/^payload=[^&]*$/.test(text)) return [body];
+  return [body, Buffer.from(new URLSearchParams(text).get('payload') ?? '', 'utf8')];
+}
+
 /** The payload as people read it: a form as the JSON of its payload, any other body as it came. */
 export function readablePayload(body: string, headers: Readonly<Record<string, string>>): string {
   if (!formType.test(headers['content-type'] ?? '') || beginsAsJson.test(body)) return body;

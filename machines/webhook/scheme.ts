@@ -14,7 +14,7 @@ import {
   type Timestamp,
 } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
-import { hasMoreFieldsThan, mostFields } from './body.ts';
+import { bodyAndPayload, hasMoreFieldsThan, mostFields } from './body.ts';
 import { type CertifiedForm, certificateReader, certificateUrl, certifiedContent } from './certificate.ts';
 import { hmacSha256 } from './hmac.ts';
 import {
@@ -93,7 +93,9 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     const target = `${request.path ?? ''}${request.query === undefined ? '' : `?${request.query}`}`;
     const url = `${publicUrl ?? ''}${target}`;
     const texts = { id: id ?? '', timestamp: time ?? '', method: request.method ?? 'POST', url };
-    const contents = scheme.form === 'twilio' ? twilioContents(url, request) : [contentOf(texts, request.body)];
+    const bodies = scheme.signsPayload === true ? bodyAndPayload(request) : [request.body];
+    const contents =
+      scheme.form === 'twilio' ? twilioContents(url, request) : bodies.map((body) => contentOf(texts, body));
     if (contents.length === 0)
       return refused(
         `its signature does not cover the body: that is no form of at most ${mostFields} fields, and bodySHA256 in the query is not its digest`,

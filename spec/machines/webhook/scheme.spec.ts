@@ -103,6 +103,29 @@ t.test('SRC-1 · SendGrid and Twilio are verified as their own libraries are tes
   }
 });
 
+t.test('SRC-1 · a form of Gitea is signed by its payload, which has to be its only field', (t) => {
+  const route = routeFor('gitea');
+  const json = '{"ref":"refs/heads/main","message":"a & b = é"}';
+  const formOf = (payload: string): string => new URLSearchParams({ payload }).toString();
+  const sent = (body: string, signed = json): Sent => ({
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-gitea-signature': hex(signed) },
+    body,
+  });
+  t.match(verdictOf(route, sent(formOf(json))), { kind: 'genuine', scheme: 'gitea' });
+  t.same(eventOf(route, sent(formOf(json))), JSON.parse(json), 'what is signed is what is read');
+  t.match(verdictOf(route, sent(formOf(json), formOf(json))), { kind: 'genuine' }, 'as the printed curl command signs');
+  for (const body of [
+    formOf('{}'),
+    `${formOf(json)}&payload=%7B%7D`,
+    `payload=%7B%7D&${formOf(json)}`,
+    `{"evil":"&${formOf(json)}&rest="}`,
+  ])
+    t.match(verdictOf(route, sent(body)), { kind: 'refused', why: 'the signature does not match' }, body);
+  const { headers, body } = sent(formOf(json));
+  t.equal(verdictOf(route, { headers: { ...headers, 'content-type': 'text/plain' }, body }).kind, 'refused');
+  t.end();
+});
+
 t.test(
   'SRC-1 · PayPal and SNS: what is not of the webhook or topic, or not judged by their certificate, is refused',
   async (t) => {
