@@ -29,6 +29,8 @@ export interface Timestamp {
 
 export interface SignatureScheme {
   readonly at: Place;
+  /** Another place for a signature of the same content, by another key: either one is enough. */
+  readonly alsoAt?: Place;
   /** `token`: the secret itself is sent. */
   readonly algorithm: Algorithm;
   readonly encoding: 'hex' | 'base64';

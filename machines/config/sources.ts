@@ -414,6 +414,8 @@ export const sources = {
     schemes: [
       hmac('', {
         at: field('signature.signature'),
+        // Of a subaccount's event, by the key of the primary account.
+        alsoAt: field('signature.parent-signature'),
         signed: '{timestamp}{id}',
         id: field('signature.token'),
         // A retry, after ten minutes or more, has the same block:

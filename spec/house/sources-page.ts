@@ -258,15 +258,16 @@ function tableRow(cells: readonly string[]): string {
 }
 
 function schemeText(scheme: SignatureScheme): string {
-  const { at, algorithm, encoding, prefix, part, list, signed, timestamp, byPublicKey, signsPayload } = scheme;
+  const { at, algorithm, encoding, prefix, part, list, signed, timestamp, byPublicKey, signsPayload, alsoAt } = scheme;
   if (algorithm === 'token') return `${placeText(at)}: the secret itself`;
   const labelOf = (one: string): string => `${one}${list === 'spaces' ? ',' : '='}`;
   const label = `${part === undefined ? '' : labelOf(part)}${prefix ?? ''}`;
   const other = byPublicKey === undefined ? '' : ` (\`${labelOf(byPublicKey.part ?? '')}\`: ${byPublicKey.algorithm})`;
   const window =
     timestamp?.toleranceSeconds === 300 || timestamp === undefined ? '' : `, within ${timestamp.toleranceSeconds} s`;
+  const place = alsoAt === undefined ? placeText(at) : `${placeText(at)} or ${placeText(alsoAt)}`;
   const payload = signsPayload === true ? ' or of the `payload` of a form' : '';
-  return `${placeText(at)}${label === '' ? '' : ` \`${label}\``}: ${algorithm}${other}, ${encoding}, of \`${signed}\`${payload}${window}`;
+  return `${place}${label === '' ? '' : ` \`${label}\``}: ${algorithm}${other}, ${encoding}, of \`${signed}\`${payload}${window}`;
 }
 
 function placeText(place: Place): string {

@@ -103,6 +103,20 @@ t.test('SRC-1 · SendGrid and Twilio are verified as their own libraries are tes
   }
 });
 
+t.test('SRC-1 · an event of a subaccount of Mailgun is verified by the key of either account', (t) => {
+  const mail = { timestamp: seconds, token: 'tok', signature: hex(`${seconds}tok`, 'key-of-the-subaccount-0123') };
+  const sent = (signature: object): Sent => ({ headers: {}, body: JSON.stringify({ signature }) });
+  const signed = sent({ ...mail, 'parent-signature': hex(`${seconds}tok`) });
+  t.match(verdictOf(routeFor('mailgun'), signed), { kind: 'genuine', scheme: 'mailgun' });
+  t.match(verdictOf(routeFor('mailgun', 'key-of-the-subaccount-0123'), signed), { kind: 'genuine' });
+  for (const parent of [hex(`${seconds}tok`, 'another-key-0123456789'), hex('tok'), ''])
+    t.match(verdictOf(routeFor('mailgun'), sent({ ...mail, 'parent-signature': parent })), {
+      kind: 'refused',
+      why: 'the signature does not match',
+    });
+  t.end();
+});
+
 t.test('SRC-1 · a form of Gitea is signed by its payload, which has to be its only field', (t) => {
   const route = routeFor('gitea');
   const json = '{"ref":"refs/heads/main","message":"a & b = é"}';
