@@ -440,10 +440,12 @@ export const sources = {
       }),
     ],
     event: [field('subscriptionType')],
-    // The page says that eventId alone is not unique. A change of an association has two objects.
+    // The page says that eventId alone is not unique. A change of an association has two objects, and a merge its winner:
+    // https://developers.hubspot.com/changelog/new-subscription-types-for-webhooks
     id: [
       [field('subscriptionId'), field('eventId'), field('objectId'), field('occurredAt')],
       [field('subscriptionId'), field('eventId'), field('fromObjectId'), field('toObjectId'), field('occurredAt')],
+      [field('subscriptionId'), field('eventId'), field('primaryObjectId'), field('occurredAt')],
     ],
     body: { shape: 'each' },
     answerSeconds: 5,

@@ -185,6 +185,12 @@ t.test(
           'deal.creation',
           '1 2 5 6 4',
         ],
+        [
+          {},
+          { subscriptionType: 'deal.merge', subscriptionId: 1, eventId: 2, primaryObjectId: 7, occurredAt: 4 },
+          'deal.merge',
+          '1 2 7 4',
+        ],
         [{}, { subscriptionId: 1, eventId: 2, fromObjectId: 5, occurredAt: 4 }],
       ],
     };
