@@ -201,7 +201,7 @@ export const sources = {
     event: [field('webhookEvent')],
     id: [header('x-atlassian-webhook-identifier')],
     secret: {
-      is: 'the secret of a webhook that was made by the REST API or an app; those made without one are unsigned',
+      is: 'the secret typed into the webhook (System > WebHooks) or given to the REST API; one without is unsigned',
       typed: true,
     },
   },
