@@ -308,7 +308,7 @@ export const sources = {
     schemes: [hmac('x-vercel-signature', { algorithm: sha1 })],
     event: [field('type')],
     id: [field('id')],
-    secret: { is: 'the secret that Vercel showed when the webhook was made' },
+    secret: { is: 'the secret that Vercel showed when the webhook was made, or the client secret of its integration' },
   },
   intercom: {
     title: 'Intercom',
