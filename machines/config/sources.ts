@@ -44,6 +44,8 @@ export interface Source {
    * it is delivered (DIS-2).
    */
   readonly answerSeconds?: number;
+  /** The header of requests that the provider was set up not to sign, and what to change there. */
+  readonly unsignedBy?: { readonly header: string; readonly cure: string };
   /** The route's key for the secret; absent: `secret`. */
   readonly secretKey?: 'verify_token';
   /**
@@ -567,6 +569,11 @@ export const sources = {
     body: { shape: 'object', json: 'Message' },
     answer: ok,
     handshake: 'aws-sns',
+    // https://docs.aws.amazon.com/sns/latest/dg/sns-large-payload-raw-message-delivery.html
+    unsignedBy: {
+      header: 'x-amz-sns-rawdelivery',
+      cure: 'Amazon SNS does not sign raw messages: switch raw message delivery off in the subscription.',
+    },
     secret: { is: 'the ARN of the topic', looks: /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]+$/ },
   },
 } as const satisfies Readonly<Record<string, Source>>;

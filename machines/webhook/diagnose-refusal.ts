@@ -74,7 +74,7 @@ export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSe
   const request = requestOf(refused, definition.route);
   const used = schemesOf(definition.route).find(({ at }) => readerOf(at)(request) !== undefined);
   const foreign = otherProviders(request, definition, used);
-  if (used === undefined) return [...foreign, missingHeader(definition.route), ...secretKind(definition)];
+  if (used === undefined) return [...foreign, missingHeader(definition.route, request), ...secretKind(definition)];
   return [...foreign, ...judged(refused, { definition, request, scheme: used })];
 }
 
@@ -195,13 +195,17 @@ function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
   return signature === undefined ? (sourceOf(sender)?.schemes ?? recognised) : [signature];
 }
 
-function missingHeader(route: Route): Finding {
+function missingHeader(route: Route, { headers }: SignedRequest): Finding {
   const schemes = schemesOf(route);
+  const source = sourceOf(route.sender);
+  const { unsignedBy } = source ?? {};
   const places = [...new Set(schemes.map(({ at }) => placeText(at)))];
   const cure =
     route.sender === undefined && route.signature === undefined
       ? 'Name the provider by `source:`, or let the sender sign by X-Webhook-Signature-V2.'
-      : cureOfMissing(schemes, sourceOf(route.sender));
+      : unsignedBy !== undefined && headers[unsignedBy.header] !== undefined
+        ? unsignedBy.cure
+        : cureOfMissing(schemes, source);
   const [only = '', ...others] = places;
   const what =
     others.length === 0

@@ -284,6 +284,10 @@ t.test('SRC-5 · what is missing and what differs is worded by what the scheme o
     return `${name}\n${texts.join('')}${more}`;
   });
   t.equal(told.join('\n'), readFileSync('spec/golden/doctor/schemes.out', 'utf8'));
+  const raw = { headers: { 'x-amz-sns-rawdelivery': 'true' }, body: 'An alarm.' };
+  t.match(diagnoseRefusal(refusedOf(raw), sourceRoute('aws-sns')), [
+    { code: 'header-missing', text: /^The field Signature of the body is missing\. .*switch raw message delivery off/ },
+  ]);
   const untrimmed = routeOf({ source: 'gitlab', secret: `${plainSecret} ` });
   const sent = { headers: { 'x-gitlab-token': plainSecret }, body: '{}' };
   t.match(diagnoseRefusal(refusedOf(sent), untrimmed), [
