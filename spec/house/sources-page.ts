@@ -64,7 +64,7 @@ Some providers need one more step:
   \`sns.<region>.amazonaws.com\` (\`.com.cn\` in China, \`.eu\` in the European Sovereign Cloud) alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
   webhook at PayPal, or the ARN of the topic. Leave raw message delivery off, because SNS does not sign raw messages. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`. A subscription is
   confirmed by visiting its address; if that fails, SNS gets 503 and asks again, for a while. Then request a confirmation in the
-  console of AWS.
+  console of AWS. PayPal's simulator signs for no webhook, so its events are refused: test with those of a sandbox account.
 - **Twilio**: the secret is the auth token of the account. An answer is an empty TwiML document.
 
 ## Samples
