@@ -71,6 +71,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
   const contentOf = compileContent(scheme.signed);
   const signaturesOf = candidatesOf(scheme);
   const fits = matcherOf(scheme, use.secret);
+  const fitsSha256 = scheme.form === 'twilio' ? matcherOf({ ...scheme, algorithm: 'hmac-sha256' }, use.secret) : fits;
   const certified = scheme.form === 'paypal' || scheme.form === 'sns' ? certifiedBy(scheme.form, use) : undefined;
   const readId = scheme.id === undefined ? undefined : readerOf(scheme.id);
   const { timestamp } = scheme;
@@ -108,7 +109,8 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     if (certified !== undefined) return certified(request, signatures[0] ?? '');
     if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
     let digest: string | undefined;
-    for (const content of contents) digest ??= fits(content, signatures);
+    const fitsHere = saysSha256.test(request.headers['x-twilio-webhooks-signature-settings'] ?? '') ? fitsSha256 : fits;
+    for (const content of contents) digest ??= fitsHere(content, signatures);
     if (digest === undefined) return refused('the signature does not match');
     if (timestamp !== undefined && isLate) {
       const unfit = timestampFault(timestamp, timeOf(timestamp, given, request), request.nowMs);
@@ -247,6 +249,8 @@ function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Con
   return (texts, body) => ({ before: fillBefore(texts), body: at < 0 ? noBody : body, after: fillAfter(texts) });
 }
 
+/** Where a shared key signs: https://www.twilio.com/docs/usage/webhooks/webhook-shared-keys */
+const saysSha256 = /(?:^|,) *algorithm=HMAC_SHA256(?:,|$)/;
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /**

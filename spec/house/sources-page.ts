@@ -65,7 +65,8 @@ Some providers need one more step:
   webhook at PayPal, or the ARN of the topic. Leave raw message delivery off, because SNS does not sign raw messages. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`. A subscription is
   confirmed by visiting its address; if that fails, SNS gets 503 and asks again, for a while. Then request a confirmation in the
   console of AWS. PayPal's simulator signs for no webhook, so its events are refused: test with those of a sandbox account.
-- **Twilio**: the secret is the auth token of the account. An answer is an empty TwiML document.
+- **Twilio**: the secret is the auth token of the account; where a webhook rule of Twilio names a shared key, it is that key, by SHA-1 or
+  SHA-256. An answer is an empty TwiML document.
 
 ## Samples
 

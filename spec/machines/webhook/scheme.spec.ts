@@ -103,6 +103,24 @@ t.test('SRC-1 · SendGrid and Twilio are verified as their own libraries are tes
   }
 });
 
+t.test('SRC-1 · Twilio’s signature by a shared key has the hash that its header names', (t) => {
+  const route = routeFor('twilio', 'secret-of-the-shared-key-0123');
+  const signedBy = (hash: string) => hmac(hash, 'secret-of-the-shared-key-0123', `${url}From+1`).digest('base64');
+  const sent = (hash: string, algorithm: string): Sent => ({
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': signedBy(hash),
+      'x-twilio-webhooks-signature-settings': `key=webhooks_sharedkey_1,algorithm=${algorithm}`,
+    },
+    body: 'From=%2B1',
+  });
+  t.match(verdictOf(route, sent('sha256', 'HMAC_SHA256')), { kind: 'genuine', scheme: 'twilio' });
+  t.match(verdictOf(route, sent('sha1', 'HMAC_SHA1')), { kind: 'genuine', scheme: 'twilio' });
+  t.equal(verdictOf(route, sent('sha256', 'HMAC_SHA1')).kind, 'refused');
+  t.equal(verdictOf(route, sent('sha1', 'HMAC_SHA256')).kind, 'refused');
+  t.end();
+});
+
 t.test('SRC-1 · an event of a subaccount of Mailgun is verified by the key of either account', (t) => {
   const mail = { timestamp: seconds, token: 'tok', signature: hex(`${seconds}tok`, 'key-of-the-subaccount-0123') };
   const sent = (signature: object): Sent => ({ headers: {}, body: JSON.stringify({ signature }) });
