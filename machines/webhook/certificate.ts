@@ -5,7 +5,7 @@
  * @see [Amazon SNS](https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html)
  */
 
-import { type KeyObject, X509Certificate } from 'node:crypto';
+import { type KeyObject, verify, X509Certificate } from 'node:crypto';
 import type { Json } from '../base/json.ts';
 import type { SignedRequest } from './signature.ts';
 
@@ -45,6 +45,19 @@ export function certificateReader(): (pem: string, nowMs: number) => KeyObject |
     }
     return nowMs <= kept.expiresAtMs ? kept.key : undefined;
   };
+}
+
+/** Whether a signature is genuine; undefined if the system's OpenSSL verifies none with the hash, as Red Hat's with SHA-1. */
+export function isSignedBy(
+  key: KeyObject,
+  { hash, bytes }: Pick<CertifiedContent, 'hash'> & { readonly bytes: Uint8Array },
+  signature: string,
+): boolean | undefined {
+  try {
+    return verify(hash, bytes, key, Buffer.from(signature, 'base64'));
+  } catch {
+    return undefined;
+  }
 }
 
 export interface CertifiedContent {

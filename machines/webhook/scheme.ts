@@ -15,7 +15,7 @@ import {
 } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { bodyAndPayload, hasMoreFieldsThan, mostFields } from './body.ts';
-import { type CertifiedForm, certificateReader, certificateUrl, certifiedContent } from './certificate.ts';
+import { type CertifiedForm, certificateReader, certificateUrl, certifiedContent, isSignedBy } from './certificate.ts';
 import { hmacSha256 } from './hmac.ts';
 import {
   decodedWhole,
@@ -310,8 +310,10 @@ function certifiedBy(
     const key = keyIn(pem, request.nowMs);
     if (key === undefined) return refused('its certificate has expired or cannot be read');
     const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');
-    if (!verifyWithKey(content.hash, bytes, key, Buffer.from(signature, 'base64')))
-      return refused('the signature does not match');
+    const isGenuine = isSignedBy(key, { hash: content.hash, bytes }, signature);
+    if (isGenuine === undefined)
+      return refused(`OpenSSL verifies no ${content.hash} here; let SNS sign by SHA-256 (SignatureVersion 2)`);
+    if (!isGenuine) return refused('the signature does not match');
     return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
   };
 }

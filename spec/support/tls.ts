@@ -24,11 +24,11 @@ export interface TestCertificates {
   read(file: string): Buffer;
 }
 
-/** An RSA key and a certificate of it, as PEM. */
-export function selfSigned(): { readonly key: string; readonly pem: string } {
+/** A key and a certificate of it, as PEM. */
+export function selfSigned(algorithm = 'rsa:2048'): { readonly key: string; readonly pem: string } {
   const folder = mkdtempSync(join(tmpdir(), 'agent-spec-'));
   const [key, pem] = [join(folder, 'key'), join(folder, 'pem')];
-  const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=signer', '-days', '2'];
+  const words = ['req', '-x509', '-newkey', algorithm, '-nodes', '-subj', '/CN=signer', '-days', '2'];
   execFileSync('openssl', [...words, '-keyout', key, '-out', pem], { stdio: 'ignore' });
   const made = { key: readFileSync(key, 'utf8'), pem: readFileSync(pem, 'utf8') };
   rmSync(folder, { recursive: true });

@@ -35,6 +35,7 @@ import {
   whpk,
   whsec,
 } from '../../support/genuine-requests.ts';
+import { selfSigned } from '../../support/tls.ts';
 
 t.test('SRC-1 · each source takes what its provider signs, and reads its event and id', async (t) => {
   for (const name of sourceNames) {
@@ -229,6 +230,21 @@ t.test(
     t.equal(keyIn('no certificate', Date.now()), undefined);
   },
 );
+
+t.test('SIG-2 · a signature that the system’s OpenSSL does not verify is refused, with what to change', (t) => {
+  // An Ed25519 key takes no hash, as the OpenSSL of Red Hat takes no SHA-1.
+  const { pem: other } = selfSigned('ed25519');
+  const message = bySns(alarm, alarmText, '1');
+  const verdict = routeFor('aws-sns').verify({
+    headers: {},
+    body: Buffer.from(message),
+    nowMs,
+    payload: () => JSON.parse(message),
+    certificate: () => other,
+  });
+  t.match(verdict, { kind: 'refused', why: /^OpenSSL verifies no sha1 here; .*SignatureVersion 2/ });
+  t.end();
+});
 
 t.test('SRC-1 · what SNS signs for another topic cannot be sent as a message of this one', (t) => {
   const sns = routeFor('aws-sns');
