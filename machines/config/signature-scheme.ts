@@ -107,7 +107,11 @@ export const signatureSchema = {
         header: { ...text, description: 'A header of the request.' },
         field: { ...text, description: 'A dotted path in the body.' },
         part: { ...text, description: 'Label in the list of the signature’s header.' },
-        unit: { enum: ['s', 'ms'], default: 's', description: 'Seconds or milliseconds since 1970.' },
+        unit: {
+          enum: ['s', 'ms', 'iso'],
+          default: 's',
+          description: 'Seconds or milliseconds since 1970, or the time as RFC 3339 has it.',
+        },
         tolerance_seconds: {
           type: 'number',
           exclusiveMinimum: 0,

@@ -39,6 +39,9 @@ const digests: Partial<Record<Algorithm, string>> = {
   'hmac-sha512': 'sha512',
 };
 
+/** The time of a request, as the shell computes it. */
+const clocks = { s: '$(date +%s)', ms: '$(date +%s)000', iso: '$(date -u +%Y-%m-%dT%H:%M:%SZ)' } as const;
+
 /** A terminal obeys them in a pasted text: Ctrl-C discards the quoted body so far, and the shell runs what follows. */
 const obeyed = /(?![\t\n\r])\p{Cc}/u;
 
@@ -63,7 +66,7 @@ export function curlCommand({
     const inBody = [at, id, timestamp?.at].some((place) => place !== undefined && 'field' in place);
     if (!isPlain || inBody) return { kind: 'refused', why: 'only the sender itself can sign for this route' };
     vars.unshift(`: "${shell('SECRET:?set it to the secret of the route')}"`);
-    if (timestamp !== undefined) vars.push(`TIME=$(date +%s)${timestamp.unit === 'ms' ? '000' : ''}`);
+    if (timestamp !== undefined) vars.push(`TIME=${clocks[timestamp.unit]}`);
     if (id !== undefined || scheme.signed.includes('{id}')) vars.push('ID=$(date +%s%N)');
     if (id !== undefined && 'header' in id) lines.push(`-H "${id.header}: $ID"`);
     if (timestamp !== undefined && 'header' in timestamp.at) lines.push(`-H "${timestamp.at.header}: $TIME"`);

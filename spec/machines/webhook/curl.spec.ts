@@ -37,6 +37,10 @@ t.test('SIG-1 · a token is sent, an unsigned route needs no secret, and a certi
     /-H "[^"]*\$SECRET"/,
   );
   t.notMatch(textOf(curlCommand({ ...request, scheme: 'none' })), /SECRET/);
+  const at = { header: 'x-sig' };
+  const signed = { at, algorithm: 'hmac-sha256', encoding: 'hex', signed: '{timestamp}{body}', key: 'text' } as const;
+  const timestamp = { at: { header: 'x-time' }, unit: 'iso', toleranceSeconds: 300 } as const;
+  t.match(textOf(curlCommand({ ...request, scheme: { ...signed, timestamp } })), 'TIME=$(date -u +%Y-%m-%dT%H:%M:%SZ)');
   const form = { ...request, body: '@/etc/hostname', contentType: 'application/x-www-form-urlencoded' };
   t.match(textOf(curlCommand({ ...form, scheme: 'none' })), '--data-raw "$BODY"', 'a body is the name of no file');
   t.match(textOf(curlCommand({ ...request, scheme: sourceOf('paypal')?.schemes[0] })), /only the sender itself/);

@@ -498,6 +498,23 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
   }
 });
 
+t.test('SRC-2 · a declared time may be as RFC 3339 has it, as that of Zendesk is', (t) => {
+  const time = { header: 'X-Zendesk-Webhook-Signature-Timestamp', unit: 'iso' };
+  const signature = { header: 'X-Zendesk-Webhook-Signature', encoding: 'base64', signed: '{timestamp}{body}' };
+  const route = routeOf({ signature: { ...signature, timestamp: time }, secret: plain });
+  const sent = (at: string): Sent => ({
+    headers: {
+      'x-zendesk-webhook-signature-timestamp': at,
+      'x-zendesk-webhook-signature': hmac('sha256', plain, `${at}{}`).digest('base64'),
+    },
+    body: '{}',
+  });
+  t.match(verdictOf(route, sent(isoTime)), { kind: 'genuine', signed: { isTimed: true } });
+  t.match(verdictOf(route, sent('2023-11-14T22:08:19Z')), { kind: 'refused', why: /301 s from the clock/ });
+  t.match(verdictOf(route, sent(seconds)), { kind: 'refused', why: /not as RFC 3339 has it/ });
+  t.end();
+});
+
 t.test('SRC-1 · Standard Webhooks is verified by HMAC, or by the public key that the secret is', async (t) => {
   const body = '{"type":"a.b"}';
   const other = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(12);
