@@ -38,8 +38,8 @@ export interface SignatureScheme {
   readonly prefix?: string;
   /** The label of a signature in a list; if there are several, one valid signature is enough. */
   readonly part?: string;
-  /** The format of the list: `label=value,…` or `label,value …`. */
-  readonly list?: 'commas' | 'spaces';
+  /** The format of the list: `label=value,…`, `label=value;…` or `label,value …`. */
+  readonly list?: 'commas' | 'semicolons' | 'spaces';
   /** The signed text, with the tokens {id}, {timestamp}, {method}, {url} and {body}. */
   readonly signed: string;
   /** The signed form, if no such text describes it; `signed` then describes it for people. */
@@ -92,7 +92,11 @@ export const signatureSchema = {
     encoding: { enum: ['hex', 'base64'], default: 'hex', description: 'How the signature is written.' },
     prefix: { ...text, description: 'Text before the signature, such as sha256=.' },
     part: { ...text, description: 'Label of the signature in a list, such as v1.' },
-    list: { enum: ['commas', 'spaces'], default: 'commas', description: 'label=value,… or label,value …' },
+    list: {
+      enum: ['commas', 'semicolons', 'spaces'],
+      default: 'commas',
+      description: 'label=value,…, label=value;… or label,value …',
+    },
     signed: {
       ...text,
       default: '{body}',

@@ -92,7 +92,8 @@ function signatureText(scheme: SignatureScheme, url: string, publicUrl: string |
     .replaceAll('{body}', shell('BODY'));
   const digest = `printf %s "${content}" | openssl dgst -${digests[algorithm] ?? 'sha256'} ${key}`;
   const encoded = scheme.encoding === 'hex' ? `${digest} -r | cut -d' ' -f1` : `${digest} -binary | openssl base64 -A`;
-  const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=$TIME,` : '';
+  const mark = list === 'semicolons' ? ';' : ',';
+  const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=$TIME${mark}` : '';
   const label = part === undefined ? '' : `${stamp}${part}${list === 'spaces' ? ',' : '='}`;
   return `${label}${prefix}$(${encoded})`;
 }

@@ -83,7 +83,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     const refused = (why: string): SignatureVerdict => ({ kind: 'refused', scheme: name, why });
     const given = read(request);
     if (given === undefined) return refused(`${where} is missing`);
-    const time = timestamp === undefined || isLate ? '' : timeOf(timestamp, given, request);
+    const time = timestamp === undefined || isLate ? '' : timeOf(timestamp, given, request, scheme.list);
     if (timestamp !== undefined && !isLate) {
       const unfit = timestampFault(timestamp, time, request.nowMs);
       if (unfit !== undefined) return refused(unfit);
@@ -104,8 +104,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
       );
     if (!isSigned && timestamp === undefined && scheme.algorithm !== 'token' && isTimedContent(request.body))
       return refused('the body is the signed content of a scheme with a time');
-    const other = readOther?.(request);
-    const signatures = other === undefined ? signaturesOf(given) : [given, other].flatMap(signaturesOf);
+    const signatures = [given, ...(readOther === undefined ? [] : [readOther(request) ?? ''])].flatMap(signaturesOf);
     if (certified !== undefined) return certified(request, signatures[0] ?? '');
     if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
     let digest: string | undefined;
@@ -113,7 +112,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     for (const content of contents) digest ??= fitsHere(content, signatures);
     if (digest === undefined) return refused('the signature does not match');
     if (timestamp !== undefined && isLate) {
-      const unfit = timestampFault(timestamp, timeOf(timestamp, given, request), request.nowMs);
+      const unfit = timestampFault(timestamp, timeOf(timestamp, given, request, scheme.list), request.nowMs);
       if (unfit !== undefined) return refused(unfit);
     }
     if (digest === '') return { kind: 'genuine', scheme: name };
@@ -185,19 +184,20 @@ function candidatesOf({ algorithm, part, list, prefix = '' }: SignatureScheme): 
       .map((one) => one.slice(label.length));
 }
 
-function partsOf(given: string, list: SignatureScheme['list']): readonly string[] {
-  return given.split(list === 'spaces' ? / +/ : /, */, mostSignatures);
+type List = SignatureScheme['list'];
+function partsOf(given: string, list: List): readonly string[] {
+  return given.split(list === 'spaces' ? / +/ : list === 'semicolons' ? /; */ : /, */, mostSignatures);
 }
 
 /** The text of a request's time, whatever its unit; undefined if it is missing. */
-export function statedTime({ at, timestamp }: SignatureScheme, request: SignedRequest): string | undefined {
-  return timestamp && timeOf(timestamp, readerOf(at)(request) ?? '', request);
+export function statedTime({ at, timestamp, list }: SignatureScheme, request: SignedRequest): string | undefined {
+  return timestamp && timeOf(timestamp, readerOf(at)(request) ?? '', request, list);
 }
 
-function timeOf({ at }: Timestamp, given: string, request: SignedRequest): string | undefined {
+function timeOf({ at }: Timestamp, given: string, request: SignedRequest, list: List): string | undefined {
   if (!('part' in at)) return readerOf(at)(request);
   const label = `${at.part}=`;
-  return partsOf(given, 'commas')
+  return partsOf(given, list === 'semicolons' ? list : 'commas')
     .find((one) => one.startsWith(label))
     ?.slice(label.length);
 }
@@ -468,7 +468,8 @@ export function sealEvent(
   const body = scheme.form === 'twilio' ? formOfFields(held) : JSON.stringify(wrapped(held, source?.body));
   const signature = 'header' in at ? signatureOf(body) : undefined;
   if ('header' in at && signature !== undefined) {
-    const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=${time},` : '';
+    const mark = list === 'semicolons' ? ';' : ',';
+    const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=${time}${mark}` : '';
     headers[at.header] = part === undefined ? signature : `${stamp}${part}${list === 'spaces' ? ',' : '='}${signature}`;
   }
   if ('query' in at && secret !== undefined)

@@ -129,7 +129,7 @@ routes:
 | \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the public key: 64 hexadecimal digits or \`whpk_…\`, or base64), \`token\` (the header, or the query parameter, holds the secret itself) |
 | \`encoding\` | hex | or \`base64\` |
 | \`prefix\` | | text before the signature, such as \`sha256=\` |
-| \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, or with \`list: spaces\` \`v1,… v1,…\`; one signature that fits is enough |
+| \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, with \`list: semicolons\` \`h1=…;h1=…\`, or with \`list: spaces\` \`v1,… v1,…\`; one signature that fits is enough |
 | \`signed\` | {body} | what is signed: text with \`{id}\`, \`{timestamp}\`, \`{method}\`, \`{url}\` and \`{body}\` |
 | \`key\` | text | how the secret is written: \`text\`, \`base64\` (also after \`whsec_\`) or \`hex\` |
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\`; the delivery id too, unless \`delivery_id\` names another |

@@ -41,6 +41,8 @@ t.test('SIG-1 · a token is sent, an unsigned route needs no secret, and a certi
   const signed = { at, algorithm: 'hmac-sha256', encoding: 'hex', signed: '{timestamp}{body}', key: 'text' } as const;
   const timestamp = { at: { header: 'x-time' }, unit: 'iso', toleranceSeconds: 300 } as const;
   t.match(textOf(curlCommand({ ...request, scheme: { ...signed, timestamp } })), 'TIME=$(date -u +%Y-%m-%dT%H:%M:%SZ)');
+  const parts = { part: 'h1', list: 'semicolons', timestamp: { ...timestamp, at: { part: 'ts' } } } as const;
+  t.match(textOf(curlCommand({ ...request, scheme: { ...signed, ...parts } })), '-H "x-sig: ts=$TIME;h1=$(printf');
   const form = { ...request, body: '@/etc/hostname', contentType: 'application/x-www-form-urlencoded' };
   t.match(textOf(curlCommand({ ...form, scheme: 'none' })), '--data-raw "$BODY"', 'a body is the name of no file');
   t.match(textOf(curlCommand({ ...request, scheme: sourceOf('paypal')?.schemes[0] })), /only the sender itself/);

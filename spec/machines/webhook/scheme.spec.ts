@@ -498,6 +498,23 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
   }
 });
 
+t.test('SRC-2 · a declared list may have semicolons, as that of Paddle has', (t) => {
+  const list = { header: 'Paddle-Signature', part: 'h1', list: 'semicolons' };
+  const signature = { ...list, signed: '{timestamp}:{body}', timestamp: { part: 'ts' } };
+  const route = routeOf({ signature, secret: plain });
+  const right = hex(`${seconds}:{}`);
+  const sent = (value: string): Sent => ({ headers: { 'paddle-signature': value }, body: '{}' });
+  for (const value of [`ts=${seconds};h1=${right}`, `ts=${seconds};h1=${hex('{}')};h1=${right}`])
+    t.match(verdictOf(route, sent(value)), { kind: 'genuine', signed: { isTimed: true } }, value);
+  for (const value of [`ts=${seconds},h1=${right}`, `ts=${nowMs / 1_000 - 1};h1=${right}`, `h1=${right}`])
+    t.match(verdictOf(route, sent(value)), { kind: 'refused' }, value);
+  const scheme = route.route.signature as SignatureScheme;
+  const unsealed = { payload: {}, path: '/webhooks/in', id: 'i', nowMs };
+  const made = sealEvent(scheme, { name: 'declared', secret: plain, publicUrl }, unsealed);
+  t.same(Object.values(made.headers), [`ts=${seconds};h1=${right}`], 'a test event');
+  t.end();
+});
+
 t.test('SRC-2 · a declared time may be as RFC 3339 has it, as that of Zendesk is', (t) => {
   const time = { header: 'X-Zendesk-Webhook-Signature-Timestamp', unit: 'iso' };
   const signature = { header: 'X-Zendesk-Webhook-Signature', encoding: 'base64', signed: '{timestamp}{body}' };
