@@ -135,7 +135,7 @@ async function change(
     return 2;
   }
   const params: Params<typeof method> = all
-    ? { ...sendingQuery(context), all: true, ...reasonFlag(context) }
+    ? { ...sendingQuery(context), all: true, force: hasFlag(context, 'force'), ...reasonFlag(context) }
     : { id: id ?? '', force: hasFlag(context, 'force'), ...reasonFlag(context) };
   const answer = (await context.ask(method, params)) as OutgoingRow | Swept;
   const { left, refusals } = 'left' in answer ? answer : { left: 0, refusals: [] };

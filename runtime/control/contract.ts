@@ -1280,8 +1280,11 @@ export interface DeliveryDesk {
   dropEach(ids: readonly string[], note?: string): Promise<Bulk>;
   /** Marks unconfirmed deliveries as arrived, because a person has seen them at the target. */
   confirmEach(ids: readonly string[], note?: string): Promise<Bulk>;
-  /** Retries all matching dead letters, the oldest first; one that cannot be retried does not block the others. */
-  retryAll(query: DeadLetterQuery): Promise<Sweep>;
+  /**
+   * Retries all matching dead letters, with `force` also deliveries that may have arrived, the oldest first; one that
+   * cannot be retried does not block the others.
+   */
+  retryAll(query: DeadLetterQuery, how: { readonly force: boolean }): Promise<Sweep>;
   dropAll(query: DeadLetterQuery, note?: string): Promise<Sweep>;
   /** The configured targets with the state of their connections. */
   targets(): readonly TargetRow[];

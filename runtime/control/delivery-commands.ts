@@ -21,7 +21,7 @@ export const deliveryCommands = {
     return answerOf(
       'retried',
       params.all === true
-        ? await sendings.retryAll(sendingQueryOf(params))
+        ? await sendings.retryAll(sendingQueryOf(params), how)
         : await sendings.retry(textOf(params, 'id'), how),
     );
   }),

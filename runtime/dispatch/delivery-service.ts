@@ -222,9 +222,12 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     return { done, skipped };
   }
 
-  async function sweep(query: DeadLetterQuery, act: (found: Found) => Promise<void>): Promise<Sweep> {
+  async function sweep(
+    queries: readonly SendingQuery[],
+    act: (found: Found) => Promise<void>,
+  ): Promise<Sweep> {
     let swept: Sweep = { done: 0, left: 0, refusals: [] };
-    for await (const page of deadLetters(query)) {
+    for await (const page of oldestFirst(queries)) {
       // A long history must not block other work.
       await turn();
       swept = joined(swept, await actOn(page, act));
@@ -252,7 +255,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   /** The oldest first, so that a chat gets them in their original order. */
-  async function* deadLetters(query: DeadLetterQuery): AsyncGenerator<readonly Found[]> {
+  async function* oldestFirst(queries: readonly SendingQuery[]): AsyncGenerator<readonly Found[]> {
     let from: string | undefined;
     for (;;) {
       const page = await keeper.journal()?.list('deliveries', {
@@ -263,7 +266,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       const last = page?.at(-1);
       if (page === undefined || last === undefined) return;
       from = last.key;
-      yield page.map(foundIn).filter(({ record }) => fits(record, { ...query, status: 'deadLettered' }));
+      yield page.map(foundIn).filter(({ record }) => queries.some((query) => fits(record, query)));
     }
   }
 
@@ -275,13 +278,20 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     },
     retry: (id, { force }) => actOnId(id, (one) => retry(one, force)),
     drop: (id, note) => actOnId(id, (one) => drop(one, note)),
-    retryAll: (query) => sweep(query, (one) => retry(one, false)),
-    dropAll: (query, note) => sweep(query, (one) => drop(one, note)),
+    retryAll: (query, { force }) =>
+      sweep(force ? [deadLettersOf(query), { ...query, status: 'unknown' }] : [deadLettersOf(query)], (one) =>
+        retry(one, force),
+      ),
+    dropAll: (query, note) => sweep([deadLettersOf(query)], (one) => drop(one, note)),
     retryEach: (ids, { force }) => each(ids, (one) => retry(one, force)),
     dropEach: (ids, note) => each(ids, (one) => drop(one, note)),
     confirmEach: (ids, note) => each(ids, (one) => confirm(one, note)),
     targets: () => ports.platforms.rows().map(redact),
   };
+}
+
+function deadLettersOf(query: DeadLetterQuery): SendingQuery {
+  return { ...query, status: 'deadLettered' };
 }
 
 function changed(key: string): Refusal {

@@ -27,6 +27,9 @@ t.test('DLV-4 · CLI-2 · a delivery is dropped with the reason that a person gi
   const all = stageCommand({ answer, flags: { all: true, target: 'slack', reason: 'its channel is gone' } });
   t.equal(await dropSending(all.context), 0);
   t.match(all.seen.asked, [{ all: true, target: 'slack', reason: 'its channel is gone' }]);
+  const forced = stageCommand({ answer: { retried: 2, left: 0, refusals: [] }, flags: { all: true, force: true } });
+  t.equal(await retrySending(forced.context), 0);
+  t.match(forced.seen.asked, [{ method: 'deliveries.retry', all: true, force: true }]);
   const shown = stageCommand({
     answer: {
       ...{ ...row, status: 'dropped', attempts: 1, event: 'push', delivery_id: 'd1' },

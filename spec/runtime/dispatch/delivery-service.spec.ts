@@ -95,7 +95,7 @@ t.test(
 
     // Its chart is still there: it can be told, and is.
     t.match(told, { status: 'deadLettered' });
-    const { done, left, refusals } = await it.land(it.desk.retryAll({ route: 'r', target: 'slack' }));
+    const { done, left, refusals } = await it.land(it.desk.retryAll({ route: 'r', target: 'slack' }, { force: false }));
 
     t.same([done, left, refusals], [450, 0, []]);
     t.same(it.living(), ['k1007', ...keys.filter((key) => key !== 'k1007')], 'more than one page, in their order');
@@ -105,6 +105,17 @@ t.test(
     t.equal(it.stored('k1000')?.value.sinceMs, 100, 'with a day of its own');
   },
 );
+
+t.test('DLV-4 · CLI-2 · all retried by force are also those that may have arrived, of the route that is named', async (t) => {
+  const it = await openDesk(['k1', { status: 'unknown' }], ['k2', {}], ['k3', { status: 'unknown', route: 'other' }]);
+
+  const careful = await it.land(it.desk.retryAll({ route: 'other' }, { force: false }));
+  const forced = await it.land(it.desk.retryAll({ route: 'r' }, { force: true }));
+
+  t.same([careful.done, forced.done], [0, 2]);
+  t.same(it.living(), ['k1', 'k2']);
+  t.match(it.stored('k3')?.value, { status: 'unknown' });
+});
 
 t.test('SCA-1 · DLV-4 · a delivery that another gateway may be sending is not touched here', async (t) => {
   const { desk, land, disk } = await openDesk();
@@ -188,7 +199,7 @@ t.test('DLV-4 · DUR-2 · who drops it again hears the same, and it is not retri
 
 t.test('DUR-2 · what the disk refuses is left as it is, and only the first of many are told one by one', async (t) => {
   const it = await openDesk(...Array.from({ length: 30 }, (_, n) => [`k${10 + n}`, {}] as const));
-  const working = it.desk.retryAll({});
+  const working = it.desk.retryAll({}, { force: false });
   let over = false;
   void working.finally(() => {
     over = true;
@@ -210,7 +221,7 @@ t.test('DLV-4 · what is put back while many live waits on disk alone, for whoev
   const it = await openDesk(...keys.map((key) => [key, {}] as const));
   it.setRoom(1);
 
-  await it.land(it.desk.retryAll({}));
+  await it.land(it.desk.retryAll({}, { force: false }));
 
   // A page is asked for as one.
   t.same(it.living(), keys.slice(0, 200));
