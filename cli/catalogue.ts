@@ -579,7 +579,7 @@ export const catalogue: readonly CliCommand[] = [
         name: 'from',
         value: 'program',
         help: 'Only of this program.',
-        oneOf: ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'],
+        oneOf: ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex', 'gemini-cli', 'windsurf', 'zed', 'opencode'],
       },
       { name: 'all', help: 'All that are new; which of them is not asked.' },
       { name: 'project', help: 'Also those that a file in this folder, or in one around it, offers.' },
@@ -594,7 +594,7 @@ export const catalogue: readonly CliCommand[] = [
       profile,
       json,
     ],
-    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code and Codex.',
+    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed and OpenCode.',
     load: async () => (await mcpImport()).importServers,
   },
   {

@@ -6,7 +6,17 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
-const foreignPrograms = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'] as const;
+const foreignPrograms = [
+  'claude-code',
+  'claude-desktop',
+  'cursor',
+  'vscode',
+  'codex',
+  'gemini-cli',
+  'windsurf',
+  'zed',
+  'opencode',
+] as const;
 export type ForeignProgram = (typeof foreignPrograms)[number];
 
 export const programTitles: Readonly<Record<ForeignProgram, string>> = {
@@ -15,6 +25,10 @@ export const programTitles: Readonly<Record<ForeignProgram, string>> = {
   cursor: 'Cursor',
   vscode: 'VS Code',
   codex: 'Codex',
+  'gemini-cli': 'Gemini CLI',
+  windsurf: 'Windsurf',
+  zed: 'Zed',
+  opencode: 'OpenCode',
 };
 
 export interface ForeignFile {
@@ -54,6 +68,9 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
   const settings = settingsFolder(platform, userHome, env);
   const codex = setIn(env.CODEX_HOME) ?? `${userHome}/.codex`;
   const claude = setIn(env.CLAUDE_CONFIG_DIR) ?? userHome;
+  // OpenCode has this folder on every system, and Zed its own on each.
+  const dotConfig = setIn(env.XDG_CONFIG_HOME) ?? `${userHome}/.config`;
+  const zed = { darwin: `${userHome}/.config/zed`, win32: `${settings}/Zed` }[platform] ?? `${dotConfig}/zed`;
   const json = (program: ForeignProgram, path: string): ForeignFile => ({ program, path, form: 'json' });
   const around = foldersAround(folder, userHome);
   const inEach = (program: ForeignProgram, name: string): readonly ForeignFile[] =>
@@ -82,6 +99,15 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
     ...inEach('vscode', '.vscode/settings.json'),
     { program: 'codex', path: `${codex}/config.toml`, form: 'toml' },
     ...inEach('codex', '.codex/config.toml').map((file) => ({ ...file, form: 'toml' as const })),
+    json('gemini-cli', `${userHome}/.gemini/settings.json`),
+    ...inEach('gemini-cli', '.gemini/settings.json'),
+    json('windsurf', `${userHome}/.codeium/windsurf/mcp_config.json`),
+    json('zed', `${zed}/settings.json`),
+    ...inEach('zed', '.zed/settings.json'),
+    ...['opencode.json', 'opencode.jsonc'].flatMap((name) => [
+      json('opencode', `${dotConfig}/opencode/${name}`),
+      ...inEach('opencode', name),
+    ]),
   ];
   // In the home itself, a program's own file and the folder's file are the same.
   return files.filter(({ path }, index) => files.findIndex((other) => other.path === path) === index);
@@ -103,7 +129,15 @@ export function serversIn(
     }
     case 'claude-desktop':
     case 'cursor':
+    case 'windsurf':
       return named(value.mcpServers);
+    case 'gemini-cli': {
+      const servers = named(value.mcpServers);
+      const { allowed, excluded } = objectOf(value.mcp);
+      const on = texts(allowed);
+      const off = servers.map(({ name }) => name).filter((name) => on.length > 0 && !on.includes(name));
+      return withoutOff(servers, new Set([...off, ...texts(excluded)]));
+    }
     case 'vscode': {
       // Older versions kept both in the settings, under one key.
       const held = file.path.endsWith('/settings.json') ? objectOf(value.mcp) : value;
@@ -111,6 +145,14 @@ export function serversIn(
     }
     case 'codex':
       return named(value.mcp_servers);
+    case 'zed':
+      return named(value.context_servers);
+    case 'opencode': {
+      // Its second version keeps them one level deeper; in the first, a server may have that name.
+      const held = objectOf(value.mcp);
+      const deeper = objectOf(held.servers);
+      return named(held.servers === undefined || typeof deeper.type === 'string' ? held : deeper);
+    }
   }
 }
 

@@ -7,7 +7,7 @@
 import { isJsonObject, type Json } from '../base/json.ts';
 import { inQuotes } from '../base/shown-json.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
-import type { ForeignServer } from './foreign-files.ts';
+import type { ForeignProgram, ForeignServer } from './foreign-files.ts';
 import { variableName } from './secret-places.ts';
 
 /** A variable that the entry refers to and a person must set. */
@@ -19,6 +19,7 @@ export interface WantedVariable {
 
 export interface ReferenceSink {
   readonly server: Pick<ForeignServer, 'name' | 'inputs'>;
+  readonly program: ForeignProgram;
   /** The folder in which the other program would run it, if its file belongs to one. */
   readonly workspace: string | undefined;
   /** Whether `.env` or the environment has the variable; if not, the reference's own fallback is used. */
@@ -35,7 +36,16 @@ export function ownReferences(value: Json, sink: ReferenceSink): Json {
     return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, ownReferences(held, sink)]));
   }
   if (typeof value !== 'string') return value;
-  return value.replace(/\$\{([^{}]+)\}/g, (whole, inner: string) => ownReference(whole, inner, sink));
+  return inBraces(value, sink).replace(/\$\{([^{}]+)\}/g, (whole, inner: string) => ownReference(whole, inner, sink));
+}
+
+/** Gemini CLI's `$NAME` and OpenCode's `{env:NAME}` as `${…}`. A lower-case word after a `$` is more likely part of a password. */
+function inBraces(text: string, { program, isSet }: ReferenceSink): string {
+  if (program === 'opencode') return text.replace(/\{((?:env|file):[^{}]+)\}/g, '${$1}');
+  if (program !== 'gemini-cli') return text;
+  return text.replace(/\$([A-Za-z_]\w*)/g, (whole, name: string) =>
+    name === name.toUpperCase() || isSet(name) ? `\${${name}}` : whole,
+  );
 }
 
 function ownReference(

@@ -28,7 +28,7 @@ export type ImportVerdict =
   | { readonly kind: 'unusable'; readonly why: string };
 
 export function importServer(server: ForeignServer, place: ImportPlace): ImportVerdict {
-  const { value } = server;
+  const value = flattened(server.value);
   const remote = addressOf(value);
   if (typeof value.command !== 'string' && typeof remote !== 'string') {
     return { kind: 'unusable', why: 'it has neither a command nor a url' };
@@ -48,19 +48,29 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   return { kind: 'imported', entry, wanted, notes };
 }
 
-/** Codex and Claude Desktop have no references; the others do, each with its own syntax. */
+/** Codex, Claude Desktop and Zed have no references; the others do, each with its own syntax. */
 function isLiteral(program: ForeignProgram): boolean {
-  return program === 'codex' || program === 'claude-desktop';
+  return program === 'codex' || program === 'claude-desktop' || program === 'zed';
+}
+
+/** OpenCode's command is a list, and that of older versions of Zed an object. */
+function flattened({ command, environment, ...rest }: JsonObject): JsonObject {
+  if (Array.isArray(command)) {
+    const [program, ...args] = command as readonly Json[];
+    return present({ ...rest, command: program, args, env: environment });
+  }
+  if (isJsonObject(command)) return present({ ...rest, command: command.path, args: command.args, env: command.env });
+  return present({ ...rest, command, environment });
 }
 
 function referred(
   mapped: JsonObject,
   server: ForeignServer,
-  { workspace, isSet }: ImportPlace,
+  { program, workspace, isSet }: ImportPlace,
   { wanted, notes }: { readonly wanted: WantedVariable[]; readonly notes: string[] },
 ): JsonObject {
   const unknown = new Set<string>();
-  const entry = ownReferences(mapped, { server, workspace, isSet, wanted, unknown }) as JsonObject;
+  const entry = ownReferences(mapped, { server, program, workspace, isSet, wanted, unknown }) as JsonObject;
   if (unknown.size > 0)
     notes.push(`means nothing here, put its value there: ${[...unknown].map(wordOfCommand).join(', ')}`);
   return entry;
@@ -73,6 +83,7 @@ const silent: ReadonlySet<string> = new Set([
   'description',
   'gallery',
   'version',
+  'source',
   'alwaysAllow',
   'autoApprove',
 ]);
@@ -102,8 +113,9 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
   const remote = addressOf(value);
   const isStdio = typeof command === 'string';
   const login = isJsonObject(oauth) ? oauth : isJsonObject(auth) ? auth : auth === 'oauth' ? {} : undefined;
-  // The others use milliseconds; a value below a thousand was meant as seconds by mistake, and is left out.
-  const isTimed = typeof timeout === 'number' && timeout >= 1_000;
+  // The others use milliseconds; a value below a thousand was meant as seconds by mistake, and is left out. OpenCode's is
+  // that of the listing of tools.
+  const isTimed = typeof timeout === 'number' && timeout >= 1_000 && program !== 'opencode';
   leaveOut({ ...rest, ...(timeout === undefined || isTimed ? {} : { timeout }) }, notes);
   return present({
     command: isStdio ? command : undefined,
@@ -120,15 +132,16 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
   });
 }
 
-/** Editors fall back from the newer transport to the older one automatically, so their files need not name it. */
+const fallingBack: ReadonlySet<ForeignProgram> = new Set(['cursor', 'vscode', 'gemini-cli', 'windsurf', 'opencode']);
+
+/** These programs fall back from the newer transport to the older one, so their files need not name it. */
 function isSse(
   type: Json | undefined,
   url: string,
   { program, notes }: { readonly program: ForeignProgram; readonly notes: string[] },
 ): boolean {
   if (type === 'sse') return true;
-  const isEditor = program === 'cursor' || program === 'vscode';
-  if (!isEditor || !/\/sse\/?(?:[?#]|$)/.test(url)) return false;
+  if (!fallingBack.has(program) || !/\/sse\/?(?:[?#]|$)/.test(url)) return false;
   notes.push('taken for the sse transport by its url; drop transport if it speaks the newer one');
   return true;
 }
@@ -178,7 +191,8 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
 
 /** Some programs copy the files of others, so each key is read wherever it appears. */
 function addressOf({ url, serverUrl, httpUrl }: JsonObject): Json | undefined {
-  return [url, serverUrl, httpUrl].find((one) => typeof one === 'string');
+  // Gemini CLI, whose `url` was the older transport, prefers `httpUrl`.
+  return [httpUrl, serverUrl, url].find((one) => typeof one === 'string');
 }
 
 /** The others apply their denials to their allowlist; here an allowlist wins. An empty one allows nothing, in all programs. */

@@ -29,6 +29,15 @@ t.test('CLI-5 · the files of each program lie where its system has them', (t) =
     '/p/.vscode/settings.json',
     '/u/.codex/config.toml',
     '/p/.codex/config.toml',
+    '/u/.gemini/settings.json',
+    '/p/.gemini/settings.json',
+    '/u/.codeium/windsurf/mcp_config.json',
+    '/u/.config/zed/settings.json',
+    '/p/.zed/settings.json',
+    '/u/.config/opencode/opencode.json',
+    '/p/opencode.json',
+    '/u/.config/opencode/opencode.jsonc',
+    '/p/opencode.jsonc',
   ]);
   const rows: readonly (readonly [object, string])[] = [
     [{ platform: 'darwin' }, '/u/Library/Application Support/Claude/claude_desktop_config.json'],
@@ -39,6 +48,10 @@ t.test('CLI-5 · the files of each program lie where its system has them', (t) =
     [{ env: { CODEX_HOME: '', CLAUDE_CONFIG_DIR: '' } }, '/u/.codex/config.toml'],
     [{ env: { CODEX_HOME: '/c' } }, '/c/config.toml'],
     [{ env: { CLAUDE_CONFIG_DIR: '/d' } }, '/d/.claude.json'],
+    [{ platform: 'darwin' }, '/u/.config/zed/settings.json'],
+    [{ platform: 'darwin' }, '/u/.config/opencode/opencode.json'],
+    [{ platform: 'win32' }, '/u/AppData/Roaming/Zed/settings.json'],
+    [{ env: { XDG_CONFIG_HOME: '/x' } }, '/x/zed/settings.json'],
   ];
   for (const [change, path] of rows) t.ok(paths(change).includes(path), path);
   t.end();
@@ -83,9 +96,25 @@ t.test('CLI-5 · the servers stand under each program’s own key', (t) => {
   const settings = { mcp: { servers: { a: one } }, servers: { no: one } };
   t.same(names(file('vscode', '/x/settings.json'), settings), ['a']);
   t.same(names(file('codex'), { mcp_servers: { a: one } }), ['a']);
+  t.same(names(file('windsurf'), { mcpServers: { a: one } }), ['a']);
+  t.same(names(file('zed'), { context_servers: { a: one }, mcpServers: { no: one } }), ['a']);
+  t.same(names(file('opencode'), { mcp: { a: one, servers: { type: 'local' } } }), ['a', 'servers']);
+  t.same(names(file('opencode'), { mcp: { servers: { a: one, type: one }, timeout: { startup: 1 } } }), ['a', 'type']);
   for (const value of [null, 1, 'x', [], {}, { mcpServers: [] }, { mcpServers: null }]) {
     t.same(names(file('cursor'), value as never), []);
   }
+  t.end();
+});
+
+t.test('CLI-5 · what Gemini CLI leaves out is known as switched off', (t) => {
+  const off = (mcp: Json): (string | false)[] =>
+    serversIn(file('gemini-cli'), { mcpServers: { a: one, b: one }, mcp }, places).map(
+      ({ name, value }) => value.disabled === true && name,
+    );
+  t.strictSame(off({}), [false, false]);
+  t.strictSame(off({ excluded: ['b'] }), [false, 'b']);
+  t.strictSame(off({ allowed: ['b'], excluded: ['b'] }), ['a', 'b']);
+  t.strictSame(off({ allowed: [] }), [false, false]);
   t.end();
 });
 

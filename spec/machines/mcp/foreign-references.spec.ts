@@ -1,9 +1,11 @@
 import t from 'tap';
+import type { ForeignProgram } from '../../../machines/mcp/foreign-files.ts';
 import { ownReferences, type WantedVariable } from '../../../machines/mcp/foreign-references.ts';
 
 interface Row {
   readonly text: string;
   readonly becomes: string;
+  readonly program?: ForeignProgram;
   readonly workspace?: string;
   readonly set?: string;
   readonly wants?: readonly WantedVariable[];
@@ -31,11 +33,16 @@ const rows: readonly Row[] = [
     becomes: '${config:a.b} ${command:c}',
     unknown: ['${config:a.b}', '${command:c}'],
   },
+  { program: 'gemini-cli', text: 'a $A_1/$b $5 ${C}', becomes: 'a ${A_1}/$b $5 ${C}', wants: [{ variable: 'A_1', why }, { variable: 'C', why }] },
+  { program: 'gemini-cli', text: '$b', becomes: '${b}', set: 'b', wants: [{ variable: 'b', why }] },
+  { program: 'opencode', text: '{env:A} {x}', becomes: '${A} {x}', wants: [{ variable: 'A', why }] },
+  { program: 'opencode', text: '{file:~/a}', becomes: '${file:~/a}', unknown: ['${file:~/a}'] },
+  { text: '{env:A} $A', becomes: '{env:A} $A' },
   { text: '${workspaceFolder:two}', becomes: '${workspaceFolder:two}', unknown: ['${workspaceFolder:two}'] },
 ];
 
 t.test('CLI-5 · INT-2 · each reference becomes ours, or is named', (t) => {
-  for (const { text, becomes, workspace, set, wants = [], unknown = [] } of rows) {
+  for (const { text, becomes, program = 'cursor', workspace, set, wants = [], unknown = [] } of rows) {
     const wanted: WantedVariable[] = [];
     const strange = new Set<string>();
     const server = { name: 'it', inputs: { key: 'The key' } };
@@ -43,6 +50,7 @@ t.test('CLI-5 · INT-2 · each reference becomes ours, or is named', (t) => {
       { deep: [text, 1, null] },
       {
         server,
+        program,
         workspace,
         isSet: (variable) => variable === set,
         wanted,
@@ -53,7 +61,7 @@ t.test('CLI-5 · INT-2 · each reference becomes ours, or is named', (t) => {
     t.same(wanted, wants, text);
     t.same([...strange], unknown, text);
   }
-  const sink = { workspace: undefined, isSet: () => true, wanted: [], unknown: new Set<string>() };
+  const sink = { program: 'vscode', workspace: undefined, isSet: () => true, wanted: [], unknown: new Set<string>() } as const;
   const value = ownReferences('${input:secret}', { server: { name: 'webhook', inputs: {} }, ...sink });
   t.equal(value, '${MCP_WEBHOOK_SECRET}', 'no name that the gateway reads');
   t.end();

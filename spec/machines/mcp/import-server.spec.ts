@@ -11,6 +11,63 @@ function imported(program: ForeignProgram, value: JsonObject, workspace?: string
 
 const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
   [
+    'gemini-cli',
+    {
+      command: 'python',
+      env: { KEY: '$MY_KEY', URL: '${DB_URL}' },
+      cwd: '/srv',
+      timeout: 15_000,
+      trust: true,
+      includeTools: ['a', 'b'],
+      excludeTools: ['b'],
+    },
+    {
+      entry: {
+        command: 'python',
+        env: { KEY: '${MY_KEY}', URL: '${DB_URL}' },
+        cwd: '/srv',
+        timeout: 15,
+        tools: { include: ['a'] },
+      },
+      wanted: [{ variable: 'MY_KEY' }, { variable: 'DB_URL' }],
+      notes: ['not imported: trust'],
+    },
+  ],
+  ['gemini-cli', { url: 'https://x/sse', httpUrl: 'https://x/mcp', headers: { A: 'b' } }, { entry: { url: 'https://x/mcp' } }],
+  ['gemini-cli', { url: 'https://x/sse' }, { entry: { transport: 'sse' } }],
+  [
+    'windsurf',
+    { serverUrl: 'https://x/mcp', headers: { Authorization: 'Bearer ${env:TOKEN}' }, disabledTools: ['t'] },
+    {
+      entry: { url: 'https://x/mcp', headers: { Authorization: 'Bearer ${TOKEN}' }, tools: { exclude: ['t'] } },
+      wanted: [{ variable: 'TOKEN' }],
+    },
+  ],
+  [
+    'zed',
+    { source: 'custom', enabled: false, command: 'uv', args: ['run', '$X'], env: { A: '${B}' } },
+    { entry: { command: 'uv', args: ['run', '$X'], env: { A: '${B}' }, enabled: false }, wanted: [], notes: [/off/] },
+  ],
+  [
+    'zed',
+    { command: { path: 'uv', args: ['run'], env: { A: '1' } }, settings: {} },
+    { entry: { command: 'uv', args: ['run'], env: { A: '1' } }, notes: ['not imported: settings'] },
+  ],
+  [
+    'opencode',
+    { type: 'local', command: ['npx', '-y', 'x'], environment: { K: '{env:KEY}', F: '{file:k}' }, timeout: 5_000 },
+    {
+      entry: { command: 'npx', args: ['-y', 'x'], env: { K: '${KEY}' } },
+      wanted: [{ variable: 'KEY' }],
+      notes: ['not imported: timeout', /means nothing here/],
+    },
+  ],
+  [
+    'opencode',
+    { type: 'remote', url: 'https://x/mcp', enabled: true, oauth: { clientId: 'c', scope: 's' } },
+    { entry: { url: 'https://x/mcp', auth: 'oauth', oauth: { client_id: 'c', scope: 's' } } },
+  ],
+  [
     'claude-desktop',
     { command: 'npx', args: ['-y', 'x'], env: { A: '1' } },
     { entry: { command: 'npx', args: ['-y', 'x'], env: { A: '1' } }, notes: [] },

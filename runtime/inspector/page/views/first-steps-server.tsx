@@ -34,7 +34,7 @@ export function ServerStep({ again, hold }: StepProps): JSX.Element {
         return (
           <>
             {offered.length === 0 ? (
-              <p class="hint">No server of Claude Code, Claude Desktop, Cursor, VS Code or Codex was found here.</p>
+              <p class="hint">No server of another agent program was found here.</p>
             ) : (
               <ul class="offers">
                 {offered.map(({ name, program, missing, notes }) => (
