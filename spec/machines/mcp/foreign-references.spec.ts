@@ -61,7 +61,7 @@ t.test('CLI-5 · INT-2 · each reference becomes ours, or is named', (t) => {
     t.same(wanted, wants, text);
     t.same([...strange], unknown, text);
   }
-  const sink = { program: 'vscode', workspace: undefined, isSet: () => true, wanted: [], unknown: new Set<string>() } as const;
+  const sink = { program: 'vscode' as const, workspace: undefined, isSet: () => true, wanted: [], unknown: new Set<string>() };
   const value = ownReferences('${input:secret}', { server: { name: 'webhook', inputs: {} }, ...sink });
   t.equal(value, '${MCP_WEBHOOK_SECRET}', 'no name that the gateway reads');
   t.end();
