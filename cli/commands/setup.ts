@@ -4,6 +4,7 @@
  * @see CLI-1 and HOME-4 in docs/specification.md
  */
 
+import { Writable } from 'node:stream';
 import { bindingFault, whyUnbound } from '../../actors/binding.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
@@ -214,14 +215,21 @@ function standingIn(text: string): Standing {
   return (...path) => valueAt(text, path);
 }
 
-/** Lines of the standard input; a person at a terminal is asked for them. */
+/** Lines of the standard input; a person at a terminal is asked for them, and does not see them. */
 export async function inputLines(count: number, out: Output): Promise<readonly string[]> {
   if (count === 0) return [];
-  if (process.stdin.isTTY === true)
-    out.complain(`Type ${count === 1 ? 'the secret' : `the ${count} secrets, a line each`}, then Enter.\n`);
+  const isTyped = process.stdin.isTTY === true;
+  if (isTyped) {
+    const what = count === 1 ? 'the secret' : `the ${count} secrets, a line each`;
+    out.complain(`Type ${what}, then Enter; what you type is not shown.\n`);
+  }
   const { createInterface } = await import('node:readline');
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, ...(isTyped ? { output: unseen, terminal: true } : {}) });
+  // A terminal that shows nothing hands over Ctrl-C as a key.
+  reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const lines: string[] = [];
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of reader) {
     lines.push(line);
     if (lines.length === count) break;
   }

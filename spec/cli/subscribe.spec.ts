@@ -211,14 +211,15 @@ t.test(
 );
 
 t.test(
-  'CLI-6 · SUB-1 · a secret that is to come from a terminal is asked for there',
+  'CLI-6 · SUB-1 · a secret that is to come from a terminal is asked for there, and not shown',
   hasTerminal ? {} : { skip: 'this machine has no script that runs a command' },
   async (t) => {
     const home = makeHome(t);
     const terminal = startTerminal(t, ['webhook', 'subscribe', 'ci', '--secret', '-'], { AGENT_HOME: home.path });
-    await terminal.shows(/Type the secret, then Enter\./);
+    await terminal.shows(/Type the secret, then Enter;/);
     terminal.type('typed-by-the-person\r');
     t.equal(await terminal.exited, 0);
+    t.notMatch(terminal.shown().split('URL')[0] ?? '', 'typed-by-the-person');
     t.match(readFileSync(join(home.path, 'webhook_subscriptions.json'), 'utf8'), '"secret": "typed-by-the-person"');
   },
 );
