@@ -193,7 +193,7 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
       if (what === undefined || what === 'reads' || what === 'calls') return;
       // A dry run only checks whether a server could be added or changed.
       if (params.dry === true && method.startsWith('mcp.')) return;
-      const refused = thrown === undefined ? {} : { refused: cut(causeOf(thrown), longestValue) };
+      const refused = thrown === undefined ? {} : { refused: cut(redact(causeOf(thrown)), longestValue) };
       write(changes, { at: now(), who, from, what, method, on: namedOf(params), ...refused });
     },
     addReader(asker, method, thrown) {

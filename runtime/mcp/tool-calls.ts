@@ -105,7 +105,7 @@ export function wireToolCall(given: ToolCallPorts) {
             ...askerOf(row.request),
             kind: 'tool',
             tool: context.name,
-            message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),
+            message: cut(ports.redactor.text(String(tool?.definition.description ?? '')), longestDescription),
             detail: ports.redactor.value(row.request.args) as Json,
             timeoutMs: approvalTimeoutMs,
             ...(tool === undefined ? {} : { call: askedCallOf(tool, row.request) }),

@@ -17,7 +17,7 @@ interface Stage {
 
 function stage(t: Test, nowMs = Date.now): Stage {
   const folder = makeHome(t).path;
-  const audit = createAuditLog(folder, (text) => text, nowMs);
+  const audit = createAuditLog(folder, (text) => text.replaceAll('hunter2hunter2', '[redacted]'), nowMs);
   t.teardown(() => audit.close());
   return {
     audit,
@@ -54,6 +54,14 @@ t.test(
     });
   },
 );
+
+t.test('OBS-1 · SEC-1 · a reason is cut where the row ends, and no part of a secret stays there', async (t) => {
+  const { audit, rows } = stage(t);
+
+  audit.add(atTerminal, { method: 'runs.cancel', params: {} }, new Error(`${'x'.repeat(190)}hunter2hunter2`));
+
+  t.notMatch(JSON.stringify(await rows()), 'hunter2');
+});
 
 t.test(
   'SEC-1 · what changes nothing and what has a record of its own have no row, and no row has a text',

@@ -28,7 +28,8 @@ interface Sent {
 const tools = [
   {
     name: 'write',
-    description: 'Writes with hunter2hunter2.',
+    // The second one crosses the end of what a question shows.
+    description: `Writes with hunter2hunter2.${'x'.repeat(1_964)}hunter2hunter2`,
     inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   },
   { name: 'read', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
