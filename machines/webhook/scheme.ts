@@ -66,7 +66,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
   const { name, publicUrl } = use;
   const scheme = schemeWith(given, use.secret);
   const read = readerOf(scheme.at);
-  const readOther = scheme.alsoAt === undefined ? undefined : readerOf(scheme.alsoAt);
+  const also = scheme.alsoAt === undefined ? undefined : readerOf(scheme.alsoAt);
   const where = placeText(scheme.at);
   const contentOf = compileContent(scheme.signed);
   const signaturesOf = candidatesOf(scheme);
@@ -104,7 +104,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
       );
     if (!isSigned && timestamp === undefined && scheme.algorithm !== 'token' && isTimedContent(request.body))
       return refused('the body is the signed content of a scheme with a time');
-    const signatures = [given, ...(readOther === undefined ? [] : [readOther(request) ?? ''])].flatMap(signaturesOf);
+    const signatures = also === undefined ? signaturesOf(given) : [given, also(request) ?? ''].flatMap(signaturesOf);
     if (certified !== undefined) return certified(request, signatures[0] ?? '');
     if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
     let digest: string | undefined;
