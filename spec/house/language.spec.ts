@@ -21,7 +21,7 @@ const allowed =
 const generated = /^docs\/(?:machines\/.*|cli|performance)\.md$/;
 const metricRow = /^\| `\w+` \|.*$/gm;
 
-t.test('no page uses a word that the glossary replaces', (t) => {
+t.test('LNG-1 · no page uses a word that the glossary replaces', (t) => {
   t.ok(oldWords.size > 60, 'the table is read');
   t.same(oldWordsIn('A stranger tells the ward.'), ['stranger', 'told', 'ward'], 'the check finds them');
   t.same(oldWordsIn('It tells you so in front of a whole number.'), [], 'and no phrase that is allowed');
@@ -47,14 +47,14 @@ const leftInTexts: Readonly<Record<string, number>> = {
 /** Wrong wherever they appear, so comments do not use them either. */
 const wrongInComments: ReadonlySet<string> = new Set(['told', 'nobody', 'whoever']);
 
-t.test('no further text of the program uses one', (t) => {
+t.test('LNG-1 · no further text of the program uses one', (t) => {
   const found = sourceFiles().flatMap(({ path, text }) => textsOf(text).flatMap((words) => hits(path, words)));
   t.ok(textsOf("const one = 'two words';").length === 1, 'texts are found');
   holds(t, found, leftInTexts);
   t.end();
 });
 
-t.test('no comment uses a word that is wrong everywhere', (t) => {
+t.test('LNG-1 · no comment uses a word that is wrong everywhere', (t) => {
   const found = sourceFiles().flatMap(({ path, text }) =>
     [...text.matchAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm)].flatMap(([words]) =>
       hits(path, words.replace(/`[^`]*`/g, '')),
