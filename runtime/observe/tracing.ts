@@ -50,9 +50,10 @@ const longestText = 300;
 export function createTracing({ env, version, redact, learn, nowMs, log }: TracingPorts): Tracing {
   let tracer: Tracer | undefined;
   let standing: string | undefined;
-  const fromEnvironment =
-    env.OTEL_SDK_DISABLED?.toLowerCase() !== 'true' &&
-    [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((one) => (one ?? '') !== '');
+  const isDisabled = env.OTEL_SDK_DISABLED?.toLowerCase() === 'true';
+  const fromEnvironment = [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some(
+    (one) => (one ?? '') !== '',
+  );
 
   for (const variable of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
     for (const pair of (env[variable] ?? '').split(',')) learn(decoded(pair.slice(pair.indexOf('=') + 1).trim()));
@@ -63,7 +64,7 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
   });
 
   async function move(endpoint: string | undefined): Promise<void> {
-    const wanted = endpoint ?? (fromEnvironment ? 'environment' : undefined);
+    const wanted = isDisabled ? undefined : (endpoint ?? (fromEnvironment ? 'environment' : undefined));
     if (wanted === standing) return;
     await close();
     if (wanted === undefined) return;

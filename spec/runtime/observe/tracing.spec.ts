@@ -214,6 +214,8 @@ t.test('OBS-1 · an empty variable of OpenTelemetry is none, and true is true in
   const off = tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SDK_DISABLED: 'TRUE' });
   await off.apply(undefined);
   t.notOk(off.isOn());
+  await off.apply(collector.url);
+  t.notOk(off.isOn(), 'with an endpoint of the configuration too');
   await off.close();
 });
 
