@@ -7,8 +7,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { ensurePrivateFolder, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
+import { homeOf } from '../../machines/config/profile.ts';
 import { exampleHomeFolder, mainFile } from './package-files.ts';
 
 export interface ExampleHome {
@@ -19,7 +21,8 @@ export interface ExampleHome {
 
 /** AGENT_HOME where it is set, else `.agent` in the working folder. An existing home is used as it is. */
 export async function makeExampleHome(env: Readonly<Record<string, string | undefined>>): Promise<ExampleHome> {
-  const home = resolve(env.AGENT_HOME ?? '.agent');
+  const named = env.AGENT_HOME === undefined ? undefined : homeOf(env, userHomeFolder());
+  const home = resolve(named ?? '.agent');
   await ensurePrivateFolder(home);
   if (!existsSync(`${home}/config.yaml`)) {
     // The configuration last: it is what a home that was made completely has.

@@ -38,6 +38,17 @@ t.test('CON-1 · the commands of the greeting can be pasted, whatever the folder
   t.ok(greeting.includes(` '${home.replace("'", "'\\''")}/.env')\n`), greeting);
 });
 
+t.test('HOME-1 · CON-1 · a home that begins with ~ is where every other command looks for it', async (t) => {
+  const { HOME } = process.env;
+  t.teardown(() => {
+    if (HOME === undefined) delete process.env.HOME;
+    else process.env.HOME = HOME;
+  });
+  const user = makeHome(t).path;
+  process.env.HOME = user;
+  t.equal((await makeExampleHome({ AGENT_HOME: '~/example' })).home, join(user, 'example'));
+});
+
 t.test('HOME-3 · a home that is there is used as it is', async (t) => {
   const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n', '.env': 'KEY=1' });
   await makeExampleHome({ AGENT_HOME: home.path });
