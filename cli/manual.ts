@@ -421,7 +421,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     needsGateway: true,
     files: ['mcp-tokens/'],
-    see: ['mcp reauth', 'docs/mcp-servers.md'],
+    see: ['mcp reauth', 'docs/login.md'],
   },
   'mcp reauth': {
     examples: [
@@ -754,6 +754,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   completion: {
     about: [
       'The script asks this program at each press of the key, so that it never goes stale: names of servers, tools, routes, jobs, deliveries and approvals come from the running gateway; without one there are none.',
+      'Make the folder of the script first, by `mkdir -p`.',
     ],
     examples: [
       ['completion bash > ~/.local/share/bash-completion/completions/agent', 'bash, for good'],
