@@ -286,7 +286,7 @@ export const faultCatalogue = {
   },
   'cron-job-disabled': {
     what: 'The cron job is disabled in its file.',
-    remedy: 'Set its `enabled` to true.',
+    remedy: 'Enable it with `agent cron resume`, or set its `enabled` to true.',
   },
   'cron-job-broken': {
     what: 'The record of the cron job does not say whether it may run.',
