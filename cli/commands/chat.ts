@@ -93,9 +93,11 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
 
   /** Asks a question of this turn at once; a question of other work is only announced. */
   function asked(row: ApprovalRow): void {
-    const { id, kind, tool, server } = row;
+    const { id, kind, tool, server, run } = row;
     const now = turn;
-    const isOurs = now !== undefined && [...now.calls.values()].some((name) => comesFrom(name, row));
+    // A run may wait for the same tool meanwhile; a chat's own questions are of no run.
+    const isOurs =
+      now !== undefined && run === undefined && [...now.calls.values()].some((name) => comesFrom(name, row));
     if (isTerminal && isOurs) {
       const ports = { lines, screen, ask: client.ask, command, signal: now.ended.signal };
       now.questions = now.questions.then(() => askQuestion(id, ports));

@@ -11,8 +11,9 @@ import { makeHome, type TestHome } from '../support/home.ts';
 import { controlOf } from '../support/mcp/gateway.ts';
 import { type AskedModel, type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { until } from '../support/processes.ts';
+import { postSigned } from '../support/sign.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
-import { webhookConfig } from '../support/webhook-home.ts';
+import { secret as webhookSecret, webhookConfig } from '../support/webhook-home.ts';
 
 const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
@@ -31,8 +32,9 @@ async function scene(t: Test, provider = 'openai-compatible'): Promise<Scene> {
   const home = makeHome(t);
   home.write(
     'config.yaml',
-    webhookConfig('        gh: {prompt: go}', {
+    webhookConfig('        gh: {prompt: make, toolsets: [mcp-locked]}', {
       more: `agent:
+  runner: model
   model: {provider: ${provider}, base_url: "${server.url}", name: usual}
 mcp_servers:
   files: {command: ${process.execPath}, args: ["${files}", "${process.cwd()}"]}
@@ -230,6 +232,34 @@ t.test('CLI-3 · CLI-4 · INS-1 · a session is a machine that ends with its con
   await until(() => server.asked.length > asked);
   control.close();
   await until(async () => !(await askCli(['inspect', 'tree'], home.path)).stdout.includes('chatSession'));
+});
+
+t.test('CLI-4 · TRU-3 · the question of a run is none of a chat that waits for the same tool', async (t) => {
+  const { home, daemon } = await scene(t);
+  const control = await controlOf(t, home);
+  const child = spawn(process.execPath, [main, 'chat'], { env: { ...process.env, AGENT_HOME: home.path } });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr += chunk;
+  });
+  child.stdout.resume();
+  const exited = new Promise((resolve) => child.once('close', resolve));
+  t.teardown(() => child.kill('SIGKILL'));
+  const rows = async (method: string) => (await control.call(method)) as readonly JsonObject[];
+  await until(async () => (await rows('mcp.list')).every(({ state }) => state === 'connected'));
+
+  child.stdin.write('make it\n');
+  await until(() => stderr.includes('waits for a yes'));
+  await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret: webhookSecret });
+  await until(async () => (await rows('approvals.list')).length === 2);
+  const [own, other] = await rows('approvals.list');
+  t.equal(own?.run, undefined);
+  t.ok(other?.run, 'the second one is of the run');
+  for (const id of [other?.id, own?.id]) await control.call('approvals.answer', { id: String(id), grant: false });
+  child.stdin.end();
+  t.equal(await exited, 0);
+
+  t.same(stderr.match(/\S+ waits for a yes/g), [`${String(own?.id)} waits for a yes`]);
 });
 
 t.test('CLI-4 · CON-2 · a gateway that stops ends the session and says so', async (t) => {
