@@ -4,7 +4,7 @@
  * @see CLI-4 in docs/specification.md
  */
 
-import { readText, writeFileAtomic } from '../../actors/files.ts';
+import { readText, updateFileLocked } from '../../actors/files.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ApprovalRow, ChatOpened } from '../../runtime/control/contract.ts';
@@ -28,11 +28,12 @@ export async function chat(context: CommandContext): Promise<ExitCode> {
     const opened = await client.ask('chat.open', profileOf(context));
     const historyFile = `${paths.state}/chat-history`;
     const isTerminal = process.stdin.isTTY === true && context.out.isTerminal;
-    const history = isTerminal ? ((await readText(historyFile)) ?? '').split('\n').filter(Boolean) : [];
+    const history = isTerminal ? linesIn(await readText(historyFile)) : [];
     const said: string[] = [];
     const code = await converse(context, { client, opened, isTerminal, history, said });
-    const kept = [...said.reverse(), ...history].slice(0, keptLines);
-    if (isTerminal && said.length > 0) await writeFileAtomic(historyFile, `${kept.join('\n')}\n`);
+    // Another chat may have ended meanwhile.
+    const kept = (text?: string): string => [...said.toReversed(), ...linesIn(text)].slice(0, keptLines).join('\n');
+    if (isTerminal && said.length > 0) await updateFileLocked(historyFile, (text) => `${kept(text)}\n`);
     return code;
   } catch (thrown) {
     const { code, message } = thrown as { readonly code?: unknown; readonly message: string };
@@ -42,6 +43,10 @@ export async function chat(context: CommandContext): Promise<ExitCode> {
   } finally {
     client.close();
   }
+}
+
+function linesIn(text = ''): readonly string[] {
+  return text.split('\n').filter(Boolean);
 }
 
 interface Session {
