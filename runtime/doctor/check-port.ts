@@ -19,7 +19,7 @@ interface Address {
   readonly level: 'warning' | 'wrong';
 }
 
-export async function checkPort({ home, gateway }: Examined): Promise<readonly Finding[]> {
+export async function checkPort({ home, gateway }: Examined, platform = process.platform): Promise<readonly Finding[]> {
   const { webhook, inspector } = home.main.settings;
   const own: Address = { name: 'webhooks', host: webhook.host, port: webhook.port, level: 'wrong', change: newPort };
   const page: Address = {
@@ -31,8 +31,8 @@ export async function checkPort({ home, gateway }: Examined): Promise<readonly F
   const findings: Finding[] = [];
   let where = `${webhook.host}:${webhook.port === 0 ? 'any free port' : `${webhook.port} is free`}`;
   if (gateway === undefined) {
-    if (webhook.enabled) findings.push(...(await bindable(own)));
-    if (inspector.enabled) findings.push(...(await bindable(page)));
+    if (webhook.enabled) findings.push(...(await bindable(own, platform)));
+    if (inspector.enabled) findings.push(...(await bindable(page, platform)));
   } else {
     findings.push(...silentPage(gateway.status, `${inspector.host}:${inspector.port}`));
   }
@@ -92,13 +92,17 @@ function widely({ host, port }: { readonly host: string; readonly port: number }
   ];
 }
 
-async function bindable({ name, host, port, change, level }: Address): Promise<readonly Finding[]> {
+async function bindable(
+  { name, host, port, change, level }: Address,
+  platform: NodeJS.Platform,
+): Promise<readonly Finding[]> {
   if (port === 0) return [];
   const code = await bindingFault(host, port);
   if (code === undefined) return [];
   const place = `${host}:${port}`;
   if (code === 'EADDRINUSE') {
-    const cure = `\`ss -ltnp sport = :${port}\` shows by which program; end that, or take another port: ${change}`;
+    const shows = platform === 'linux' ? `ss -ltnp sport = :${port}` : `lsof -nP -iTCP:${port} -sTCP:LISTEN`;
+    const cure = `\`${shows}\` shows by which program; end that, or take another port: ${change}`;
     return [
       {
         level,

@@ -22,8 +22,10 @@ t.test('ADP-1 · CLI-2 · a port that is taken or refused is told, with another 
   ];
   for (const [files, expected] of rows)
     t.same(codes(await checkPort(examined(t, files))), expected, files['config.yaml'] ?? '');
-  const [found] = troubles(await checkPort(examined(t, config('127.0.0.1', port))));
+  const [found] = troubles(await checkPort(examined(t, config('127.0.0.1', port)), 'linux'));
   t.match(found, { place: `127.0.0.1:${port}`, cure: /ss -ltnp.*agent gateway setup --port/ });
+  const [onMac] = troubles(await checkPort(examined(t, config('127.0.0.1', port)), 'darwin'));
+  t.match(onMac, { cure: new RegExp(`^\`lsof -nP -iTCP:${port} -sTCP:LISTEN\` shows`) }, 'which has no ss');
 });
 
 t.test('CLI-2 · a gateway that runs and does not listen says why', async (t) => {
