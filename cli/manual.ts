@@ -451,6 +451,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['link register', 'let the desktop open such links'],
       ['link register --undo', 'no longer'],
     ],
+    exits: { 1: 'The system has no xdg-utils, as macOS has none.' },
     see: ['link open'],
   },
   chat: {
