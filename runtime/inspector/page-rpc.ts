@@ -77,7 +77,8 @@ export async function answerPage(
   response.on('close', () => {
     for (const one of ends) one();
   });
-  if (streams) response.writeHead(200, { 'content-type': lines });
+  // nginx would keep lines back until they fill a buffer.
+  if (streams) response.writeHead(200, { 'content-type': lines, 'x-accel-buffering': 'no' });
   let answerBytes = 0;
   const serialize = await answerRequest(asked, host(), {
     redact,

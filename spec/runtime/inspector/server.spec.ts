@@ -224,6 +224,7 @@ t.test('CLI-3 · DEV-5 · the page asks what the socket answers, and begins no d
     body: '{"jsonrpc":"2.0","id":"a","method":"webhook.deliveries"}',
   });
   t.equal(lines.headers['content-type'], 'application/x-ndjson');
+  t.equal(lines.headers['x-accel-buffering'], 'no', 'a proxy holds no line back');
   t.match(JSON.parse(lines.body), { id: 'a', result: [{ delivery_id: String }] });
   for (const body of ['', '[]', 'nonsense', '{"jsonrpc":"2.0","method":"gateway.stop"}']) {
     const answer = await page.ask('/rpc', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
