@@ -9,6 +9,7 @@ import { shownText } from '../../machines/base/shown-json.ts';
 import { sinceMs } from '../../machines/base/since.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
+import { systemHome } from '../systemd-unit.ts';
 import { dim, oneLine } from '../terminal.ts';
 
 const logLevels: readonly unknown[] = ['debug', 'info', 'warn', 'error'];
@@ -27,8 +28,9 @@ export async function showGatewayLog(context: CommandContext): Promise<ExitCode>
   const path = gatewayLog(context.home);
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) {
+    const manager = context.home === systemHome ? '' : '--user ';
     out.complain(
-      `agent: ${oneLine(path)} does not exist: only a gateway that \`agent gateway\` starts in the background writes it; one in the foreground logs to its own output, and one of systemd to the journal: \`journalctl --user -u agent-gateway\`\n`,
+      `agent: ${oneLine(path)} does not exist: only a gateway that \`agent gateway\` starts in the background writes it; one in the foreground logs to its own output, and one of systemd to the journal: \`journalctl ${manager}-u agent-gateway\`\n`,
     );
     return 1;
   }

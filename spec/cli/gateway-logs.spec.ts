@@ -63,6 +63,8 @@ t.test('CLI-6 · the log is shown by level, since and limit, for people and as i
   const none = await askCli(['gateway', 'logs'], makeHome(t).path);
   t.equal(none.code, 1);
   t.match(none.stderr, /gateway\.log does not exist: .*`journalctl --user -u agent-gateway`/);
+  const ofMachine = await askCli(['gateway', 'logs'], '/var/lib/agent-gateway');
+  t.match(ofMachine.stderr, /`journalctl -u agent-gateway`/, 'the home of a unit of the machine');
 });
 
 t.test('CLI-6 · --follow prints what is added, also to a file that replaced the log, until Ctrl-C', async (t) => {
