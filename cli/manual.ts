@@ -41,7 +41,7 @@ export const variables = {
   WEBHOOK_SECRET: 'The global secret where config.yaml does not say.',
   VISUAL: 'The editor of `config edit` and `events replay --edit`; else EDITOR, else vi.',
   EDITOR: 'The editor where VISUAL is not set.',
-  AGENT_LOG_LEVEL: 'What the log shows: debug, info, warn or error.',
+  AGENT_LOG_LEVEL: 'What the log shows: debug, info, warn or error; in the environment alone, not in .env.',
 } as const;
 
 export type VariableName = keyof typeof variables;
