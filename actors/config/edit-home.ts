@@ -4,7 +4,7 @@
  */
 
 import type { ProfileName } from '../../machines/base/names.ts';
-import { type ConfigEdit, editConfig } from '../../machines/config/edit.ts';
+import { type ConfigEdit, editConfig, isKept } from '../../machines/config/edit.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { ensurePrivateFolder, updateFileLocked } from '../files.ts';
 
@@ -31,13 +31,15 @@ export async function editHome<Refused extends 'taken' | 'absent'>(
     outcome = typeof edits === 'string' ? { kind: edits } : { kind: 'changed' };
     if (typeof edits === 'string' || edits.length === 0) return undefined;
     const edited = editConfig(text, edits);
-    if (edited === undefined) outcome = unwritable(config);
+    if (edited === undefined) outcome = unwritable(config, text);
     return edited;
   });
   return outcome;
 }
 
-export function unwritable(config: string): Unwritable {
-  const cure = 'is no YAML that could be kept; correct it first (`agent config check`)';
+export function unwritable(config: string, text: string): Unwritable {
+  const cure = isKept(text)
+    ? 'cannot be changed there alone: a key on the way is no mapping, or an anchor, alias or merge key (&, *, <<) gives the value to others; change it by hand (`agent config edit`)'
+    : 'is no YAML that could be kept; correct it first (`agent config check`)';
   return { kind: 'unwritable', why: `${config} ${cure}` };
 }

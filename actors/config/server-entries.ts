@@ -77,12 +77,13 @@ export async function changeServerEntry(
 ): Promise<EntryPlan | EntryRefusal | Unwritable> {
   const { home: folder, config, env } = profilePaths(home, profile);
   const written = (await readText(config)) ?? '';
-  if (!isKept(written)) return unwritable(config);
+  if (!isKept(written)) return unwritable(config, written);
   let outcome: EntryPlan | EntryRefusal | Unwritable = planOf({
     config: mappingOf(written),
     secrets: parseEnvFile((await readText(env)) ?? ''),
   });
   if (outcome.kind === 'refused') return outcome;
+  if (editConfig(written, outcome.edits) === undefined) return unwritable(config, written);
   await ensurePrivateFolder(folder);
   if (outcome.variables.length > 0) {
     await updateFileLocked(env, (text = '') => {
@@ -100,7 +101,7 @@ export async function changeServerEntry(
     outcome = plan;
     if (plan.kind === 'refused') return undefined;
     const edited = editConfig(text, plan.edits);
-    if (edited === undefined) outcome = unwritable(config);
+    if (edited === undefined) outcome = unwritable(config, text);
     return edited === text ? undefined : edited;
   });
   return outcome;

@@ -113,7 +113,8 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
   const answers = withRouteSecrets(given, standing, { variables, hasGlobal, generate: () => secretOf('generate') });
   const draft = editConfig(before, editsOf(answers, standing, variables));
   if (draft === undefined) {
-    refuse(context, `${paths.config} is not YAML, or a key on the way is no mapping; see \`agent config check\``, 1);
+    const why = 'is not YAML, a key on the way is no mapping, or an alias or a merge key gives the value';
+    refuse(context, `${paths.config} ${why}; see \`agent config check\`, or change it by hand`, 1);
     return undefined;
   }
   const problem = await problemOf(context, answers, draft);

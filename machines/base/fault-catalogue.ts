@@ -368,8 +368,8 @@ export const faultCatalogue = {
     remedy: 'Give the value itself, a reference such as ${NAME}, or leave that key as it is.',
   },
   'config-unwritable': {
-    what: 'config.yaml is no YAML, so an entry in it cannot be changed without losing something.',
-    remedy: 'Correct the file first; `agent config check` shows the place.',
+    what: 'config.yaml is no YAML, or an anchor, an alias or a merge key gives what is to be changed to other keys too.',
+    remedy: 'Correct the file, as `agent config check` shows it, or change it by hand with `agent config edit`.',
   },
   'server-entry': {
     what: 'The entry of the MCP server has a finding, so that it cannot be connected.',

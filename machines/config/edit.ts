@@ -18,7 +18,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { isJsonObject, type Json } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { cutOut } from './cut-out.ts';
 import { type ConfigPath, keepDigits, parseDocument } from './document.ts';
 import { endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
@@ -29,7 +29,7 @@ export interface ConfigEdit {
   readonly value: Json | undefined;
 }
 
-/** The text after the edits; undefined if the text is not YAML that can be edited. */
+/** The text after the edits; undefined if the text is not YAML in which they can be made and change nothing else. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
   const [mark = ''] = /^\uFEFF/.exec(text) ?? [];
   let edited = text.slice(mark.length);
@@ -68,7 +68,12 @@ function quoted(value: string): string {
 
 /** Whether the text is one composable YAML document; it need not be a mapping yet. */
 export function isKept(text: string): boolean {
-  return parseDocument(text).findings.every(({ code }) => code === 'config-not-mapping');
+  return keptValue(text) !== undefined;
+}
+
+function keptValue(text: string): Json | undefined {
+  const { value, findings } = parseDocument(text);
+  return findings.every(({ code }) => code === 'config-not-mapping') ? value : undefined;
 }
 
 /** Duplicate keys are checked elsewhere: the library compares each key with all of its mapping. */
@@ -79,20 +84,24 @@ function parseKept(text: string): ReturnType<typeof parseYaml> {
 }
 
 function editOne(text: string, given: ConfigEdit): string | undefined {
-  if (!isKept(text)) return undefined;
+  const before = keptValue(text);
+  if (before === undefined) return undefined;
+  const wanted = JSON.stringify(withEdit(before, given.path, given.value));
+  const saysIt = (one: string): boolean => JSON.stringify(keptValue(one)) === wanted;
   const document = parseKept(text);
   const edit = { ...given, path: keysOf(document, given.path) };
   const spliced = splice(text, document, edit);
   try {
     if (edit.value === undefined) {
-      if (!document.hasIn(edit.path)) return text;
+      if (!document.hasIn(edit.path)) return saysIt(text) ? text : undefined;
       document.deleteIn(edit.path);
     } else {
       makeRoom(document, edit.path);
       document.setIn(edit.path, edit.value);
     }
-    if (spliced !== undefined && holdsTheSame(spliced, document)) return spliced;
-    return document.toString({ lineWidth: 0 });
+    if (spliced !== undefined && saysIt(spliced)) return spliced;
+    const written = document.toString({ lineWidth: 0 });
+    return saysIt(written) ? written : undefined;
   } catch {
     // A key below a value that is not a mapping.
     return undefined;
@@ -117,12 +126,21 @@ function makeRoom(document: Document, path: ConfigPath): void {
   }
 }
 
-/** A splice is used only if the result reads like the library's own edit. */
-function holdsTheSame(text: string, document: Document): boolean {
-  const read = parseKept(text);
-  // `isKept` has counted what the aliases expand to.
-  const written = (one: Document): string => JSON.stringify(one.toJS({ maxAliasCount: -1 }));
-  return isKept(text) && written(read) === written(document);
+/**
+ * What the file must say afterwards. An edit of its text may say something else: a value that an alias or a merge key
+ * gives is not in its place, and one with an anchor is the value of other keys too.
+ */
+function withEdit(held: Json | undefined, [step, ...rest]: ConfigPath, value: Json | undefined): Json | undefined {
+  if (step === undefined) return value;
+  if (Array.isArray(held)) {
+    const list = held as readonly Json[];
+    return Object.assign([...list], { [step]: withEdit(list[Number(step)], rest, value) });
+  }
+  const members = isJsonObject(held) ? held : {};
+  const before = Object.hasOwn(members, step) ? members[String(step)] : undefined;
+  if (before === undefined && value === undefined) return held;
+  // JSON has no members that are undefined.
+  return { ...members, [step]: withEdit(before, rest, value) } as JsonObject;
 }
 
 function splice(text: string, document: ReturnType<typeof parseYaml>, { path, value }: ConfigEdit): string | undefined {

@@ -136,7 +136,7 @@ function variableOfToken(
   },
 ): string {
   const path = ['platforms', target, 'token'];
-  const others = new Set(variablesIn(valueAt(editConfig(config, [{ path, value: undefined }]) ?? '', []) ?? {}));
+  const others = new Set(variablesIn(valueAt(editConfig(config, [{ path, value: undefined }]) ?? config, []) ?? {}));
   const own = new Set(variablesIn(valueAt(config, path) ?? '').filter((name) => !others.has(name)));
   return variableFor(`${target.toUpperCase()}_TOKEN`, token, {
     held: new Map([...secrets].filter(([name]) => !own.has(name))),
@@ -179,7 +179,7 @@ async function write(host: CommandHost, profile: ProfileName, edits: readonly Co
 function refuseEdit(config: string): never {
   return refuse(
     'config-unwritable',
-    `${config} is not YAML, or a key on the way is no mapping; \`agent config check\` shows where`,
+    `${config} is not YAML, a key on the way is no mapping, or an alias or a merge key gives the value; see \`agent config check\`, or change it by hand`,
   );
 }
 

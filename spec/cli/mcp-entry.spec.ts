@@ -164,6 +164,20 @@ t.test('CLI-5 · a file that is no YAML is not touched; a server that is not the
   t.equal(existsSync(empty.path), false);
 });
 
+t.test('CLI-5 · HOME-4 · a server that a merge key gives is neither broken nor said to be gone', async (t) => {
+  const written = 'x: &x { a: { command: tool } }\nmcp_servers:\n  <<: *x\n';
+  const { agent, text, home } = stage(t, written);
+  for (const word of ['disable', 'remove']) {
+    const refused = await agent('mcp', word, 'a');
+    t.equal(refused.code, 1, word);
+    t.match(refused.stderr, /merge key .*agent config edit.*\[config-unwritable\]/s, word);
+    t.equal(text(), written, word);
+  }
+  const key = await agent('mcp', 'edit', 'a', '--env', 'API_KEY=k-1234567890123456');
+  t.match(key.stderr, /\[config-unwritable\]/);
+  t.equal(existsSync(join(home.path, '.env')), false, 'no secret is left in a file without its reference');
+});
+
 t.test('CLI-5 · CLI-2 · `mcp test` needs no daemon; the others say that it does not run', async (t) => {
   const peer = stdioPeer();
   const { agent } = stage(t, JSON.stringify({ mcp_servers: { notes: { command: peer.command, args: peer.args } } }));

@@ -112,6 +112,31 @@ t.test(
   },
 );
 
+t.test('HOME-4 · a value that an anchor, an alias or a merge key gives to other keys too is left as it is', (t) => {
+  const merged = 'all: &all { a: { command: x } }\nmcp_servers:\n  <<: *all\n  b: { command: y }\n';
+  const anchored = 'mcp_servers:\n  a: &a { command: x }\n  b: *a\n';
+  const server = ['mcp_servers', 'a'];
+  const enabled = [...server, 'enabled'];
+  const rows: readonly (readonly [string, string, readonly string[], boolean | undefined])[] = [
+    ['a server of a merge key, taken out', merged, server, undefined],
+    ['a key of a server of a merge key', merged, enabled, false],
+    ['a key of an alias', 'base: &base { command: x }\nmcp_servers:\n  a: *base\n', enabled, false],
+    ['a key of an anchor that is named elsewhere', anchored, enabled, false],
+    ['an anchor that is named elsewhere, taken out', anchored, server, undefined],
+    ['a text with an anchor', 'mcp_servers: { a: { enabled: &e true }, b: { enabled: *e } }\n', enabled, false],
+  ];
+  for (const [title, text, path, value] of rows) t.equal(editConfig(text, [{ path, value }]), undefined, title);
+
+  const base = 'base: &base { command: x, enabled: true }\n';
+  const beside = `${base}mcp_servers:\n  a:\n    <<: *base\n    lazy: true # mine\n`;
+  t.equal(
+    editConfig(beside, [{ path: enabled, value: false }]),
+    `${beside}    enabled: false\n`,
+    'a key beside a merge key has precedence',
+  );
+  t.end();
+});
+
 t.test('HOME-4 · a name of every object is one that is not there', (t) => {
   t.equal(valueAt('a: {b: 1}', ['a', 'constructor']), undefined);
   t.equal(valueAt('a: {b: 1}', ['a', 'toString', 'name']), undefined);
