@@ -9,7 +9,7 @@ import { placedPaths } from '../actors/socket-place.ts';
 import { assembleDaemon, type DaemonParts } from './assemble.ts';
 import { watchConfig } from './config/config-watch.ts';
 import { createDocumentsInForce } from './config/documents-in-force.ts';
-import { adapterBlock, adapterFault, watchedPaths, writtenFolders } from './config/loaded-home.ts';
+import { adapterBlock, adapterFault, writtenFolders } from './config/loaded-home.ts';
 import { createHomes } from './config/reload.ts';
 import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
@@ -91,7 +91,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   const stopWatching = watchConfig(
     {
       read: first.stamps,
-      paths: () => watchedPaths(homes.inForce(), paths),
+      paths: homes.watched,
       // The status shows these until the file changes again; any other failure is retried.
       changed: () =>
         reload().then(

@@ -8,6 +8,7 @@ import { type AnyActorRef, fromPromise } from 'xstate';
 import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
+import { homePaths } from '../../machines/config/profile.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import {
   type ReadVerdict,
@@ -24,6 +25,7 @@ import {
   createProblemDesk,
   learnSecrets,
   reportDiagnostics,
+  watchedPaths,
   withLostFiles,
 } from './loaded-home.ts';
 
@@ -38,11 +40,14 @@ export interface Homes {
   dismiss(): void;
   /** Findings of the files as they are now. */
   problems(): readonly Diagnostic[];
+  /** The files to watch: those of the home that was read last, which may have been refused for one of its profiles. */
+  watched(): readonly string[];
 }
 
 export function createHomes(source: HomeSource, redactor: Redactor, log: Logger): Homes {
   let wanted = loadHome(source);
   let inForce = wanted;
+  let last = wanted;
   const problems = createProblemDesk(source, wanted);
   const report = (home: LoadedHome): void => {
     reportDiagnostics(home, log);
@@ -54,6 +59,7 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
     wanted: () => wanted,
     read() {
       wanted = withLostFiles(loadHome(source), inForce);
+      last = wanted;
       problems.seen(wanted);
       report(wanted);
       return wanted;
@@ -65,6 +71,7 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
       wanted = inForce;
     },
     problems: problems.now,
+    watched: () => watchedPaths(last, homePaths(source.home)),
   };
 }
 
