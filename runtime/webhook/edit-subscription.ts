@@ -5,9 +5,8 @@
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
-import { valueAt } from '../../machines/config/edit.ts';
 import type { Route } from '../../machines/config/route.ts';
-import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
+import { editSubscriptions, readSubscription, subscriptionIn } from '../../machines/config/subscription.ts';
 import { Refusal } from '../control/refusal.ts';
 import { subscriptionContext } from './route-sources.ts';
 import type { RouteSources } from './route-table.ts';
@@ -27,7 +26,7 @@ export async function editSubscription(
   let refused: Refusal | undefined;
   let isChanged = false;
   const updated = await store.update((text) => {
-    const record = valueAt(text, [name]);
+    const record = subscriptionIn(text, name);
     if (!isJsonObject(record)) {
       refused = new Refusal('subscription-unknown', `"${name}" is no subscription of profile "${profile}" any more`);
       return undefined;

@@ -35,3 +35,19 @@ t.test('SUB-1 · SRC-3 · keys of a record change by the rules of routes, and by
   t.match(gone, { code: 'subscription-unknown', message: '"a" is no subscription of profile "default" any more' });
   t.same(written(), {}, 'what was removed meanwhile does not come back');
 });
+
+t.test('SUB-2 · CFG-3 · a record that cannot be read keeps none of the others from a change', async (t) => {
+  const rows = [
+    ['nested too deep', `${'['.repeat(300)}${']'.repeat(300)}`],
+    ['with a key twice', '{"events": ["x"], "events": ["y"]}'],
+  ] as const;
+  for (const [title, broken] of rows) {
+    const text = `{"broken": ${broken}, "a": {"secret": "s1-of-the-sender-0123"}}`;
+    const home = makeHome(t, { 'webhook_subscriptions.json': text });
+    const desk = readDesk({ home: home.path, env: {} });
+    const route = { name: routeName('a'), profile: defaultProfile };
+    t.equal(await editSubscription(desk, route, () => ({ enabled: false })), true, title);
+    const written = JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'));
+    t.same(written.a, { secret: 's1-of-the-sender-0123', enabled: false }, title);
+  }
+});
