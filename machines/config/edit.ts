@@ -7,6 +7,7 @@
 
 import {
   type Document,
+  isCollection,
   isMap,
   isScalar,
   isSeq,
@@ -164,11 +165,28 @@ function nested(path: ConfigPath, value: Json): Json {
 }
 
 function replaceValue(text: string, pair: Pair, value: Json): string | undefined {
-  const [from, to] = (pair.value as Node | null)?.range ?? [];
-  if (!isScalar(pair.value) || from === undefined || to === undefined || isJsonObject(value)) return undefined;
+  const held = pair.value as Node | null;
+  const [from, to] = held?.range ?? [];
+  if (from === undefined || to === undefined) return undefined;
+  if (isCollection(held)) {
+    if (held.flow !== true) return replaceLines(text, { from, to: endOfValue(held) }, value);
+  } else if (!isScalar(held) || isJsonObject(value)) return undefined;
   const written = formatValue(value);
   // A key without a value has an empty range right after its colon.
   return `${text.slice(0, from)}${from === to && text[from - 1] === ':' ? ' ' : ''}${written}${text.slice(to)}`;
+}
+
+/** The lines of a list or a mapping in block style, with the comments in them. */
+function replaceLines(
+  text: string,
+  { from, to }: { readonly from: number; readonly to: number | undefined },
+  value: Json,
+): string | undefined {
+  const margin = lineStart(text, from);
+  const isFilled = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+  if (to === undefined || !isFilled || !/^ *$/.test(margin)) return undefined;
+  const lines = stringify(value, { lineWidth: 0 }).replace(/\n(?=.)/g, `\n${margin}`);
+  return text.slice(0, from) + lines + text.slice(nextLine(text, to));
 }
 
 /** `key:` without a value, perhaps with a comment, gets its mapping on the next lines. */

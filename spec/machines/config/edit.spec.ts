@@ -1,5 +1,6 @@
 import t from 'tap';
 import { parse } from 'yaml';
+import type { Json } from '../../../machines/base/json.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
 import { editConfig, editVariable, valueAt } from '../../../machines/config/edit.ts';
 import { parseEnvFile } from '../../../machines/config/env-file.ts';
@@ -46,6 +47,27 @@ t.test('HOME-4 · only the characters of a changed value move', (t) => {
   t.end();
 });
 
+t.test('HOME-4 · a list or a mapping is replaced in its place, and no other character moves', (t) => {
+  const text =
+    'agent: {runner: echo}   # a\nmcp_servers:\n  x:\n    command: old\n    args:   # of x\n    - one\n    - two   # last\n\n  # of y\n  y:  {args: [1,2]}   # end\n';
+  const rows: readonly (readonly [string, readonly string[], Json, string, string])[] = [
+    ['a list in a block', ['x', 'args'], ['new', 'b: c'], '- one\n    - two   # last', '- new\n    - "b: c"'],
+    [
+      'a mapping in a block',
+      ['x'],
+      { command: 'other', env: { A: '1' } },
+      'command: old\n    args:   # of x\n    - one\n    - two   # last',
+      'command: other\n    env:\n      A: "1"',
+    ],
+    ['a list in brackets', ['y', 'args'], ['z'], '[1,2]', '[ z ]'],
+    ['a mapping in braces', ['y'], { url: 'u' }, '{args: [1,2]}', '{ url: u }'],
+  ];
+  for (const [title, path, value, before, after] of rows) {
+    t.equal(editConfig(text, [{ path: ['mcp_servers', ...path], value }]), text.replace(before, after), title);
+  }
+  t.end();
+});
+
 t.test('HOME-4 · an item is added at the end of a list, and its comments stay', (t) => {
   const rows: readonly (readonly [string, string])[] = [
     [
@@ -85,10 +107,10 @@ t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing
 });
 
 t.test('HOME-4 · a file that has to be written anew keeps its long numbers and phone numbers', (t) => {
-  const text = 'discord: 1234567890123456789 # ours\nsms: +15551234567\ncommand: [a]\n';
-  const after = editConfig(text, [{ path: ['command'], value: ['b', 'c'] }]) ?? '';
-  t.match(after, '# ours');
-  t.same(parseDocument(after).value, { discord: '1234567890123456789', sms: '+15551234567', command: ['b', 'c'] });
+  const text = 'discord:   1234567890123456789 # ours\nsms: +15551234567\ncommand: a\n';
+  const after = editConfig(text, [{ path: ['command'], value: { b: 'c' } }]) ?? '';
+  t.match(after, 'discord: "1234567890123456789" # ours', 'it is written anew');
+  t.same(parseDocument(after).value, { discord: '1234567890123456789', sms: '+15551234567', command: { b: 'c' } });
   t.end();
 });
 
