@@ -28,7 +28,10 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
   for (const { settings, scope } of home.profiles.values()) {
     for (const value of scope.values()) redactor.learn(value);
     if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
-    for (const { secret } of settings.webhook.routes) textsOfSecret(secret).forEach(redactor.learn);
+    for (const { secret } of settings.webhook.routes) {
+      textsOfSecret(secret).forEach(redactor.learn);
+      if (secret.kind === 'shared' && secret.verifyToken !== undefined) redactor.learn(secret.verifyToken);
+    }
     for (const [target, platform] of Object.entries(settings.platforms)) {
       for (const secret of secretsOf(target, platform)) redactor.learn(secret);
       learnNamed(platform.options, redactor);

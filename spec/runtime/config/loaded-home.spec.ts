@@ -115,6 +115,14 @@ t.test('OBS-1 · every secret of a home is learnt', (t) => {
   t.end();
 });
 
+t.test('OBS-1 · SRC-2 · the verify token of a route is a secret, in config.yaml as in the subscriptions', (t) => {
+  const redactor = createRedactor();
+  const route = `{source: meta, secret: ${'0a'.repeat(16)}, verify_token: typed-beside-the-url}`;
+  learnSecrets(load(t, `platforms: {webhook: {routes: {m: ${route}}}}\n`), redactor);
+  t.equal(redactor.text('hub.verify=typed-beside-the-url'), 'hub.verify=[redacted]');
+  t.end();
+});
+
 t.test('LIF-13 · OBS-1 · every header value of a server is a secret, whatever its name', (t) => {
   const redactor = createRedactor();
   const headers = '{X-Custom-Thing: abc-own-thing, X-Scheme: Bearer tok-of-scheme, X-Short: tiny}';
