@@ -214,16 +214,22 @@ export function findingOfFile(file: string, { message, code }: Pick<Diagnostic, 
   return { file, line: 0, column: 0, message, code, severity: 'error', scope: { kind: 'home' }, sourceLine: '' };
 }
 
-/** A folder that cannot be listed is a finding, because its profiles are not gone. */
+/** A folder that cannot be listed is a finding, because its profiles are not gone; so is one in it that is no profile. */
 function profilesOf(folder: string, unlisted: Diagnostic[]): ProfileName[] {
   try {
-    // Also of a link: people keep their settings elsewhere.
     return readdirSync(folder)
-      .filter((name) => isFolder(`${folder}/${name}`))
-      .map(profileName)
-      .filter((name) => name !== undefined && name !== defaultProfile)
-      .filter((name): name is ProfileName => name !== undefined)
-      .sort();
+      .sort()
+      .flatMap((text) => {
+        const name = profileName(text);
+        // A hidden folder is another program's. A link counts as what it leads to: people keep their settings elsewhere.
+        if (text.startsWith('.') || !isFolder(`${folder}/${text}`)) return [];
+        if (name !== undefined && name !== defaultProfile) return [name];
+        const message =
+          'is not served: the name of a profile has 1 to 64 letters, digits, ".", "_" and "-", begins with a letter or digit and is not "default"; rename the folder';
+        const file = `profiles/${text}`;
+        unlisted.push({ ...findingOfFile(file, { message, code: 'profile-folder' }), severity: 'warning' });
+        return [];
+      });
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') unlisted.push(unreadable(folder, thrown));
     return [];

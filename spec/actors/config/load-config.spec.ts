@@ -34,6 +34,29 @@ t.test('PRF-2 · CFG-3 · profiles that cannot be listed are a finding of the ho
   t.end();
 });
 
+t.test('PRF-1 · CFG-2 · a folder whose name no profile can have is a warning, once profiles are served', (t) => {
+  const home = makeHome(t, {
+    'config.yaml': '{}\n',
+    'profiles/Client A/config.yaml': '{}\n',
+    'profiles/default/config.yaml': '{}\n',
+    'profiles/.git/config': '',
+    'profiles/notes.txt': '',
+    'profiles/work/config.yaml': '{}\n',
+  });
+  const load = () => loadHome({ home: home.path, env: {} });
+  t.same(load().diagnostics, []);
+  home.write('config.yaml', 'gateway: {multiplex_profiles: true}\n');
+  const { diagnostics, existing, webhookBlocked } = load();
+  t.match(diagnostics, [
+    { file: 'profiles/Client A', code: 'profile-folder', severity: 'warning', message: /rename the folder$/ },
+    { file: 'profiles/default', code: 'profile-folder', severity: 'warning' },
+  ]);
+  t.equal(diagnostics.length, 2);
+  t.same([...existing], ['default', 'work']);
+  t.same(webhookBlocked, [], 'it stops nothing');
+  t.end();
+});
+
 t.test('HOME-1 · PRF-1 · a profile may be a link to a folder elsewhere', (t) => {
   const elsewhere = makeHome(t, { 'config.yaml': 'agent: {timeout_seconds: 5}\n' }).path;
   const { path } = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/file': '' });
