@@ -3,11 +3,13 @@
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
+import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
 import type { ChangedServer } from '../../runtime/control/contract.ts';
 import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, listFlag, profileFlag, textFlag } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { parseObject, printReport, profileOf } from './mcp.ts';
 
@@ -20,6 +22,8 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   let login: string | undefined;
   let asked = { ...profileOf(context), server: name, entry: given };
   const force = hasFlag(context, 'force');
+  const { home: folder } = profilePaths(context.home, profileFlag(context));
+  const isNew = !existsSync(folder);
   try {
     await context.ask('mcp.add', { ...asked, force, dry: true });
   } catch (thrown) {
@@ -38,6 +42,8 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     if (report.needs_login === true) login = report.error;
     else if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);
     if (!report.ok && report.needs_login !== true) {
+      // It was made for the test; that of a mistyped profile would be served as one.
+      if (isNew && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
       context.out.complain('Nothing was written; --no-test writes the entry all the same.\n');
       return 1;
     }

@@ -118,6 +118,17 @@ t.test('CLI-5 · what cannot be reached is not written, unless told so', async (
   t.same(servers().remote, { url: peer.url });
 });
 
+t.test('CLI-5 · PRF-1 · a server that is not added makes no profile', async (t) => {
+  const { agent, home } = stage(t, config);
+  const folder = join(home.path, 'profiles/wrok');
+  const gone = await agent('mcp', 'add', 'notes', '--profile', 'wrok', '--', '/no/such/program');
+  t.equal(gone.code, 1, gone.stderr);
+  t.match(gone.stderr, /command not found.*\nNothing was written/s);
+  t.equal(existsSync(folder), false);
+  t.equal((await agent('mcp', 'add', 'notes', '--profile', 'wrok', '--no-test', '--', 'x')).code, 0);
+  t.equal(existsSync(join(folder, 'config.yaml')), true);
+});
+
 t.test('CLI-5 · CFG-1 · an entry with a finding is not written, connected or not', async (t) => {
   const { agent, text } = stage(t, config);
   const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
