@@ -81,7 +81,9 @@ export function listRoutes(
     for (const { name, message } of broken) rows.push(brokenRow(name, message));
     if (fault !== undefined) rows.push(brokenRow('webhook_subscriptions.json', fault.message));
   }
-  for (const found of problems) rows.push(brokenRow(`${found.file}:${found.line}`, found.message));
+  for (const { file, line, message } of problems) {
+    rows.push(brokenRow(line === 0 ? file : `${file}:${line}`, message));
+  }
   return rows;
 }
 

@@ -115,6 +115,11 @@ t.test('CFG-3 · a broken route of the file and a corrupt file of subscriptions 
     ['both', 'theirs', 'a b', 'webhook_subscriptions.json', /^config\.yaml:\d+$/],
   );
   t.match(rows.at(-1)?.problem, /deliver_only/);
+  const names = listRoutes(readDesk({ home: home.path, env: { WEBHOOK_ENABLED: 'perhaps' } }), undefined);
+  t.ok(
+    names.some(({ name }) => name === 'WEBHOOK_ENABLED'),
+    'a variable is on no line',
+  );
   t.end();
 });
 
