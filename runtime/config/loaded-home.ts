@@ -12,7 +12,7 @@ import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnost
 import { secretsOf } from '../../machines/config/platform-settings.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
-import { isSecret } from '../../machines/mcp/secret-places.ts';
+import { isSecret, takeSecrets } from '../../machines/mcp/secret-places.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
 /** One log line per finding, in the format of `config check` without the source line, of which the redactor masks references. */
@@ -54,6 +54,9 @@ function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonO
   // Under the names whose values `agent mcp add` moves into `.env`, such as DB_PWD.
   for (const [name, value] of Object.entries(isJsonObject(entry.env) ? entry.env : {}))
     if (isSecret(name, scalarText(value))) redactor.learn(scalarText(value));
+  // Likewise of its arguments and its address, such as the word after --api-key.
+  const { args = [], url = '' } = entry;
+  for (const { value } of takeSecrets('', { args, url }, (wanted) => wanted).secrets) redactor.learn(value);
   // Headers authenticate, whatever their names.
   learnNamed(entry.headers ?? null, redactor, true);
   if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);

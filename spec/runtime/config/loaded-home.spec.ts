@@ -135,6 +135,9 @@ t.test('LIF-10 · OBS-1 · what `mcp add` would move into .env is a secret in an
   const redactor = createRedactor();
   learnSecrets(load(t, 'mcp_servers: {s: {command: x, env: {DB_PWD: own-password, REGION: eu-central}}}\n'), redactor);
   t.equal(redactor.text('own-password eu-central'), '[redacted] eu-central');
+  const args = '[--api-token, own-argument, --region, eu-central]';
+  learnSecrets(load(t, `mcp_servers: {s: {command: x, args: ${args}}}\n`), redactor);
+  t.equal(redactor.text('--api-token own-argument --region eu-central'), '--api-token [redacted] --region eu-central');
   t.end();
 });
 
