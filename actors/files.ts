@@ -6,8 +6,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants, existsSync, statSync } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, type FileHandle, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Fault, fault } from '../machines/base/fault.ts';
 import { unwritableHome } from '../machines/config/profile.ts';
@@ -204,8 +204,10 @@ async function linkedFile(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return path;
-    throw thrown;
+    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown;
+    // A link to a file that is not made yet, or on a disk that is away, must not become another file in its place.
+    const target = await readlink(path).catch(() => undefined);
+    return target === undefined ? path : linkedFile(resolve(await realpath(dirname(path)), target));
   }
 }
 

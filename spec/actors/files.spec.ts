@@ -83,6 +83,19 @@ t.test('HOME-3 · a write that fails leaves the old text and nothing else', asyn
   t.same(readdirSync(home.path), ['f']);
 });
 
+t.test('HOME-3 · a link that leads to no file yet stays too, and another file never takes its place', async (t) => {
+  const home = makeHome(t, { 'kept/other': '' });
+  const config = `${home.path}/config.yaml`;
+  symlinkSync('kept/config.yaml', config);
+  await updateFileLocked(config, (text) => `${text ?? 'none'}\n`);
+  t.equal(readFileSync(`${home.path}/kept/config.yaml`, 'utf8'), 'none\n');
+  t.ok(lstatSync(config).isSymbolicLink());
+  const env = `${home.path}/.env`;
+  symlinkSync('/no/such/disk/.env', env);
+  await t.rejects(writeFileAtomic(env, 'A=1\n'), { code: 'ENOENT' });
+  t.ok(lstatSync(env).isSymbolicLink(), 'the disk of the file may be away');
+});
+
 t.test('HOME-3 · a file behind a link is written where it lies, and the link stays', async (t) => {
   const home = makeHome(t, { 'kept/config.yaml': 'old' });
   symlinkSync('kept/config.yaml', `${home.path}/config.yaml`);
