@@ -42,8 +42,8 @@ export interface ConfigDocument {
   readonly findings: readonly SourceFinding[];
   /** The position of a key (or of a list's item) by its path; of the nearest ancestor if the path does not exist. */
   place(path: ConfigPath): Place;
-  /** The text of a line, from 1. */
-  line(line: number): string;
+  /** Without carriage returns and byte order mark. */
+  readonly lines: readonly string[];
 }
 
 /** Whether two paths are equal; an index equals its text. */
@@ -87,8 +87,7 @@ export function parseDocument(written: string): ConfigDocument {
   const findings: SourceFinding[] = [];
   const report = ({ offset, message, code }: Misuse): void => void findings.push({ ...placeAt(offset), message, code });
   if (stopped !== undefined) report(stopped);
-  if (document === undefined)
-    return { value: {}, findings, place: () => top, line: (number) => lines[number - 1] ?? '' };
+  if (document === undefined) return { value: {}, findings, place: () => top, lines };
   const [error] = document.errors;
   if (error !== undefined) {
     const place = placeAt(error.pos[0]);
@@ -135,7 +134,7 @@ export function parseDocument(written: string): ConfigDocument {
       const offset = offsetOf(document.contents as Node | null, path, members);
       return offset === undefined ? top : placeAt(offset);
     },
-    line: (number) => lines[number - 1] ?? '',
+    lines,
   };
 }
 

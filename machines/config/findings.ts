@@ -5,8 +5,9 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { byPlace, type Diagnostic, type DiagnosticScope, maskSecrets, sourceAt } from './diagnostic.ts';
+import { byPlace, type Diagnostic, type DiagnosticScope, sourceAt } from './diagnostic.ts';
 import { type ConfigPath, type Place, parseDocument } from './document.ts';
+import { markedLines } from './masked-source.ts';
 import { nearest } from './nearest.ts';
 import { homeSchema } from './schema.ts';
 import type { EntryFinding } from './server-entry.ts';
@@ -39,12 +40,11 @@ export interface Findings {
 export function createFindings(file: string, text: string): Findings {
   const document = parseDocument(text);
   const written = document.value as JsonObject;
-  /** Cached by line: a file on one line may have a finding at each key. */
-  const masked = new Map<number, string>();
+  /** Masked together, because a line may be secret by a key above it, and once: a line may have many findings. */
+  let masked: readonly string[] | undefined;
   const sourceOf = ({ line, column }: Place): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> => {
-    const known = masked.get(line) ?? maskSecrets(document.line(line));
-    masked.set(line, known);
-    return sourceAt(known, column);
+    masked ??= markedLines(document.lines);
+    return sourceAt(masked[line - 1] ?? '', column);
   };
   const diagnostics: Diagnostic[] = document.findings.map((found) => ({
     ...found,

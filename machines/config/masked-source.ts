@@ -17,13 +17,14 @@ const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
 const shown = /(\$\{[\w:]+\}|[\s"'[\]{},])|[^\s"'[\]{},]/gu;
 
 export function maskSource(text: string): readonly string[] {
-  return markedLines(text).map(shortMasks);
+  return markedLines(text.split(/\r?\n/)).map(shortMasks);
 }
 
-function markedLines(text: string): readonly string[] {
+/** The lines with a mark for each hidden character, so that columns stay. */
+export function markedLines(lines: readonly string[]): readonly string[] {
   /** The margin of the key whose lines below are secret, and whether those lines are headers with their own keys. */
   let above: { readonly margin: number; readonly kind: 'value' | 'headers' } | undefined;
-  return text.split(/\r?\n/).map((line) => {
+  return lines.map((line) => {
     const margin = line.search(/\S/);
     if (margin < 0) return line;
     if (above !== undefined && (margin < above.margin || (margin === above.margin && !/^\s*-/.test(line)))) {

@@ -26,16 +26,15 @@ t.test('CFG-2 · a path has the place of its key or item; one that does not exis
     [['nope'], 2, 1],
   ];
   for (const [path, line, column] of rows) t.same(document.place(path), { line, column }, path.join('.'));
-  t.equal(document.line(3), '  command: [node, main.js]');
-  t.equal(document.line(99), '');
+  t.equal(document.lines[2], '  command: [node, main.js]');
   t.end();
 });
 
 t.test('CFG-2 · an empty file holds nothing and every place is its top', (t) => {
   for (const empty of ['', '# only words\n']) {
-    const { value, findings, place, line } = parseDocument(empty);
+    const { value, findings, place, lines } = parseDocument(empty);
     t.same([value, findings, place(['a'])], [{}, [], { line: 1, column: 1 }], JSON.stringify(empty));
-    t.equal(line(1), empty.trimEnd());
+    t.equal(lines[0], empty.trimEnd());
   }
   t.end();
 });
@@ -165,11 +164,11 @@ t.test('DLV-2 · CFG-2 · a phone number without quotes keeps its plus', (t) => 
 });
 
 t.test('CFG-2 · neither a byte order mark nor a carriage return is part of a line', (t) => {
-  const { value, findings, place, line } = parseDocument('\uFEFFa: 1\r\nb: 2\r\n');
+  const { value, findings, place, lines } = parseDocument('\uFEFFa: 1\r\nb: 2\r\n');
   t.same([value, findings], [{ a: 1, b: 2 }, []]);
   t.same(place(['a']), { line: 1, column: 1 });
   t.same(place(['b']), { line: 2, column: 1 });
-  t.same([line(1), line(2)], ['a: 1', 'b: 2']);
+  t.same(lines, ['a: 1', 'b: 2', '']);
   t.end();
 });
 

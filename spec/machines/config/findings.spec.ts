@@ -57,6 +57,16 @@ t.test('CFG-2 · what the schema has refused is not read, and what lies beside i
   t.end();
 });
 
+t.test('CFG-2 · LIF-13 · a line is masked by the keys above it, and a header whatever its name', (t) => {
+  const block = '  a:\n    url: x\n    headers:\n      X-Team: [abc]\n';
+  const text = `mcp_servers:\n${block}  b: { headers: { X-Team: abc }, odd: 1 }\n`;
+  const shown = createFindings('config.yaml', text)
+    .all()
+    .map(({ line, sourceLine }) => `${line}:${sourceLine}`);
+  t.same(shown, ['5:      X-Team: [***]', '6:  b: { headers: { X-Team: *** }, odd: 1 }']);
+  t.end();
+});
+
 t.test('CFG-2 · findings come in the order of the file, each with its line, secrets masked', (t) => {
   const findings = createFindings('config.yaml', 'agent: {}\nplatforms:\n  webhook: {secret: abcdefgh}\n');
   findings.report(found(['platforms', 'webhook', 'secret']));
