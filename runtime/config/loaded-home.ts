@@ -142,7 +142,8 @@ export function watchedPaths({ profiles, main }: LoadedHome, paths: HomePaths): 
 
 /** The folders whose files are replaced atomically. */
 export function writtenFolders({ profiles }: LoadedHome, { state }: HomePaths): readonly string[] {
-  return [state, ...[...profiles.values()].flatMap(({ paths: own }) => [own.home, own.tokens, own.cron, own.cache])];
+  const ofProfiles = [...profiles.values()].map(({ paths: own }) => own);
+  return [state, ...ofProfiles.flatMap(({ home, tokens, cron, cache }) => [home, tokens, cron, `${cache}/mcp`])];
 }
 
 /** The sections with findings that take their defaults. */

@@ -1,12 +1,14 @@
 import { rmSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { type LoadedHome, loadHome } from '../../../actors/config/load-config.ts';
+import { homePaths } from '../../../machines/config/profile.ts';
 import {
   adapterBlock,
   createProblemDesk,
   learnSecrets,
   reportDiagnostics,
   withLostFiles,
+  writtenFolders,
 } from '../../../runtime/config/loaded-home.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
@@ -101,6 +103,13 @@ t.test(
     t.end();
   },
 );
+
+t.test('HOME-3 · what a killed writer of cached tools has left is swept as well', (t) => {
+  const { path } = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/work/.env': '' });
+  const folders = writtenFolders(loadHome({ home: path, env: {} }), homePaths(path));
+  for (const folder of [path, `${path}/cache/mcp`, `${path}/profiles/work/cache/mcp`]) t.ok(folders.includes(folder));
+  t.end();
+});
 
 t.test('OBS-1 · every secret of a home is learnt', (t) => {
   const redactor = createRedactor();
