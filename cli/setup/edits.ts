@@ -4,8 +4,9 @@
  * @see CLI-1, HOME-4 and ADP-1 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ConfigEdit } from '../../machines/config/edit.ts';
+import { sourceOf } from '../../machines/config/sources.ts';
 import type { Answers, RouteAnswer } from './answers.ts';
 
 /** Reads the current value at a path of config.yaml. */
@@ -142,12 +143,19 @@ export function withRouteSecrets(
     [...unsigned.map((name) => ({ name })), ...given].map((one) => [one.name, one]),
   );
   const routes = [...named.values()].flatMap((one) => {
-    if (one.secret !== undefined || !hasOwnSecret(written[one.name], variables)) {
+    const route = written[one.name];
+    if (one.secret !== undefined || (takesFresh(route) && !hasOwnSecret(route, variables))) {
       return [{ ...one, secret: one.secret ?? generate() }];
     }
     return one.toolsets === undefined ? [] : [one];
   });
   return routes.length === 0 ? answers : { ...answers, routes };
+}
+
+/** Whether a secret that is made here can be that of a route: many providers make their own. */
+function takesFresh(route: Json | undefined): boolean {
+  const source = isJsonObject(route) ? sourceOf(scalarText(route.source)) : undefined;
+  return source === undefined || (source.secret.typed === true && source.secretKey === undefined);
 }
 
 function secretIn(route: Json | undefined): Json | undefined {

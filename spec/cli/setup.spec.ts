@@ -177,6 +177,17 @@ t.test(
   },
 );
 
+t.test('CLI-1 · SRC-1 · a route whose provider makes the secret, or has another key for it, gets none', async (t) => {
+  const graph = { source: 'microsoft-graph', verify_token: 'the-client-state-of-ours' };
+  const routes = { graph, pay: { source: 'stripe' }, one: { prompt: 'x' } };
+  const webhook = { enabled: true, host: '127.0.0.1', routes };
+  const home = makeHome(t, { 'config.yaml': `platforms: {webhook: ${JSON.stringify(webhook)}}\n` });
+  const { code, stderr } = await askCli(['gateway', 'setup', '--port', '0'], home.path);
+  t.equal(code, 0, stderr);
+  const written = parse(readFileSync(`${home.path}/config.yaml`, 'utf8')).platforms.webhook.routes;
+  t.same(written, { ...routes, one: { prompt: 'x', secret: '${WEBHOOK_SECRET_ONE}' } });
+});
+
 t.test('CLI-1 · SEC-6 · an empty variable is no secret', async (t) => {
   const home = makeHome(t, {
     'config.yaml':
