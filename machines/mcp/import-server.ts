@@ -159,12 +159,18 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
     wanted.push({ variable, why: 'Codex reads it from the environment' });
     return `\${${variable}}`;
   };
-  const forwarded = namesIn(env_vars).map((name) => [name, referred(name)] as const);
-  const fromEnv = Object.entries(objectOf(env_http_headers)).map(
-    ([header, name]) => [header, referred(scalarText(name))] as const,
+  // Any other name would write lines of its own into .env.
+  const isVariable = (name: string): boolean => {
+    const isOne = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+    if (!isOne) notes.push(`not imported, for no variable has such a name: ${wordInSentence(name)}`);
+    return isOne;
+  };
+  const forwarded = namesIn(env_vars).flatMap((name) => (isVariable(name) ? [[name, referred(name)] as const] : []));
+  const fromEnv = Object.entries(objectOf(env_http_headers)).flatMap(([header, name]) =>
+    isVariable(scalarText(name)) ? [[header, referred(scalarText(name))] as const] : [],
   );
   const bearer =
-    typeof bearer_token_env_var === 'string'
+    typeof bearer_token_env_var === 'string' && isVariable(bearer_token_env_var)
       ? { Authorization: `Bearer ${referred(bearer_token_env_var)}` }
       : typeof bearer_token === 'string'
         ? { Authorization: `Bearer ${bearer_token}` }

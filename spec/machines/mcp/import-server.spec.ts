@@ -284,3 +284,17 @@ t.test('CLI-5 · a server that nothing can be started or reached by is not taken
   }
   t.end();
 });
+
+t.test('SEC-2 · CLI-5 · what no variable can be named is no reference, and no line of .env', (t) => {
+  const odd = 'KEY\nPATH';
+  const read = (value: JsonObject) => imported('codex', value) as Extract<ImportVerdict, { kind: 'imported' }>;
+  const remote = read({ url: 'https://x/', bearer_token_env_var: odd, env_http_headers: { 'X-A': odd, 'X-B': 'B' } });
+  t.same(remote.entry, { url: 'https://x/', headers: { 'X-B': '${B}' } });
+  t.same(
+    remote.wanted.map(({ variable }) => variable),
+    ['B'],
+  );
+  t.match(remote.notes.join(), /no variable has such a name/);
+  t.same(read({ command: 'x', env_vars: [odd] }).entry, { command: 'x' });
+  t.end();
+});
