@@ -214,14 +214,14 @@ export function findingOfFile(file: string, { message, code }: Pick<Diagnostic, 
   return { file, line: 0, column: 0, message, code, severity: 'error', scope: { kind: 'home' }, sourceLine: '' };
 }
 
-/** A folder that cannot be listed is a finding, because its profiles are not gone; so is one in it that is no profile. */
+/** Finds a folder that cannot be listed, because its profiles are not gone, and one in it that is no profile. */
 function profilesOf(folder: string, unlisted: Diagnostic[]): ProfileName[] {
   try {
     return readdirSync(folder)
       .sort()
       .flatMap((text) => {
         const name = profileName(text);
-        // A hidden folder is another program's. A link counts as what it leads to: people keep their settings elsewhere.
+        // A hidden folder is another program's. A link is what it leads to: people keep their settings elsewhere.
         if (text.startsWith('.') || !isFolder(`${folder}/${text}`)) return [];
         if (name !== undefined && name !== defaultProfile) return [name];
         const message =

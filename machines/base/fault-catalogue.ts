@@ -368,7 +368,7 @@ export const faultCatalogue = {
     remedy: 'Give the value itself, a reference such as ${NAME}, or leave that key as it is.',
   },
   'config-unwritable': {
-    what: 'config.yaml is no YAML, or an anchor, an alias or a merge key gives what is to be changed to other keys too.',
+    what: 'config.yaml is no YAML, or an anchor, alias or merge key gives what is to be changed to others too.',
     remedy: 'Correct the file, as `agent config check` shows it, or change it by hand with `agent config edit`.',
   },
   'server-entry': {
