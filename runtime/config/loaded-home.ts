@@ -4,6 +4,7 @@
  * @see CFG-3 in docs/specification.md
  */
 
+import { lstatSync } from 'node:fs';
 import { findingOfFile, type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
 import { stampOf } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -113,10 +114,17 @@ export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock
 
 /**
  * The home that was read, with a finding for each `config.yaml` that was not empty and now is, or is gone: an interrupted
- * write, a full disk or a moved file, not the intention to configure nothing.
+ * write, a full disk or a moved file, not the intention to configure nothing. So is a profile whose link leads nowhere, as
+ * while its disk is away: its work would fail.
  */
 export function withLostFiles(next: LoadedHome, standing: LoadedHome | undefined): LoadedHome {
-  const lost = [...next.profiles].flatMap(([name, { isEmpty, paths }]) => {
+  const isServed = next.main.settings.gateway.multiplexProfiles;
+  const linked = [...(standing?.profiles ?? [])].flatMap(([name, { paths }]) => {
+    const isLeft = isServed && !next.profiles.has(name) && isLink(paths.home);
+    const message = 'leads to no folder any more; put it back, or remove the link';
+    return isLeft ? findingOfFile(paths.home, { code: 'file-gone', message }) : [];
+  });
+  const emptied = [...next.profiles].flatMap(([name, { isEmpty, paths }]) => {
     if (!isEmpty || standing?.profiles.get(name)?.isEmpty !== false) return [];
     const cure = 'write {} into it where nothing is to be configured';
     return next.stamps.get(paths.config) === undefined
@@ -126,12 +134,17 @@ export function withLostFiles(next: LoadedHome, standing: LoadedHome | undefined
           message: `is empty, as a write that was cut off leaves it; write it again, or ${cure}`,
         });
   });
+  const lost = [...linked, ...emptied];
   if (lost.length === 0) return next;
   return {
     ...next,
     diagnostics: [...lost, ...next.diagnostics],
     webhookBlocked: [...lost, ...next.webhookBlocked],
   };
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 /** The paths to watch: the files of every profile and, if profiles are served, their folder. */

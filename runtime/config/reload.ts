@@ -40,7 +40,7 @@ export interface Homes {
   dismiss(): void;
   /** Findings of the files as they are now. */
   problems(): readonly Diagnostic[];
-  /** The files to watch: those of the home that was read last, which may have been refused for one of its profiles. */
+  /** The files to watch: of the home in force, and of the one read last, which may be refused for one of its profiles. */
   watched(): readonly string[];
 }
 
@@ -71,7 +71,10 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
       wanted = inForce;
     },
     problems: problems.now,
-    watched: () => watchedPaths(last, homePaths(source.home)),
+    watched() {
+      const paths = homePaths(source.home);
+      return [...new Set([inForce, last].flatMap((home) => watchedPaths(home, paths)))];
+    },
   };
 }
 

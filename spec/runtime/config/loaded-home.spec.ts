@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { type LoadedHome, loadHome } from '../../../actors/config/load-config.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
@@ -80,6 +80,24 @@ t.test(
     t.end();
   },
 );
+
+t.test('PRF-2 · CFG-2 · a served profile whose link leads nowhere is a finding, and one removed is none', (t) => {
+  const elsewhere = makeHome(t, { 'work/config.yaml': 'agent: {runner: echo}\n' }).path;
+  const home = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/note': '' });
+  const link = `${home.path}/profiles/work`;
+  symlinkSync(`${elsewhere}/work`, link);
+  const load = () => loadHome({ home: home.path, env: {} });
+  const standing = load();
+  renameSync(`${elsewhere}/work`, `${elsewhere}/away`);
+  const lost = withLostFiles(load(), standing);
+  t.match(adapterBlock(lost), { kind: 'home', fault: /work: leads to no folder any more; .*\[file-gone\]/ });
+  rmSync(link);
+  t.same(withLostFiles(load(), standing).diagnostics, []);
+  symlinkSync(`${elsewhere}/work`, link);
+  home.write('config.yaml', 'agent: {runner: echo}\n');
+  t.same(withLostFiles(load(), standing).diagnostics, [], 'profiles are not served any more');
+  t.end();
+});
 
 t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, read again only after a change', (t) => {
   const home = makeHome(t, { 'config.yaml': 'platforms: {webhook: {routes: {r: {}}}}\n' });
