@@ -40,7 +40,7 @@ export interface Homes {
   dismiss(): void;
   /** Findings of the files as they are now. */
   problems(): readonly Diagnostic[];
-  /** The files to watch: of the home in force, and of the one read last, which may be refused for one of its profiles. */
+  /** The files to watch: of the home in force, and of the one read last, which a profile may have made refused. */
   watched(): readonly string[];
 }
 
