@@ -25,10 +25,12 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   const paths = profilePaths(home, profile);
   // The defaults of a profile that does not exist would be shown as its settings.
   if (profile !== defaultProfile && !existsSync(paths.home)) throw notServed(profile);
-  const document = parseDocument((await readText(paths.config)) ?? '');
+  const text = (await readText(paths.config)) ?? '';
+  const document = parseDocument(text);
   const ofFile = parseEnvFile((await readText(paths.env)) ?? '');
   const redactor = createRedactor();
-  learnSecrets(loadHome(source), redactor);
+  // As a draft, a profile is read whether it is served or not.
+  learnSecrets(loadHome(withDraft(source, profile, text)), redactor);
   const rows = shownSettings(document, configSchema() as JsonObject, (name) =>
     ofFile.has(name) ? '.env' : env[name] === undefined ? 'unset' : 'environment',
   );

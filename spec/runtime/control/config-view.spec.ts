@@ -1,0 +1,15 @@
+import t from 'tap';
+import type { ProfileName } from '../../../machines/base/names.ts';
+import { showConfig } from '../../../runtime/control/config-view.ts';
+import { makeHome } from '../../support/home.ts';
+
+t.test('CLI-6 · OBS-1 · PRF-1 · settings are masked whether their profile is served or not', async (t) => {
+  const server = '{command: x, env: {DB_PWD: own-password, REGION: eu-central}}';
+  const text = `mcp_servers: {s: ${server}}\n`;
+  const home = makeHome(t, { 'config.yaml': text, 'profiles/work/config.yaml': text });
+  for (const profile of ['default', 'work']) {
+    const { settings } = await showConfig({ home: home.path, env: {} }, profile as ProfileName);
+    const values = settings.filter(({ key }) => key.startsWith('mcp_servers.s.env.')).map(({ value }) => value);
+    t.same(values, ['[redacted]', 'eu-central'], profile);
+  }
+});
