@@ -26,7 +26,7 @@ import { readServerSettings } from '../../machines/mcp/server-settings.ts';
 import { adapterBlock, learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type CommandHost, type Commands, ofHome, textOf } from './command.ts';
-import { configFile, eachText } from './config-view.ts';
+import { configFile, eachText, withDraft } from './config-view.ts';
 import type { ChangedServer, Result } from './contract.ts';
 import { profileOf } from './home-view.ts';
 import { unknownServer } from './mcp-commands.ts';
@@ -113,7 +113,8 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
   const name = textOf(params, 'server');
   const profile = profileOf(params.profile);
   const paths = profilePaths(source.home, profile);
-  const document = parseDocument((await readText(paths.config)) ?? '');
+  const text = (await readText(paths.config)) ?? '';
+  const document = parseDocument(text);
   const config = isJsonObject(document.value) ? document.value : {};
   const servers = objectAt(config, 'mcp_servers');
   if (!Object.hasOwn(servers, name)) throw unknownServer(name, Object.keys(servers));
@@ -122,7 +123,8 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
   const ofFile = parseEnvFile((await readText(paths.env)) ?? '');
   const variables = [...new Set(variablesIn(entry))].filter((variable) => !isPlace(variable));
   const elsewhere = new Set(variablesIn({ ...config, mcp_servers: others }));
-  const loaded = loadHome(source);
+  // As a draft, a profile is read whether it is served or not.
+  const loaded = loadHome(withDraft(source, profile, text));
   const redactor = createRedactor();
   learnSecrets(loaded, redactor);
   const server = loaded.profiles.get(profile)?.settings.servers.find((one) => one.name === name);

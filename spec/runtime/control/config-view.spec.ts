@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { ProfileName } from '../../../machines/base/names.ts';
 import { showConfig } from '../../../runtime/control/config-view.ts';
+import { serverCommands } from '../../../runtime/control/server-commands.ts';
 import { makeHome } from '../../support/home.ts';
 
 t.test('CLI-6 · OBS-1 · PRF-1 · settings are masked whether their profile is served or not', async (t) => {
@@ -11,5 +12,9 @@ t.test('CLI-6 · OBS-1 · PRF-1 · settings are masked whether their profile is 
     const { settings } = await showConfig({ home: home.path, env: {} }, profile as ProfileName);
     const values = settings.filter(({ key }) => key.startsWith('mcp_servers.s.env.')).map(({ value }) => value);
     t.same(values, ['[redacted]', 'eu-central'], profile);
+    const host = { source: { home: home.path, env: {} } };
+    const peer = { notify: () => {}, onEnd: () => () => {} };
+    const shown = await serverCommands['mcp.show'].run({ server: 's', profile }, host, peer);
+    t.match(shown, { entry: { env: { DB_PWD: '[redacted]', REGION: 'eu-central' } }, enabled: true }, profile);
   }
 });
