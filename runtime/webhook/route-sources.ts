@@ -4,6 +4,7 @@
  * @see SUB-2 in docs/specification.md
  */
 
+import { existsSync } from 'node:fs';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { filterChecker } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -86,8 +87,12 @@ function subscriptionsOf(
   context: () => SubscriptionContext,
   { log, learn }: SourceReaderPorts,
 ): SubscriptionsStore {
+  const { home: folder, subscriptions } = (home.profiles.get(profile) ?? home.main).paths;
+  const document = home.documents.at(subscriptions);
+  /** While the folder is away, as a link to a disk, its file cannot be read; it was not removed. */
+  const missing = (): string | undefined => (home.documents.isShared || existsSync(folder) ? undefined : 'away');
   return createSubscriptionsStore({
-    document: home.documents.at((home.profiles.get(profile) ?? home.main).paths.subscriptions),
+    document: { ...document, stamp: () => document.stamp() ?? missing() },
     *read(text, known) {
       const read = yield* readingSubscriptions(text, context(), known);
       if (!read.ok) {

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
@@ -86,6 +86,22 @@ t.test('SUB-2 · CFG-2 · the last good subscriptions outlive reloads, and are r
     ['error', /is not a JSON object/],
   );
   t.ok(lines.some(([level, message]) => level === 'warn' && message.startsWith('subscription "lent" skipped: ')));
+  t.end();
+});
+
+t.test('SUB-2 · PRF-2 · the subscriptions of a profile whose disk is away stay in force until it is back', (t) => {
+  const elsewhere = makeHome(t, { 'work/webhook_subscriptions.json': '{"theirs": {"secret": "of-theirs-alone-0123"}}' });
+  const { home, read, dynamic } = stage(t, { 'config.yaml': config(), 'profiles/note': '' });
+  symlinkSync(join(elsewhere.path, 'work'), join(home.path, 'profiles/work'));
+  const sources = read();
+  t.same(dynamic(sources, work), ['theirs']);
+  renameSync(join(elsewhere.path, 'work'), join(elsewhere.path, 'away'));
+  t.same(dynamic(sources, work), ['theirs'], 'else their senders are answered 404');
+  t.match(sources.subscriptions.get(work)?.current().fault, { code: 'subscriptions-unreadable' });
+  renameSync(join(elsewhere.path, 'away'), join(elsewhere.path, 'work'));
+  t.same([dynamic(sources, work), sources.subscriptions.get(work)?.current().fault], [['theirs'], undefined]);
+  rmSync(join(elsewhere.path, 'work/webhook_subscriptions.json'));
+  t.same(dynamic(sources, work), [], 'a file that is removed holds none');
   t.end();
 });
 
