@@ -90,7 +90,7 @@ t.test('SUB-2 · CFG-2 · the last good subscriptions outlive reloads, and are r
 });
 
 t.test('SUB-2 · PRF-2 · the subscriptions of a profile whose disk is away stay in force until it is back', (t) => {
-  const elsewhere = makeHome(t, { 'work/webhook_subscriptions.json': '{"theirs": {"secret": "of-theirs-alone-0123"}}' });
+  const elsewhere = makeHome(t, { 'work/webhook_subscriptions.json': '{"theirs": {"secret": "of-theirs-alone-012"}}' });
   const { home, read, dynamic } = stage(t, { 'config.yaml': config(), 'profiles/note': '' });
   symlinkSync(join(elsewhere.path, 'work'), join(home.path, 'profiles/work'));
   const sources = read();
