@@ -112,8 +112,10 @@ export function readEntry(
   entry: { readonly name: string; readonly value: JsonObject },
 ): { readonly server: ServerEntry | undefined; readonly findings: readonly Diagnostic[] } {
   const { home, env } = source;
-  const scope = parseEnvFile(textOf(profilePaths(home, profile).env, []));
-  const { profiles, main } = loadHome(source);
+  const paths = profilePaths(home, profile);
+  const scope = parseEnvFile(textOf(paths.env, []));
+  // As a draft, a profile is read whether it is served or not.
+  const { profiles, main } = loadHome({ drafts: new Map([[paths.config, textOf(paths.config, [])]]), ...source });
   const { workspace } = (profiles.get(profile) ?? main).settings;
   const read = readConfig({
     file: 'entry',

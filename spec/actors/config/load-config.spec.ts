@@ -1,6 +1,6 @@
 import { symlinkSync } from 'node:fs';
 import t from 'tap';
-import { loadHome } from '../../../actors/config/load-config.ts';
+import { loadHome, readEntry } from '../../../actors/config/load-config.ts';
 import { type Documents, fileDocuments } from '../../../actors/documents.ts';
 import type { ProfileName } from '../../../machines/base/names.ts';
 import { makeHome } from '../../support/home.ts';
@@ -54,6 +54,16 @@ t.test('PRF-1 · CFG-2 · a folder whose name no profile can have is a warning, 
   t.equal(diagnostics.length, 2);
   t.same([...existing], ['default', 'work']);
   t.same(webhookBlocked, [], 'it stops nothing');
+  t.end();
+});
+
+t.test('PRF-2 · SRV-3 · an entry is read with the workspace of its profile, which is served or not', (t) => {
+  const home = makeHome(t, { 'config.yaml': '{}\n' });
+  home.write('profiles/work/config.yaml', `workspace: ${home.path}\n`);
+  const entry = { name: 'files', value: { command: 'x', args: ['${workspaceFolder}'] } };
+  const { server, findings } = readEntry({ home: home.path, env: {} }, 'work' as ProfileName, entry);
+  t.same(findings, []);
+  t.same(server?.entry.args, [home.path]);
   t.end();
 });
 
