@@ -71,7 +71,7 @@ export interface Description
   /** The wait that the platform asks for, if it is not in Retry-After. */
   hints?(answer: HttpAnswer, nowMs: number): WaitHints;
   /** The meaning of answers that `meanings` cannot express. */
-  judge?(answer: HttpAnswer): SendOutcome | undefined;
+  judge?(answer: HttpAnswer, nowMs: number): SendOutcome | undefined;
 }
 
 export function createDescribedTarget(
@@ -97,9 +97,9 @@ export function createDescribedTarget(
     );
 
   const refusal = (answer: HttpAnswer): SendOutcome => {
-    const judged = description.judge?.(answer);
-    if (judged !== undefined) return judged;
     const nowMs = ports.now();
+    const judged = description.judge?.(answer, nowMs);
+    if (judged !== undefined) return judged;
     const code = isJsonObject(answer.json) ? description.code?.(answer.json) : undefined;
     const hints = description.hints?.(answer, nowMs) ?? {};
     // `readStatus` reads no code, and no wait other than Retry-After.

@@ -8,16 +8,18 @@
 
 import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import { sources } from '../../../machines/config/sources.ts';
-import { transient } from '../../../machines/dispatch/send-outcome.ts';
+import { retryAfterMs } from '../../../machines/dispatch/retry-after.ts';
+import { limitedInChat, transient } from '../../../machines/dispatch/send-outcome.ts';
 import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { Description } from './described-target.ts';
 import { saying } from './platform-target.ts';
 
 // Only the signature with a shared secret.
 const { byPublicKey: _, ...scheme } = sources['standard-webhooks'].schemes[0];
-/** Statuses below 500 that another attempt does not change. `readStatus` handles the waits of the others. */
+/** Statuses that another attempt does not change. */
 const final: ReadonlySet<number> = new Set([401, 403, 410, 413]);
-const known: ReadonlySet<number> = new Set([408, 425, 429]);
+/** `readStatus` reads their waits, and that a proxy may have passed the report on. */
+const known: ReadonlySet<number> = new Set([429, 503, 504, 520, 524]);
 
 export const http: Description = {
   name: 'http',
@@ -47,8 +49,14 @@ export const http: Description = {
   },
   accepted: ({ status }) => (status >= 200 && status < 300 ? true : undefined),
   verify: { unverifiable: 'the receiver shows with the first report whether it accepts the signature' },
-  judge({ status }) {
-    if (status < 400 || status >= 500 || final.has(status) || known.has(status)) return undefined;
-    return transient(`the receiver did not accept the report (${saying(status)})`);
+  judge({ status, headers }, nowMs) {
+    if (status < 400 || final.has(status) || known.has(status)) return undefined;
+    const said = saying(status);
+    const isOfReport = status < 500;
+    const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
+    if (wait === 0) return isOfReport ? transient(`the receiver did not accept the report (${said})`) : undefined;
+    const asked = { kind: 'rateLimited', retryAfterMs: wait, reason: `the receiver asks to wait (${said})` } as const;
+    // Reports of other events are not concerned.
+    return isOfReport ? limitedInChat(asked) : asked;
   },
 };

@@ -388,6 +388,9 @@ export const httpApi: PlatformFixture = {
     ['a report that it cannot read yet', failed(422), transient],
     ['busy, with a wait', { ...failed(503), headers: retryAfter }, waitMs(2_000)],
     ['its own failure', failed(500), transient],
+    ['its own failure, with a wait', { ...failed(500), headers: retryAfter }, waitMs(2_000)],
+    ['too early, with a wait', { ...failed(409), headers: retryAfter }, { ...waitMs(2_000), ofChat: true }],
+    ['too early, with a wait of nothing', { ...failed(409), headers: { 'retry-after': '0' } }, transient],
   ],
   sends: () => true,
   answer({ method, path, query, headers, json, text }, world) {
