@@ -230,6 +230,8 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
           : `the server asks to come again later (${said})`,
       );
     if (code === 'EAUTH' || [530, 534, 535, 538].includes(responseCode)) return refusedAs('auth', said);
+    // RFC 5321 §4.5.3.1.10: not about the mail yet, and temporary.
+    if (responseCode === 552 && command === 'RCPT TO') return transient(`the recipient’s mailbox is full (${said})`);
     if (responseCode === 552 || responseCode === 523) return refusedAs('tooLong', said);
     // At any other step these codes are about the sender or the message.
     if (command === 'RCPT TO' && responseCode !== 554) return refusedAs('notFound', said);

@@ -147,6 +147,11 @@ const scripts: readonly (readonly [string, SmtpScript, object])[] = [
   ['too big', { step: 'MAIL', reply: '552 5.3.4 PROVIDER-WORDS' }, { kind: 'refused', class: 'tooLong' }],
   ['no such recipient', { step: 'RCPT', reply: '550 5.1.1 PROVIDER-WORDS' }, notFound],
   ['the mailbox is full', { step: 'RCPT', reply: '452 4.2.2 PROVIDER-WORDS' }, transient],
+  [
+    'the mailbox is over its quota',
+    { step: 'RCPT', reply: '552 5.2.2 PROVIDER-WORDS' },
+    { ...transient, reason: /mailbox is full \(SMTP 552 at RCPT TO\)/ },
+  ],
   ['greylisted', { step: 'RCPT', reply: '450 4.7.1 PROVIDER-WORDS' }, transient],
   ['relaying is denied', { step: 'RCPT', reply: '554 5.7.1 PROVIDER-WORDS' }, permanent],
   ['the text is refused', { step: 'text', reply: '554 5.6.0 PROVIDER-WORDS' }, permanent],
