@@ -103,13 +103,13 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
   const withTransport = async <Outcome>(use: (transport: MailTransport) => Promise<Outcome>) => {
     if (createMailTransport === undefined)
       return refused('permanent', 'this gateway was built without a mail transport');
-    let asked = false;
+    const unanswered: unknown[] = [];
     let textSent = false;
     const transport = await createMailTransport(
       transportOptions(settings, (by, line) => {
-        // The text follows the server's reply to DATA.
-        if (by === 'client') asked = line === 'DATA';
-        else textSent ||= asked;
+        // The text follows the server's reply to DATA. With PIPELINING (RFC 2920), others come before.
+        if (by === 'client') unanswered.push(line);
+        else textSent ||= unanswered.shift() === 'DATA';
       }),
     );
     try {

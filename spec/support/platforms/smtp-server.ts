@@ -7,10 +7,10 @@ export const smtpPassword = 'sec-smtp-password';
 export const smtpRecipient = 'me@example.org';
 
 export type SmtpStep = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'text';
-/** A reply instead of the usual one, or the end of the connection, or none at all. */
+/** A reply instead of the usual one, or the end of the connection (`reset`: at once), or none at all. */
 export interface SmtpScript {
   readonly step: SmtpStep;
-  readonly reply: string | 'reset' | 'silence';
+  readonly reply: string | 'close' | 'reset' | 'silence';
 }
 
 export interface SmtpServer {
@@ -22,7 +22,8 @@ export interface SmtpServer {
   close(): Promise<void>;
 }
 
-export async function startSmtp(): Promise<SmtpServer> {
+/** @param extensions what it offers beside its usual ones */
+export async function startSmtp(extensions: readonly string[] = []): Promise<SmtpServer> {
   const mails: string[] = [];
   const sockets = new Set<Socket>();
   const waiting = new Map<SmtpStep, () => void>();
@@ -37,6 +38,7 @@ export async function startSmtp(): Promise<SmtpServer> {
       waiting.get(step)?.();
       const reply = state.script?.step === step ? state.script.reply : usual;
       if (reply === 'reset') socket.resetAndDestroy();
+      else if (reply === 'close') socket.end();
       else if (reply !== 'silence') socket.write(`${reply}\r\n`);
       return reply === usual;
     };
@@ -51,7 +53,7 @@ export async function startSmtp(): Promise<SmtpServer> {
           if (end === -1) return;
           text = pending.slice(0, end);
           pending = pending.slice(end + 5);
-          if (state.script?.step !== 'text' || state.script.reply === 'reset' || state.script.reply === 'silence')
+          if (state.script?.step !== 'text' || ['close', 'reset', 'silence'].includes(state.script.reply))
             mails.push(text);
           text = undefined;
           answer('text', '250 2.0.0 Ok: queued as A1');
@@ -64,8 +66,9 @@ export async function startSmtp(): Promise<SmtpServer> {
         const [word = ''] = line.toUpperCase().split(' ');
         if (word === 'EHLO') {
           // It encrypts nothing: STARTTLS is offered where a spec scripts the refusal.
-          const offers = state.script?.step === 'STARTTLS' ? '250-STARTTLS\r\n' : '';
-          answer('EHLO', `250-mail.example.org\r\n${offers}250-AUTH PLAIN\r\n250 8BITMIME`);
+          const offers = [...extensions, ...(state.script?.step === 'STARTTLS' ? ['STARTTLS'] : [])];
+          const lines = offers.map((offer) => `250-${offer}\r\n`).join('');
+          answer('EHLO', `250-mail.example.org\r\n${lines}250-AUTH PLAIN\r\n250 8BITMIME`);
         } else if (word === 'STARTTLS') answer('STARTTLS', '502 5.5.1 PROVIDER-WORDS');
         else if (word === 'AUTH') {
           const plain = Buffer.from(line.split(' ')[2] ?? '', 'base64').toString();

@@ -42,8 +42,8 @@ function settingsFor(port: number, options: JsonObject = {}, timeoutMs = 20_000)
   return { enabled: true, timeoutMs, options: { host: '127.0.0.1', port, ...account, ...options } };
 }
 
-async function openMail(t: Test) {
-  const server = await startSmtp();
+async function openMail(t: Test, extensions: readonly string[] = []) {
+  const server = await startSmtp(extensions);
   t.teardown(() => server.close());
   const deliver = async (
     text: string,
@@ -187,6 +187,18 @@ t.test('DUR-1 · silence is an unknown outcome after the text, and none before',
   // The clock of a socket is Node's own and cannot be lent.
   socket.emit('timeout');
   t.match(await outcome, unknown);
+});
+
+t.test('DUR-1 · commands that are sent together are no text', { skip: without }, async (t) => {
+  const { server, deliver } = await openMail(t, ['PIPELINING']);
+  server.script = { step: 'DATA', reply: 'close' };
+  t.match(await deliver('hello'), transient);
+
+  server.script = { step: 'text', reply: 'close' };
+  t.match(await deliver('hello'), unknown);
+
+  server.script = undefined;
+  t.match(await deliver('hello'), { kind: 'delivered' });
 });
 
 t.test('DUR-1 · a mail that is stopped says whether it had begun', { skip: without }, async (t) => {
