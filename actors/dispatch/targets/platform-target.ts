@@ -119,8 +119,11 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       const where = `set ${keys} in deliver_extra, or in on_failure_extra for a notice, or platforms.${name}.home_channel`;
       return refused('notFound', `there is nowhere to deliver to; ${where}`);
     }
-    const unfilled = placeholderIn(chat);
-    if (unfilled !== undefined) return refused('notFound', unfilled);
+    if (placeholder.test(chat)) {
+      const shown = JSON.stringify(chat.slice(0, 64));
+      const cure = `check deliver_extra, or platforms.${name}.home_channel`;
+      return refused('notFound', `the place to deliver to is not filled in: ${shown}; ${cure}`);
+    }
     const problem = wire.placeProblem === undefined ? placeProblemOf(wire.name, chat) : wire.placeProblem(chat, extra);
     if (problem !== undefined) return problem;
     const messages = fits(text, wire) ? messagesOf(text, wire.limit) : undefined;
@@ -321,7 +324,7 @@ export function missing(name: string, settings: PlatformSettings, ...keys: reado
 export function wordOf(extra: JsonObject, ...names: readonly string[]): string | undefined {
   for (const name of names) {
     const text = textOf(extra[name]);
-    if (text !== undefined && placeholderIn(text) === undefined) return text;
+    if (text !== undefined && !onlyPlaceholder.test(text)) return text;
   }
   return undefined;
 }
@@ -331,12 +334,9 @@ function textOf(value: unknown): string | undefined {
   return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined;
 }
 
-/** A template keeps the name of a missing value as a placeholder. */
-function placeholderIn(chat: string): string | undefined {
-  return /^\{[\w.-]+\}$|\$\{/.test(chat)
-    ? `the place to deliver to is the unfilled ${JSON.stringify(chat.slice(0, 64))}; check deliver_extra.chat_id`
-    : undefined;
-}
+/** A template keeps the name of a missing value, and a setting that of a variable, also within other text. */
+const placeholder = /\{[\w.-]+\}|\$\{/;
+const onlyPlaceholder = /^\{[\w.-]+\}$|\$\{/;
 
 /** A text far over the limit is refused by counting, without splitting it. */
 function fits(text: string, { limit, maxPieces }: Wire): boolean {

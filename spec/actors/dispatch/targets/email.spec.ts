@@ -272,6 +272,11 @@ t.test('DLV-2 · a mail goes to one address and nothing that looks like more', a
   const target = createEmail(settingsFor(25), ports);
   for (const chat_id of ['me', 'a@b.c, d@e.f', 'a@b.c\r\nBcc: d@e.f', '<a@b.c>', 'a b@c.d', '"x"@c.d'])
     t.match(await target.deliver(requestOf('hello', { chat_id }), never), notFound, chat_id);
+  // The name of the user was not in the payload.
+  t.match(await target.deliver(requestOf('hello', { chat_id: '{user.name}@b.c' }), never), {
+    ...notFound,
+    reason: /not filled in: "\{user\.name\}@b\.c"; check deliver_extra/,
+  });
   t.equal(seen.mail, undefined);
 
   await target.deliver(
