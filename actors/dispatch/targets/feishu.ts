@@ -89,7 +89,8 @@ export function createFeishu(settings: PlatformSettings, ports: TargetPorts): Pl
       // The request is limited to 150 KB, in which a character takes up to three bytes and a line end four.
       limit: { most: 30_000, unit: 'utf16' },
       maxPieces: 10,
-      inert: (text) => withoutTags(text, 'at\\b'),
+      // A text message has mentions, four styles, and links that hide their address.
+      inert: (text) => withoutTags(text, 'at\\b|[bius]>').replace(/\](?=\()/g, ']\u2060'),
       deduplicatesForMs: uuidLifetimeMs,
       problem: missing('feishu', settings, 'app_id', 'app_secret'),
       placeProblem: (chat) =>

@@ -28,9 +28,19 @@ t.test('DLV-1 · an answer goes to the message, in its thread where that is aske
 
 t.test('DLV-1 · a tag in a text rings nobody’s bell', async (t) => {
   const bench = await openBench(t, feishuApi);
-  await bench.deliver('<at user_id="all">all</at> & <b>');
+  await bench.deliver('<at user_id="all">all</at> & <br>');
 
-  t.equal(bench.platform.world.messages[0]?.text, '<\u2060at user_id="all">all<\u2060/at> & <b>');
+  t.equal(bench.platform.world.messages[0]?.text, '<\u2060at user_id="all">all<\u2060/at> & <br>');
+});
+
+t.test('DLV-4 · a style or a link in a text is shown as it is written', async (t) => {
+  const bench = await openBench(t, feishuApi);
+  await bench.deliver('use <b>bold</b>, see [bank](https://evil.example), if a<b && c>d');
+
+  t.equal(
+    bench.platform.world.messages[0]?.text,
+    'use <\u2060b>bold<\u2060/b>, see [bank]\u2060(https://evil.example), if a<b && c>d',
+  );
 });
 
 t.test('DLV-1 · a token is fetched once, and again where the platform no longer takes it', async (t) => {

@@ -112,7 +112,7 @@ const rows: readonly Row[] = [
   {
     fixture: feishuApi,
     read: ({ json }) => JSON.parse(json.content).text,
-    sent: changed((text) => text.replace(/<(?=\/?at\b)/g, `<${joiner}`)),
+    sent: changed((text) => text.replace(/<(?=\/?(?:at\b|b>))|\](?=\()/g, `$&${joiner}`)),
   },
   { fixture: wecomApp, read: ({ json }) => json.text.content, sent: changed(noTags) },
   { fixture: wecomRobot, read: ({ json }) => json.text.content, sent: changed(noTags) },
