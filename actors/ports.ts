@@ -66,6 +66,8 @@ export interface AgentRunner {
 export interface PiecePace {
   /** Resolves when the next piece may go, or as soon as the signal aborts. */
   turn(signal: AbortSignal): Promise<void>;
+  /** Reports that a piece has arrived, which ends a pause that was requested before the piece was sent. */
+  arrived(): void;
   /** Reports that the platform asks for a pause. */
   limited(forMs: number): void;
 }

@@ -49,9 +49,15 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
     pause(pausedAtMs + ms);
   }
 
+  function arrived(begunAtMs: number): void {
+    // A message that was sent before the request does not end the pause.
+    if (begunAtMs > pausedAtMs) resume();
+  }
+
   return {
     ...lane,
     pauseFor,
+    arrived,
     pauseNow() {
       const atMs = pausedUntilMs();
       return atMs === undefined ? undefined : { untilMs: Math.ceil(nowMs() + atMs - steadyMs()), reason };
@@ -64,24 +70,25 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
       const untilMs = Math.ceil(nowMs() + leftMs);
       return { untilMs, reason: `delivery ${held.name} of the same chat is tried again first`, behind: held.name };
     },
-    arrived(begunAtMs) {
-      // A message that was sent before the request does not end the pause.
-      if (begunAtMs > pausedAtMs) resume();
+    pieces(chat) {
+      let begunAtMs = steadyMs();
+      return {
+        turn: (signal) =>
+          new Promise((resolve) => {
+            let leave = (): void => {};
+            const done = (): void => {
+              leave();
+              signal.removeEventListener('abort', done);
+              begunAtMs = steadyMs();
+              resolve();
+            };
+            signal.addEventListener('abort', done);
+            leave = next(chat, done);
+            if (signal.aborted) done();
+          }),
+        arrived: () => arrived(begunAtMs),
+        limited: (ms) => pauseFor(ms, 'the platform asks for a pause in the middle of a text'),
+      };
     },
-    pieces: (chat) => ({
-      turn: (signal) =>
-        new Promise((resolve) => {
-          let leave = (): void => {};
-          const done = (): void => {
-            leave();
-            signal.removeEventListener('abort', done);
-            resolve();
-          };
-          signal.addEventListener('abort', done);
-          leave = next(chat, done);
-          if (signal.aborted) done();
-        }),
-      limited: (ms) => pauseFor(ms, 'the platform asks for a pause in the middle of a text'),
-    }),
   };
 }

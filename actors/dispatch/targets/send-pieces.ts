@@ -67,6 +67,7 @@ export async function sendPieces(
       const told = unsure ? stillUnsure(outcome) : outcome;
       return index === 0 ? told : partly(told, arrivedTo(index));
     }
+    pace?.arrived();
     if (index === 0) first = outcome.messageId;
   }
   return first === undefined ? { kind: 'delivered' } : { kind: 'delivered', messageId: first };

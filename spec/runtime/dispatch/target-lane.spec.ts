@@ -66,6 +66,32 @@ t.test('DLV-4 · each piece of a text keeps to the pace, and to a pause that one
   t.equal(await third, 6_000);
 });
 
+t.test('DLV-4 · the first piece of a text that a person retries ends the pause for the others', async (t) => {
+  const { lane, turn, steadyMs } = laneOf(1_000);
+  lane.ask('other', () => {})();
+  lane.pauseFor(3_600_000, 'slow down');
+  let granted = false;
+  lane.ask('general', () => {
+    granted = true;
+  });
+  lane.probe();
+  turn();
+  t.equal(granted, true);
+
+  const sentMs: number[] = [];
+  const { signal } = new AbortController();
+  const sending = { sent: undefined, wait: () => Promise.resolve(), signal, pace: lane.pieces('general') };
+  const outcome = sendPieces(['1', '2'], sending, async () => {
+    sentMs.push(steadyMs());
+    return { kind: 'delivered' };
+  });
+  for (let steps = 0; steps < 50; steps += 1) await Promise.resolve();
+  turn();
+
+  t.match(await outcome, { kind: 'delivered' });
+  t.same(sentMs, [1_000, 2_000]);
+});
+
 t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nobody its turn', async (t) => {
   const { lane, turn } = laneOf(1_000);
   const leave = lane.ask('general', () => {});

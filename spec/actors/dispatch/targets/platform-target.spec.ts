@@ -164,7 +164,7 @@ t.test('DLV-4 · a target’s own mistake is an outcome too, and quotes nothing'
 t.test('DLV-4 · a message that is asked for again waits for its turn like any other', async (t) => {
   const { target, sent } = fake([{ kind: 'unknown', reason: 'lost' }], { deduplicatesForMs: 60_000 });
   const turns: number[] = [];
-  const pace = { turn: async () => void turns.push(sent.length), limited: () => {} };
+  const pace = { turn: async () => void turns.push(sent.length), arrived: () => {}, limited: () => {} };
 
   t.match(await target.deliver({ ...requestOf('hello', extra), pace }, never), { kind: 'delivered' });
 

@@ -27,6 +27,7 @@ async function send(
           paced.push(`before ${pieces.length + 1}`);
           if (stopsAt === pieces.length + 1) controller.abort();
         },
+        arrived: () => {},
         limited: (forMs) => void paced.push(`limited ${forMs}`),
       },
       wait: async (ms) => {
