@@ -22,6 +22,7 @@ import {
   type VerifyOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
 import { lengthIn, messagesOf, type TextLimit } from '../../../machines/dispatch/split-text.ts';
+import { isKnownAgain } from '../../../machines/webhook/interruption.ts';
 import type { DeliveryRequest, DeliveryTarget, Now } from '../../ports.ts';
 import { type HttpAnswer, type HttpCall, type HttpOutcome, httpRequest } from './http-request.ts';
 import { sendPieces } from './send-pieces.ts';
@@ -88,13 +89,15 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       : outcome;
 
   const sendOne = async (message: Message, { pace }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
+    const begunMs = ports.now();
     const outcome = await wire.send(message, signal);
     // If the platform deduplicates this message, a second request settles an unknown outcome.
     const known = wire.knowsAgain?.(message) ?? deduplicatesForMs > 0;
     if (outcome.kind !== 'unknown' || !known || signal.aborted) return outcome;
-    // The second request counts for the rate limit too.
+    // The second request counts for the rate limit too, and a pause may outlast the memory of the platform.
     await pace?.turn(signal);
-    if (signal.aborted) return outcome;
+    const { deduplicatesForMs: memoryMs = Number.POSITIVE_INFINITY } = wire;
+    if (signal.aborted || !isKnownAgain(begunMs, { nowMs: ports.now(), deduplicatesForMs: memoryMs })) return outcome;
     const again = await wire.send(message, signal);
     // A refusal of the second request does not show the outcome of the first.
     return again.kind === 'delivered' ? again : stillUnsure(again);

@@ -14,12 +14,12 @@ const extra = { chat_id: 'c' };
 const three = 'x'.repeat(100);
 
 /** A target whose platform answers from a list, then takes everything. */
-function fake(answers: readonly SendOutcome[], change: Partial<Wire> = {}, abort?: AbortController) {
+function fake(answers: readonly SendOutcome[], change: Partial<Wire> = {}, abort?: AbortController, now = () => 0) {
   const left = [...answers];
   const sent: Message[] = [];
   const waits: number[] = [];
   const ports: TargetPorts = {
-    now: () => 0,
+    now,
     random: () => 0,
     wait: (ms) => {
       waits.push(ms);
@@ -159,6 +159,20 @@ t.test('DLV-4 · a target’s own mistake is an outcome too, and quotes nothing'
   });
   t.same(await broken.target.verify(never), { kind: 'transient', reason: 'fake: the target’s own code failed' });
   t.same(await fake([]).target.verify(never), { kind: 'transient', reason: 'fake: lost' });
+});
+
+t.test('DUR-1 · a message is not sent again once a pause has outlasted the memory of the platform', async (t) => {
+  let nowMs = 0;
+  const lost: SendOutcome = { kind: 'unknown', reason: 'lost' };
+  const { target, sent } = fake([lost], { deduplicatesForMs: 60_000 }, undefined, () => nowMs);
+  const turn = async (): Promise<void> => {
+    nowMs = 60_000;
+  };
+  const pace = { turn, arrived: () => {}, limited: () => {} };
+
+  t.match(await target.deliver({ ...requestOf('hello', extra), pace }, never), { kind: 'unknown' });
+
+  t.equal(sent.length, 1);
 });
 
 t.test('DLV-4 · a message that is asked for again waits for its turn like any other', async (t) => {
