@@ -64,8 +64,11 @@ export interface AgentRunner {
 
 /** The pace between the pieces of one text, shared with all other deliveries to the platform. */
 export interface PiecePace {
-  /** Resolves when the next piece may go, or as soon as the signal aborts. */
-  turn(signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the next piece may go, or as soon as the signal aborts; with the time that is left, if the platform's
+   * pause lasts longer than `longestMs`.
+   */
+  turn(signal: AbortSignal, longestMs?: number): Promise<number | undefined>;
   /** Reports that a piece has arrived, which ends a pause that was requested before the piece was sent. */
   arrived(): void;
   /** Reports that the platform asks for a pause. */

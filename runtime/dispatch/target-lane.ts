@@ -42,11 +42,14 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
   const { pause, resume, next, pausedUntilMs, ...lane } = createLane(pace, ports);
   let reason = '';
   let pausedAtMs = Number.NEGATIVE_INFINITY;
+  /** Called when the platform asks for a pause: by the pieces that wait for their turn. */
+  const waiting = new Set<() => void>();
 
   function pauseFor(ms: number, why: string): void {
     reason = why;
     pausedAtMs = steadyMs();
     pause(pausedAtMs + ms);
+    for (const look of [...waiting]) look();
   }
 
   function arrived(begunAtMs: number): void {
@@ -73,18 +76,26 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
     pieces(chat) {
       let begunAtMs = steadyMs();
       return {
-        turn: (signal) =>
+        turn: (signal, longestMs = Number.POSITIVE_INFINITY) =>
           new Promise((resolve) => {
             let leave = (): void => {};
-            const done = (): void => {
+            const end = (leftMs?: number): void => {
               leave();
               signal.removeEventListener('abort', done);
+              waiting.delete(look);
               begunAtMs = steadyMs();
-              resolve();
+              resolve(leftMs);
+            };
+            const done = (): void => end();
+            const look = (): void => {
+              const leftMs = (pausedUntilMs() ?? 0) - steadyMs();
+              if (leftMs > longestMs) end(leftMs);
             };
             signal.addEventListener('abort', done);
+            waiting.add(look);
             leave = next(chat, done);
             if (signal.aborted) done();
+            else if (waiting.has(look)) look();
           }),
         arrived: () => arrived(begunAtMs),
         limited: (ms) => pauseFor(ms, 'the platform asks for a pause in the middle of a text'),

@@ -95,8 +95,8 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     const known = wire.knowsAgain?.(message) ?? deduplicatesForMs > 0;
     if (outcome.kind !== 'unknown' || !known || signal.aborted) return outcome;
     // The second request counts for the rate limit too, and a pause may outlast the memory of the platform.
-    await pace?.turn(signal);
     const { deduplicatesForMs: memoryMs = Number.POSITIVE_INFINITY } = wire;
+    if ((await pace?.turn(signal, memoryMs)) !== undefined) return outcome;
     if (signal.aborted || !isKnownAgain(begunMs, { nowMs: ports.now(), deduplicatesForMs: memoryMs })) return outcome;
     const again = await wire.send(message, signal);
     // A refusal of the second request does not show the outcome of the first.

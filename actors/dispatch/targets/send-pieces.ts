@@ -12,6 +12,7 @@ import {
   type SendOutcome,
   stillUnsure,
   transient,
+  type Undelivered,
 } from '../../../machines/dispatch/send-outcome.ts';
 import type { PiecePace } from '../../ports.ts';
 
@@ -26,6 +27,11 @@ export interface Sending {
 
 /** A text in progress is finished if all requested pauses together are no longer than this. */
 const longestPauseMs = 30_000;
+
+/** For a pause that another delivery met; those that wait for it know it already. */
+function pausedFor(retryAfterMs: number): Undelivered {
+  return { kind: 'rateLimited', retryAfterMs, ofChat: true, reason: 'the platform asks for a pause' };
+}
 
 export async function sendPieces(
   pieces: readonly string[],
@@ -45,8 +51,9 @@ export async function sendPieces(
   for (const [index, piece] of pieces.entries()) {
     if (index < (sent?.pieces ?? 0)) continue;
     if (index > (sent?.pieces ?? 0)) {
-      await pace?.turn(signal);
+      const leftMs = await pace?.turn(signal, longestPauseMs);
       if (signal.aborted) return partly(transient('stopped before the next piece was sent'), arrivedTo(index));
+      if (leftMs !== undefined) return partly(pausedFor(leftMs), arrivedTo(index));
     }
     let outcome = await send(piece, index);
     let unsure = isUnsure(outcome);
@@ -58,8 +65,12 @@ export async function sendPieces(
       if (outcome.ofChat !== true) pace?.limited(pauseMs);
       if (pausedMs > longestPauseMs) break;
       await wait(pauseMs, signal);
-      if (!signal.aborted) await pace?.turn(signal);
+      const leftMs = signal.aborted ? undefined : await pace?.turn(signal, longestPauseMs);
       if (signal.aborted) break;
+      if (leftMs !== undefined) {
+        outcome = pausedFor(leftMs);
+        break;
+      }
       outcome = await send(piece, index);
       unsure ||= isUnsure(outcome);
     }

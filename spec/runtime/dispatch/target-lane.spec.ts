@@ -92,6 +92,31 @@ t.test('DLV-4 · the first piece of a text that a person retries ends the pause 
   t.same(sentMs, [1_000, 2_000]);
 });
 
+t.test('DLV-4 · a text does not wait in its middle for a long pause that another one meets', async (t) => {
+  const { lane, turn } = laneOf(1_000);
+  lane.ask('general', () => {});
+  const { signal } = new AbortController();
+  const sending = { sent: undefined, wait: () => Promise.resolve(), signal, pace: lane.pieces('general') };
+  let ended: unknown;
+  void sendPieces(['1', '2', '3'], sending, async () => ({ kind: 'delivered', messageId: 'm1' })).then((outcome) => {
+    ended = outcome;
+  });
+  const settle = async (): Promise<void> => {
+    for (let steps = 0; steps < 50; steps += 1) await Promise.resolve();
+  };
+
+  await settle();
+  lane.pauseFor(30_000, 'slow down');
+  turn();
+  turn();
+  await settle();
+  t.equal(ended, undefined, 'a short one is waited for');
+  lane.pauseFor(3_600_000, 'slow down');
+  await settle();
+
+  t.match(ended, { kind: 'rateLimited', retryAfterMs: 3_600_000, ofChat: true, partly: { pieces: 2, of: 3 } });
+});
+
 t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nobody its turn', async (t) => {
   const { lane, turn } = laneOf(1_000);
   const leave = lane.ask('general', () => {});

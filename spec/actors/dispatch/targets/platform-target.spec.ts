@@ -165,7 +165,7 @@ t.test('DUR-1 · a message is not sent again once a pause has outlasted the memo
   let nowMs = 0;
   const lost: SendOutcome = { kind: 'unknown', reason: 'lost' };
   const { target, sent } = fake([lost], { deduplicatesForMs: 60_000 }, undefined, () => nowMs);
-  const turn = async (): Promise<void> => {
+  const turn = async (): Promise<undefined> => {
     nowMs = 60_000;
   };
   const pace = { turn, arrived: () => {}, limited: () => {} };

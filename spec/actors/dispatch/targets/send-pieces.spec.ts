@@ -23,7 +23,7 @@ async function send(
       sent,
       signal: controller.signal,
       pace: {
-        turn: async () => {
+        turn: async (): Promise<undefined> => {
           paced.push(`before ${pieces.length + 1}`);
           if (stopsAt === pieces.length + 1) controller.abort();
         },
