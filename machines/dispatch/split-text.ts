@@ -60,6 +60,9 @@ const borders: readonly Border[] = [
   { pattern: /[ \t\u3000]+/g, share: 0.2, insideFences: true },
 ];
 
+/** A letter, and an `@` or an entity for it: without the letter, which stays with it, it could begin a mention. */
+const afterLetter = /[\p{L}\p{N}][@&]$/u;
+
 /** The pieces as messages: without blank ones, and without blank lines and spaces at the cuts. */
 export function messagesOf(text: string, limit: TextLimit): string[] {
   // Platforms reject half a surrogate pair, and some reject NUL.
@@ -132,7 +135,10 @@ function cutBetween(text: string, at: number, end: number, near: readonly Fence[
 /** The last grapheme border up to `end`; `end` itself if one grapheme is longer than the room. */
 function lastGrapheme(text: string, at: number, end: number): number {
   const found = graphemesOf(text.slice(at, end + 2)).containing(end - at);
-  return found === undefined || found.index === 0 ? end : at + found.index;
+  const cut = found === undefined || found.index === 0 ? end : at + found.index;
+  if (!afterLetter.test(text.slice(Math.max(at, cut - 2), cut + 1))) return cut;
+  const letter = graphemesOf(text.slice(at, cut)).containing(cut - at - 1)?.index ?? 0;
+  return letter === 0 ? cut : at + letter;
 }
 
 /** A border depends on the text before it and one code point after it. */

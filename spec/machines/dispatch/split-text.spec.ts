@@ -87,6 +87,20 @@ t.test('DLV-4 · what is seen as one character stays whole where it fits', (t) =
   t.end();
 });
 
+t.test('DLV-4 · a cut makes no mention of an address', (t) => {
+  for (const [letter, mark] of [
+    ['x', '@all'],
+    ['7', '&#64;all'],
+    ['𝒳', '@all'],
+  ] as const) {
+    const [first, second] = splitText(`${letter.repeat(40 / letter.length)}${mark}`, { most: 40, unit: 'utf16' });
+    t.equal(second?.text, `${letter}${mark}`);
+    t.equal(first?.text, letter.repeat(40 / letter.length - 1));
+  }
+  t.equal(splitText(`${'x'.repeat(39)}.@\u2060all`, { most: 40, unit: 'utf16' })[1]?.text, '@\u2060all');
+  t.end();
+});
+
 t.test('DLV-4 · a pair of surrogates is never cut, even in a character longer than the limit', (t) => {
   for (const unit of units) {
     const pieces = splitText(`👩${'\u200d👩'.repeat(200)}`, { most: 33, unit });

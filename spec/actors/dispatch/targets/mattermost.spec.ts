@@ -4,6 +4,13 @@ import { mattermostApi } from '../../../support/platforms/mattermost.ts';
 
 targetContract(t, mattermostApi);
 
+t.test('DLV-4 · a long word calls nobody where it is cut', async (t) => {
+  const bench = await openBench(t, mattermostApi);
+  await bench.deliver(`${'x'.repeat(16_383)}@all`);
+
+  t.equal(bench.platform.world.messages[1]?.text, 'x@all');
+});
+
 t.test('DLV-1 · a thread is named by its root post', async (t) => {
   const bench = await openBench(t, mattermostApi);
   await bench.deliver('hello', { root_id: 'r1' });
