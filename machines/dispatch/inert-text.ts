@@ -7,10 +7,11 @@
 const wordJoiner = '\u2060';
 
 /**
- * An `@`, or an HTML entity for it, that could begin a mention: not in an address, not before a space. Telegram reads an
- * entity without its semicolon too.
+ * An `@`, or an HTML entity for it, that could begin a mention: not in an address, not before a space. After a letter
+ * beyond ASCII, GitHub and GitLab read one, as in 请@ada. Telegram reads an entity without its semicolon too.
  */
-const mention = /(?<![\p{L}\p{N}])(?:@|&(?:#0*64(?!\d)|#x0*40(?![\da-f])|commat(?=;))(?:;|(?!;)))(?![ \t\r\n]|$)/giu;
+const mention =
+  /(?<![A-Za-z\d])(?:@|&(?:#0*64(?!\d)|#[xX]0*40(?![\da-fA-F])|commat(?=;))(?:;|(?!;)))(?![ \t\r\n]|$)/gu;
 
 /**
  * Breaks every mention.

@@ -61,7 +61,7 @@ const borders: readonly Border[] = [
 ];
 
 /** A letter, and an `@` or an entity for it: without the letter, which stays with it, it could begin a mention. */
-const afterLetter = /[\p{L}\p{N}][@&]$/u;
+const afterLetter = /[A-Za-z\d][@&]$/;
 
 /** The pieces as messages: without blank ones, and without blank lines and spaces at the cuts. */
 export function messagesOf(text: string, limit: TextLimit): string[] {
@@ -136,7 +136,7 @@ function cutBetween(text: string, at: number, end: number, near: readonly Fence[
 function lastGrapheme(text: string, at: number, end: number): number {
   const found = graphemesOf(text.slice(at, end + 2)).containing(end - at);
   const cut = found === undefined || found.index === 0 ? end : at + found.index;
-  if (!afterLetter.test(text.slice(Math.max(at, cut - 2), cut + 1))) return cut;
+  if (!afterLetter.test(text.slice(cut - 1, cut + 1))) return cut;
   const letter = graphemesOf(text.slice(at, cut)).containing(cut - at - 1)?.index ?? 0;
   return letter === 0 ? cut : at + letter;
 }

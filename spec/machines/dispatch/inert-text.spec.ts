@@ -21,6 +21,7 @@ t.test('DLV-4 · a mention is broken wherever a platform might read one', (t) =>
     ['@&#97;ll @*all*', '@·&#97;ll @·*all*'],
     ['ops@example.org 5 @ 3, trailing @', 'ops@example.org 5 @ 3, trailing @'],
     ['e\u0301@all', 'e\u0301@·all'],
+    ['请@ada \u212a@ada für@ada &#X40;ada', '请@·ada \u212a@·ada für@ada &#X40;·ada'],
   ] as const)
     t.equal(shown(withoutMentions(text)), expected);
   t.end();
