@@ -149,7 +149,7 @@ const login: Cure = {
 const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
   [/stopped before/, { helps: 'now', advice: () => 'The gateway stopped before it was sent. Retry.' }],
   [
-    /fewer messages|is busy/,
+    /fewer messages|is busy|asks to wait|asks for a pause/,
     { helps: 'now', advice: (key) => `Retry later; \`messages_per_minute\` of \`${key}\` slows the gateway down.` },
   ],
   [
@@ -194,7 +194,7 @@ const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
     },
   ],
   [
-    /is no place to deliver to|leave deliver_extra|deliver_extra\.\w+ must|no (?:such notify )?service/,
+    /is no place to deliver to|is not filled in|leave deliver_extra|deliver_extra\.\w+ must|no (?:such notify )?service/,
     { helps: 'never', advice: () => 'Correct `deliver_extra` of the route, then replay the events.' },
   ],
   [refusalWords.forbidden, { helps: 'afterFix', advice: () => 'Let the account write there, then retry.' }],

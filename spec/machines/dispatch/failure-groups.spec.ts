@@ -140,6 +140,18 @@ const advised: readonly (readonly [target: string, reason: string, helps: RetryH
     'Correct `deliver_extra` of the route, then replay the events.',
   ],
   [
+    'email',
+    'email: the place to deliver to is not filled in: "{user.name}@b.c"; check deliver_extra, or platforms.email.home_channel',
+    'never',
+    'Correct `deliver_extra` of the route, then replay the events.',
+  ],
+  [
+    'http',
+    'http: the receiver asks to wait (HTTP 500)',
+    'now',
+    'Retry later; `messages_per_minute` of `platforms.http` slows the gateway down.',
+  ],
+  [
     'github_comment',
     'github_comment: deliver_extra.repo must be owner/name; it is null',
     'never',
