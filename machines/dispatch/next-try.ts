@@ -61,7 +61,8 @@ const spreadMs = 1_000;
 export function nextTry(history: TryHistory, attempt: Attempt): NextTry {
   const { outcome, endedAtMs, jitter, policy } = attempt;
   if (outcome.kind === 'delivered') return outcome;
-  const isLimit = outcome.kind === 'rateLimited';
+  // A wait of 0, such as a date that this clock has passed, is none: it would be tried twice a second for a day.
+  const isLimit = outcome.kind === 'rateLimited' && outcome.retryAfterMs > 0;
   const failures = history.failures + (isLimit ? 0 : 1);
   const sent = outcome.partly ?? history.sent;
   const unsureSinceMs = unsureSince(history, attempt);

@@ -30,6 +30,9 @@ t.test('DLV-4 · each outcome has what follows it', (t) => {
     [after(limited(7_000)), { kind: 'retry', dueAtMs: 8_000, failures: 0 }],
     [after(limited(7_000), { failures: 14 }), { kind: 'retry', dueAtMs: 8_000, failures: 14 }],
     [after(limited(7_000), {}, { jitter: 0.9 }), { kind: 'retry', dueAtMs: 8_900 }],
+    // A wait of nothing is none.
+    [after(limited(0)), { kind: 'retry', dueAtMs: 3_000, failures: 1 }],
+    [after(limited(0), { failures: 14 }), { kind: 'gaveUp', reason: 'slow', failures: 15 }],
     [after(limited(90_000_000)), { kind: 'gaveUp', reason: 'slow; not before 90000 s' }],
     // Waits end at an hour, and tries after a day.
     [after(transient('away'), { failures: 13 }), { kind: 'retry', dueAtMs: 3_601_000 }],
