@@ -213,7 +213,8 @@ function exitOutcome(code: number | null, stdout: string, stderr: string): SendO
     return refused(`the client is not logged in; run \`gh auth login\` as the gateway's user: ${stderr}`, 'auth');
   // A client that was ended by a signal may already have sent the comment.
   if (code === null || code > signalled) return unknown('the client was killed before it answered');
-  const reason = `the client exited with ${code}: ${stderr}`;
+  const cure = /resolve to a PullRequest/i.test(stderr) ? '; for an issue, deliver_extra.kind must be "issue"' : '';
+  const reason = `the client exited with ${code}: ${stderr}${cure}`;
   const meaning = complaints.find(([words]) => words.test(stderr))?.[1] ?? 'permanent';
   switch (meaning) {
     case 'rateLimited':

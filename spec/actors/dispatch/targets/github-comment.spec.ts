@@ -106,7 +106,7 @@ t.test('DLV-3 · what the client says is what came of it', async (t) => {
   t.same(await said('exit 0'), { kind: 'delivered' });
   t.match(await said('echo "could not resolve to a PullRequest" >&2; exit 1'), {
     kind: 'refused',
-    reason: /exited with 1: could not resolve/,
+    reason: /exited with 1: could not resolve.*; for an issue, deliver_extra\.kind must be "issue"/,
   });
   t.match(await said('exit 4'), { kind: 'refused', reason: /not logged in.*gh auth login/ });
   for (const [words, expected] of [
