@@ -7,7 +7,13 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
-import { deliveredAs, refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import {
+  deliveredAs,
+  limitedInChat,
+  refused,
+  type SendOutcome,
+  type Undelivered,
+} from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
   createClient,
@@ -26,6 +32,8 @@ import {
 } from './platform-target.ts';
 
 const defaultBase = 'https://api.telegram.org';
+/** A group takes 20 messages a minute. The pace keeps the other limits, so a wait of up to that is the group's. */
+const groupWindowMs = 60_000;
 /** A 400 has its reason only in the text. */
 const badRequests: readonly (readonly [RegExp, Parameters<typeof refusedAs>[0]])[] = [
   [/chat not found|user not found|peer_id_invalid|chat_id is empty|thread not found|topic/i, 'notFound'],
@@ -58,7 +66,11 @@ export function createTelegram(settings: PlatformSettings, ports: TargetPorts): 
         const { parse_mode: _, ...plain } = body;
         return post(message, plain, signal);
       }
-      return read(answer, ports.now());
+      const outcome = read(answer, ports.now());
+      const isOfGroup = String(body.chat_id).startsWith('-');
+      return isOfGroup && outcome.kind === 'rateLimited' && outcome.retryAfterMs <= groupWindowMs
+        ? limitedInChat(outcome)
+        : outcome;
     });
 
   return createPieceTarget(
@@ -98,7 +110,7 @@ export function createTelegram(settings: PlatformSettings, ports: TargetPorts): 
   );
 }
 
-function read(answer: HttpAnswer, nowMs: number): SendOutcome {
+function read(answer: HttpAnswer, nowMs: number): Undelivered {
   const { json } = answer;
   // Only Telegram itself sets `ok`; its own 404 means that no bot has this token.
   if (!isJsonObject(json) || json.ok !== false) return readStatus(answer, { nowMs });

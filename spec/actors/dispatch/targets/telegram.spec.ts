@@ -33,6 +33,17 @@ t.test('DLV-1 · a group that has become a supergroup gets the text at its new n
   t.match(await bench.deliver('hello'), { kind: 'refused' }, 'it does not go round in circles');
 });
 
+t.test('DLV-4 · the limit of a group delays no other chat', async (t) => {
+  const bench = await openBench(t, telegramApi);
+  const limited = (seconds: number) =>
+    telegramError(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
+  bench.platform.scripts.push(limited(37), limited(61), limited(37));
+
+  t.match(await bench.deliver('hello'), { kind: 'rateLimited', retryAfterMs: 37_000, ofChat: true });
+  t.match(await bench.deliver('hello'), { kind: 'rateLimited', ofChat: undefined }, 'longer than that of a group');
+  t.match(await bench.deliver('hello', { chat_id: '42' }), { kind: 'rateLimited', ofChat: undefined });
+});
+
 t.test('DLV-1 · a text that the platform cannot parse goes as plain text', async (t) => {
   const bench = await openBench(t, telegramApi);
   const unparsed = telegramError(400, "Bad Request: can't parse entities: Can't find end of the entity");
