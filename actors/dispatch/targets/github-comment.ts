@@ -89,11 +89,12 @@ export function createGithubComment(settings: GithubCommentSettings): PlatformTa
           `deliver_extra.pr_number must be a positive whole number; it is ${JSON.stringify(extra.pr_number ?? null)}`,
         );
       }
-      if (text.length > limit.most * mostComments) {
+      // A text far over the limit is refused without splitting it.
+      const comments = text.length > limit.most * mostComments ? undefined : messagesOf(text, limit);
+      if (comments === undefined || comments.length > mostComments) {
         const most = `${mostComments} comments of ${limit.most} are written at most`;
         return refused(`a text of ${text.length} characters is too long; ${most}`, 'tooLong');
       }
-      const comments = messagesOf(text, limit);
       if (comments.length === 0) return nothingToSend;
       const words = [extra.kind === 'issue' ? 'issue' : 'pr', 'comment', number, '--repo', repo, '--body-file', '-'];
       return sendPieces(comments, { sent, wait: settings.wait, signal: waits ?? signal, pace }, (comment) =>

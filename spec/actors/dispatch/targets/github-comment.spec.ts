@@ -176,6 +176,15 @@ t.test('DLV-4 · a text above the host’s limit becomes several comments, and g
   });
 });
 
+t.test('DLV-4 · a text that fills more comments than are written is refused completely', async (t) => {
+  const client = standIn(t);
+  const text = Array.from({ length: 12 }, () => 'x'.repeat(40_000)).join('\n\n');
+
+  t.match(await client.deliver(pull, text), { kind: 'refused', class: 'tooLong', reason: /10 comments of 65536/ });
+
+  t.equal(client.last(), undefined);
+});
+
 t.test('DLV-4 · a comment is cut between characters and blocks, and a megabyte reaches no client', async (t) => {
   const client = standIn(t, 'cat text >>all; cp text "part$(ls | grep -c part)"; echo done');
   const text = '👩‍👩‍👧‍👦 e\u0301 🇩🇪 漢字\n\n```sh\nrun --all 👍\n```\n'.repeat(2_000);
