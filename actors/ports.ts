@@ -78,6 +78,8 @@ export interface PiecePace {
 export interface DeliveryRequest {
   readonly deliveryId: string;
   readonly profile: ProfileName;
+  /** When it was written, in Unix milliseconds; the same in each attempt. */
+  readonly queuedAtMs?: number;
   readonly text: string;
   /** `deliver_extra`, rendered; the target reads `chat_id`, `repo` and so on. */
   readonly extra: JsonObject;

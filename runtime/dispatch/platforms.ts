@@ -132,7 +132,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
   async function deliver(record: DeliveryRecord, signal: AbortSignal, waits: AbortSignal): Promise<SendOutcome> {
     const entry = await reach(record, waits);
     if ('kind' in entry) return entry;
-    const { deliveryId, text, extra, sent, unsureSinceMs } = record;
+    const { deliveryId, queuedAtMs, text, extra, sent, unsureSinceMs } = record;
     const known = { nowMs: nowMs(), deduplicatesForMs: deduplicatesForMs(record) };
     // The wait or an outage may have lasted longer than was planned after the earlier attempt.
     if (unsureSinceMs !== undefined && !isKnownAgain(unsureSinceMs, known))
@@ -144,6 +144,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     const request = {
       deliveryId,
       profile: record.profile as ProfileName,
+      queuedAtMs,
       text,
       extra,
       waits,

@@ -346,9 +346,20 @@ function fits(text: string, { limit, maxPieces }: Wire): boolean {
   return lengthIn(text, limit.unit) <= limit.most * maxPieces;
 }
 
-/** The delivery id alone is not unique: two routes may deliver the same event to the same chat. */
-function keyOf({ profile, deliveryId, extra }: DeliveryRequest, chat: string, index: number, piece: string): string {
-  const whole = JSON.stringify([profile, deliveryId, chat, extra, index, piece]);
+/** How long a delivery id is known (IDM-1); after that its sender means another event. */
+const hourMs = 3_600_000;
+
+/**
+ * The delivery id alone is not unique: two routes may deliver the same event to the same chat, and homeservers and
+ * mailboxes remember a message for longer than the hour in which an id is accepted once.
+ */
+function keyOf(
+  { profile, deliveryId, queuedAtMs = 0, extra }: DeliveryRequest,
+  chat: string,
+  index: number,
+  piece: string,
+): string {
+  const whole = JSON.stringify([profile, deliveryId, Math.floor(queuedAtMs / hourMs), chat, extra, index, piece]);
   return createHash('sha256').update(whole).digest('base64url').slice(0, 32);
 }
 

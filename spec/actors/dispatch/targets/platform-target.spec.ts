@@ -85,6 +85,16 @@ t.test('IDM-1 · every piece has a key of its own, the same each time', async (t
   t.ok(keys.every((key) => /^[\w-]{32}$/.test(key)));
 });
 
+t.test('IDM-1 · an id that is accepted again after its hour makes another message of the same text', async (t) => {
+  const { target, sent } = fake([]);
+  for (const queuedAtMs of [7_200_000, 7_200_001, 10_800_001])
+    await target.deliver({ ...requestOf('hello', extra), queuedAtMs }, never);
+  const [first, soon, later] = sent.map(({ key }) => key);
+
+  t.equal(soon, first);
+  t.not(later, first);
+});
+
 t.test(
   'DLV-4 · a delivery that is tried again goes on after the pieces that arrived, and sends none of them twice',
   async (t) => {
