@@ -239,6 +239,8 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
   }
   const said = `${typeof code === 'string' && /^E[A-Z\d]{2,20}$/.test(code) ? code : 'no code'} at ${step}`;
   // Once the text is sent, only the server's last reply shows whether it was accepted.
+  if (textSent && code === 'ETIMEDOUT')
+    return unknownOutcome(`no reply came after the text (${said}); if that lasts, raise timeout_seconds of the entry`);
   if (textSent) return unknownOutcome(`the connection was lost after the text was sent (${said})`);
   switch (code) {
     case 'EAUTH':

@@ -186,7 +186,7 @@ t.test('DUR-1 · silence is an unknown outcome after the text, and none before',
   t.equal(socket.timeout, 20_000);
   // The clock of a socket is Node's own and cannot be lent.
   socket.emit('timeout');
-  t.match(await outcome, unknown);
+  t.match(await outcome, { ...unknown, reason: /raise timeout_seconds of the entry/ });
 });
 
 t.test('DUR-1 · commands that are sent together are no text', { skip: without }, async (t) => {
