@@ -8,13 +8,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../context.ts';
 import { type CommandContext, textFlag } from '../context.ts';
+import { completeLines } from '../serve/input.ts';
 import { mergeChanges } from '../serve/merge-changes.ts';
 import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';
@@ -40,15 +41,24 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   // Set up before anything is read: the input may end at once.
   const end = new AbortController();
   const ended = new Promise<void>((resolve) => end.signal.addEventListener('abort', () => resolve(), { once: true }));
-  process.stdin.once('end', () => end.abort());
+  for (const event of ['end', 'error'] as const) process.stdin.once(event, () => end.abort());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
   // Each request has its own connection, so connections do not identify the program.
   const program = randomUUID();
   let offered: Server | undefined;
-  const served = serveStdio(async () => {
-    offered = await createServer(context, { ...bounds, ...runOf(context.env), program });
-    return offered;
+  const input = process.stdin.pipe(completeLines());
+  input.once('error', ({ message }) => {
+    context.out.complain(`agent: ${message}\n`);
+    end.abort();
   });
+  const transport = new StdioServerTransport(input, process.stdout, { maxBufferSize: Number.POSITIVE_INFINITY });
+  const served = serveStdio(
+    async () => {
+      offered = await createServer(context, { ...bounds, ...runOf(context.env), program });
+      return offered;
+    },
+    { transport },
+  );
   const announceChange = mergeChanges((method) => {
     // There may be no client yet.
     if (offered !== undefined && Object.hasOwn(changes, method)) changes[method]?.(offered).catch(() => {});
@@ -74,6 +84,8 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   }
   client?.close();
   await served.close();
+  // What is still read keeps the process alive.
+  process.stdin.unpipe(input);
   return 0;
 }
 

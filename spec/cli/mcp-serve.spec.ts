@@ -373,6 +373,18 @@ t.test('CLI-5 · FLT-4 · it outlives the gateway and connects to the next one',
   });
 });
 
+t.test('CLI-5 · a message that is too long is refused with the limit, and the next one is answered', async (t) => {
+  const peer = await started(t);
+  const gateway = await startGateway(t, { notes: entryOf(peer) });
+  await gateway.reaches('notes', 'connected');
+  const client = await legacyServed(t, gateway);
+  const call = (text: string) => client.callTool({ name: 'mcp__notes__echo', arguments: { text } });
+
+  await t.rejects(call('x'.repeat(11 * 1_048_576)), /the request has more than 8 MiB/);
+
+  t.match(await call('hi'), { content: [{ text: 'hi' }] });
+});
+
 t.test('CLI-5 · it ends with its client', async (t) => {
   const gateway = await startGateway(t, {});
   const { command: program, args, env } = serveCommand(gateway);
