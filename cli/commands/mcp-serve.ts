@@ -74,19 +74,22 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
       throw thrown;
     }
   };
-  await watch(first);
-  let client: ControlClient | undefined = first;
-  while (client !== undefined && !end.signal.aborted) {
-    await Promise.race([client.closed, ended]);
-    client.close();
-    client = await connectAgain(gateway.socket, end.signal, watch);
-    for (const method of Object.keys(changes)) announceChange(method);
+  try {
+    await watch(first);
+    let client: ControlClient | undefined = first;
+    while (client !== undefined && !end.signal.aborted) {
+      await Promise.race([client.closed, ended]);
+      client.close();
+      client = await connectAgain(gateway.socket, end.signal, watch);
+      for (const method of Object.keys(changes)) announceChange(method);
+    }
+    client?.close();
+    return 0;
+  } finally {
+    await served.close();
+    // What is still read keeps the process alive.
+    process.stdin.unpipe(input);
   }
-  client?.close();
-  await served.close();
-  // What is still read keeps the process alive.
-  process.stdin.unpipe(input);
-  return 0;
 }
 
 /** Retries until the gateway listens and accepts the watch; undefined once the signal is aborted. */

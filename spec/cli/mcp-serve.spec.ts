@@ -394,6 +394,14 @@ t.test('CLI-5 · it ends with its client', async (t) => {
   t.equal(await exited, 0);
 });
 
+t.test('CLI-5 · PRF-1 · it ends where the gateway refuses it, though its input stays open', async (t) => {
+  const gateway = await startGateway(t, {});
+  const { command: program, args, env } = serveCommand(gateway, '--profile', 'none');
+  const server = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'ignore'] });
+  t.teardown(() => server.kill('SIGKILL'));
+  t.equal(await new Promise((resolve) => server.once('exit', resolve)), 1);
+});
+
 function toolOf(name: string, answer: ToolAnswer, description = name): PeerTool {
   return {
     definition: { name, description, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
