@@ -1,0 +1,35 @@
+import t from 'tap';
+import { completeLines } from '../../cli/serve/input.ts';
+
+async function read(...parts: readonly Buffer[]): Promise<string> {
+  const input = completeLines();
+  for (const part of parts) input.write(part);
+  input.end();
+  return (await input.toArray()).join('');
+}
+
+t.test('CLI-5 · an id of many digits among the arguments of a call is that id, not the nearest number', async (t) => {
+  const call = (id: string, args: string): string =>
+    `{"id":${id},"method":"tools/call","params":{"name":"x","arguments":${args},"_meta":{"progressToken":${id}}}}\n`;
+
+  const calls = [call('1152921504606846976', '{"id":1234567890123456789,"n":2}'), call('3', '{"n":2}')];
+
+  const text = await read(Buffer.from(calls.join('')));
+
+  const [first = ''] = text.split('\n');
+  t.same(JSON.parse(first), {
+    id: 2 ** 60,
+    method: 'tools/call',
+    params: { name: 'x', arguments: { id: '1234567890123456789', n: 2 }, _meta: { progressToken: 2 ** 60 } },
+  });
+  t.equal(text.slice(first.length + 1), calls[1]);
+  const others = '{"id":1234567890123456789}\n1234567890123456789 is no JSON\n';
+  t.equal(await read(Buffer.from(others)), others);
+});
+
+t.test('CLI-5 · lines arrive complete, however they were cut', async (t) => {
+  const bytes = Buffer.from('{"a":"ü"}\n{"b":2}\n{"c"');
+  const cuts = [7, 9, 10, 14].map((end, index, ends) => bytes.subarray(ends[index - 1] ?? 0, end));
+
+  t.equal(await read(...cuts, bytes.subarray(14)), '{"a":"ü"}\n{"b":2}\n');
+});
