@@ -4,7 +4,7 @@
  * @see CLI-5 and FLT-2 in docs/specification.md
  */
 
-import type { JsonObject } from '../base/json.ts';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { Utility } from './tool-name.ts';
 
 /** The lists of a server that may change. */
@@ -35,4 +35,14 @@ export const offerRows = {
 
 export function isOfferList(method: OfferMethod | undefined): method is OfferList {
   return method !== undefined && method in offerRows;
+}
+
+/**
+ * The address of the resource that shows a tool's results, if its definition names one. Its server need not list it.
+ * @see [MCP Apps](https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx)
+ */
+export function viewOf({ _meta }: JsonObject): string | undefined {
+  const meta = isJsonObject(_meta) ? _meta : {};
+  const uri = isJsonObject(meta.ui) ? meta.ui.resourceUri : meta['ui/resourceUri'];
+  return typeof uri === 'string' ? uri : undefined;
 }

@@ -9,7 +9,7 @@ import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { noSuchPrompt, noSuchResource, resourceOfMany } from '../../machines/mcp/call-faults.ts';
-import { type OfferList, type OfferMethod, offerRows, utilityOf } from '../../machines/mcp/offers.ts';
+import { type OfferList, type OfferMethod, offerRows, utilityOf, viewOf } from '../../machines/mcp/offers.ts';
 import { mergeNames, namesOfServer } from '../../machines/mcp/tool-name.ts';
 import { maxSteps, templateMatcher } from '../../machines/mcp/uri-template.ts';
 import type { CallAnswer, CallRequest, Calls } from './calls.ts';
@@ -132,7 +132,11 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
       const { profile } = caller;
       const tools = toolsFor('resources/read', caller);
       const named = (): RegisteredTool | undefined => {
-        const holder = known('resources/list', tools, profile).find(({ rows }) => rows.some((row) => row.uri === uri));
+        const holder =
+          known('resources/list', tools, profile).find(({ rows }) => rows.some((row) => row.uri === uri)) ??
+          registry(profile)
+            ?.all()
+            .find((tool) => viewOf(tool.definition) === uri && caller.allows(tool));
         return tools.find(({ server }) => server === holder?.server);
       };
       let tool = named();

@@ -69,6 +69,26 @@ t.test('CLI-5 · LIF-6 · an address that is not known yet wakes the servers tha
   t.equal(asked.length, 6, 'and is known from then on');
 });
 
+t.test('CLI-5 · the view that a tool names is read at its server, which need not list it', async (t) => {
+  const { offers, asked, registry } = stage({ a: 'connected', b: 'connected' }, (request) => rows(request, {}));
+  const inputSchema = { type: 'object' };
+  const tools = [
+    { name: 'draw', inputSchema, _meta: { ui: { resourceUri: 'ui://b/view' } } },
+    { name: 'paint', inputSchema, _meta: { 'ui/resourceUri': 'ui://b/older' } },
+  ];
+  registry.learn('b', { tools, capabilities: { resources: {}, prompts: {} } });
+
+  t.match(await offers.readResource('ui://b/view', caller), { kind: 'result' });
+  t.match(await offers.readResource('ui://b/older', caller), { kind: 'result' });
+
+  t.same(asked, [
+    'mcp__b__read_resource resources/read {"uri":"ui://b/view"}',
+    'mcp__b__read_resource resources/read {"uri":"ui://b/older"}',
+  ]);
+  const withoutIt = { ...caller, allows: ({ name }: { name: string }) => name !== 'mcp__b__draw' };
+  t.match(await offers.readResource('ui://b/view', withoutIt), { fault: { code: 'unknown_resource' } });
+});
+
 t.test('CLI-5 · LIF-7 · a reachable server has an address before one that is down, which is tried too', async (t) => {
   const { offers, asked, registry, states } = stage({ a: 'parked', b: 'connected' }, () => away);
   for (const name of ['a', 'b']) registry.keepOffered(name, 'resources/list', [{ uri: 'both://x', name: 'x' }]);
