@@ -53,8 +53,8 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   });
   const transport = new StdioServerTransport(input, process.stdout, { maxBufferSize: Number.POSITIVE_INFINITY });
   const served = serveStdio(
-    async () => {
-      offered = await createServer(context, { ...bounds, ...runOf(context.env), program });
+    async ({ era }) => {
+      offered = await createServer(context, { ...bounds, ...runOf(context.env), program }, era === 'legacy');
       return offered;
     },
     { transport },
@@ -111,7 +111,7 @@ async function connectAgain(
   return undefined;
 }
 
-async function createServer(context: CommandContext, bounds: JsonObject): Promise<Server> {
+async function createServer(context: CommandContext, bounds: JsonObject, isLegacy: boolean): Promise<Server> {
   const instructions = await instructionsOf(context, bounds);
   const lists = { listChanged: true } as const;
   const server = new Server(
@@ -122,7 +122,7 @@ async function createServer(context: CommandContext, bounds: JsonObject): Promis
     },
   );
   const gateway = { place: context.gateway, bounds };
-  serveTools(server, gateway);
+  serveTools(server, gateway, isLegacy);
   serveOffers(server, gateway);
   return server;
 }

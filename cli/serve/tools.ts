@@ -4,13 +4,14 @@
  */
 
 import { isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
 
-export function serveTools(server: Server, gateway: ServedGateway): void {
+/** @param isLegacy whether the client is of the era of handshakes */
+export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boolean): void {
   /** The output schemas of the last listing: a client of the era of handshakes gets them, and their results, as objects. */
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
@@ -28,10 +29,12 @@ export function serveTools(server: Server, gateway: ServedGateway): void {
     const answer = await withGateway(gateway, mcpReq, (client) => callTool(client, params));
     if (answer === undefined) return failure(gatewayLost(name, false));
     if ('error' in answer) return failure(answer.error);
-    return server.projectCallToolResult(
-      { ...answer, content: answer.content.map(fitting) } as never,
-      outputs.get(name),
-    );
+    const { structuredContent: structure, ...rest } = answer;
+    const schema = outputs.get(name);
+    // The SDK's first line of clients holds the structure of an error against the schema too, and hides the error then.
+    const isHeld = isLegacy && answer.isError && schema !== undefined && structure !== undefined;
+    const result = isHeld ? { ...rest, content: withText(answer.content, structure) } : answer;
+    return server.projectCallToolResult({ ...result, content: result.content.map(fitting) } as never, schema);
   });
 }
 
@@ -46,6 +49,13 @@ function toolOf({ name, description, input_schema, output_schema, title, icons, 
     ...(annotations === undefined ? {} : { annotations: annotations as NonNullable<Tool['annotations']> }),
     ...(_meta === undefined ? {} : { _meta: _meta as JsonObject }),
   };
+}
+
+/** The content, with the structure as a text unless it is one already. */
+function withText(content: readonly JsonObject[], structure: Json): readonly JsonObject[] {
+  const text = JSON.stringify(structure);
+  const bare = (given: unknown): string => String(given).replace(/\s/g, '');
+  return content.some((block) => bare(block.text) === bare(text)) ? content : [...content, { type: 'text', text }];
 }
 
 /** A client refuses the complete result for one block that violates the protocol, although the tool has run. */

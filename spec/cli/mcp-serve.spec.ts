@@ -100,6 +100,31 @@ t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of
   t.same(structuredContent, { result: { sum: 5 } });
 });
 
+t.test('CLI-5 · ERA-1 · an error with a structure reaches a client of the handshake as texts', async (t) => {
+  const sum: PeerTool = {
+    definition: {
+      name: 'sum',
+      description: 'Adds',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
+    },
+    run: () => ({ text: 'it failed', structured: { code: 'NOT_FOUND' }, isError: true }),
+  };
+  const peer = await started(t, { tools: [sum] });
+  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
+  await gateway.reaches('notes', 'connected');
+  const call = { name: 'mcp__notes__sum', arguments: {} };
+
+  const legacy = await legacyServed(t, gateway);
+  await legacy.listTools();
+  const answer = await legacy.callTool(call);
+  t.match(answer, { isError: true, content: [{ text: 'it failed' }, { text: '{"code":"NOT_FOUND"}' }] });
+  t.notOk(answer.structuredContent);
+  const modern = await modernServed(t, gateway);
+  await modern.listTools();
+  t.match(await modern.callTool(call), { isError: true, structuredContent: { code: 'NOT_FOUND' } });
+});
+
 t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
   const peer = await started(t, { tools: ['one'] });
   const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
