@@ -3,7 +3,7 @@
  * @see CLI-5 in docs/specification.md
  */
 
-import { isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
+import { fromJsonSchema, isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
@@ -14,9 +14,11 @@ import { type ServedGateway, withGateway } from './gateway.ts';
 export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boolean): void {
   /** The output schemas of the last listing: a client of the era of handshakes gets them, and their results, as objects. */
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
+  const withUsableSchema = usableSchemas();
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
-    const rows = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
-    if (rows === undefined) throw new NotRunning(gateway.place);
+    const listed = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
+    if (listed === undefined) throw new NotRunning(gateway.place);
+    const rows = isLegacy ? listed.map(withUsableSchema) : listed;
     outputs = new Map(
       rows.flatMap(({ name, output_schema: schema }) =>
         schema === undefined ? [] : [[name, schema as JsonObject] as const],
@@ -36,6 +38,37 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
     const result = isHeld ? { ...rest, content: withText(answer.content, structure) } : answer;
     return server.projectCallToolResult({ ...result, content: result.content.map(fitting) } as never, schema);
   });
+}
+
+/**
+ * Leaves out an output schema that cannot be compiled, such as one with a reference to what it does not define. The SDK's
+ * first line of clients compiles all of a listing, and has no tools at all if one fails.
+ */
+function usableSchemas(): (row: ToolRow) => ToolRow {
+  const known = new Map<string, boolean>();
+  return (row) => {
+    const { output_schema, ...rest } = row;
+    if (output_schema === undefined) return row;
+    const text = JSON.stringify(output_schema);
+    const isUsable = known.get(text) ?? compiles(text);
+    known.set(text, isUsable);
+    return isUsable ? row : rest;
+  };
+}
+
+/** The draft as which those clients read every schema. */
+const theirDraft = 'http://json-schema.org/draft-07/schema#';
+
+function compiles(text: string): boolean {
+  try {
+    // An unknown format is no error, but each is reported on standard error.
+    const isFormat = (key: string, value: unknown): boolean => key === 'format' && typeof value === 'string';
+    const schema = JSON.parse(text, (key, value) => (isFormat(key, value) ? undefined : value));
+    fromJsonSchema({ ...schema, $schema: theirDraft });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function toolOf({ name, description, input_schema, output_schema, title, icons, annotations, _meta }: ToolRow): Tool {

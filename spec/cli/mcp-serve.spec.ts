@@ -100,6 +100,31 @@ t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of
   t.same(structuredContent, { result: { sum: 5 } });
 });
 
+t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs it no tool', async (t) => {
+  const odd: PeerTool = {
+    definition: {
+      name: 'odd',
+      description: 'Is odd',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object', properties: { next: { $ref: '#/$defs/Missing' } } },
+    },
+    run: () => ({ text: '{"next":1}', structured: { next: 1 } }),
+  };
+  const peer = await started(t, { tools: ['add', odd] });
+  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
+  await gateway.reaches('notes', 'connected');
+  const client = await legacyServed(t, gateway);
+
+  const { tools } = await client.listTools();
+
+  t.match(
+    tools.find(({ name }) => name === 'mcp__notes__add'),
+    { outputSchema: { required: ['sum'] } },
+  );
+  t.ok(tools.some(({ name }) => name === 'mcp__notes__odd'));
+  t.match(await client.callTool({ name: 'mcp__notes__odd', arguments: {} }), { structuredContent: { next: 1 } });
+});
+
 t.test('CLI-5 · ERA-1 · an error with a structure reaches a client of the handshake as texts', async (t) => {
   const sum: PeerTool = {
     definition: {
