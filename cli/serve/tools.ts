@@ -5,6 +5,7 @@
 
 import { fromJsonSchema, isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
 import { callTool, NotRunning } from '../call.ts';
@@ -18,7 +19,7 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
     const listed = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
     if (listed === undefined) throw new NotRunning(gateway.place);
-    const rows = isLegacy ? listed.map(withUsableSchema) : listed;
+    const rows = isLegacy ? listed.map((row) => withUsableSchema(withObjects(row))) : listed;
     outputs = new Map(
       rows.flatMap(({ name, output_schema: schema }) =>
         schema === undefined ? [] : [[name, schema as JsonObject] as const],
@@ -53,6 +54,15 @@ function usableSchemas(): (row: ToolRow) => ToolRow {
     const isUsable = known.get(text) ?? compiles(text);
     known.set(text, isUsable);
     return isUsable ? row : rest;
+  };
+}
+
+/** The protocol of the handshake permits objects alone there. */
+function withObjects({ input_schema, output_schema, ...row }: ToolRow): ToolRow {
+  return {
+    ...row,
+    input_schema: withPropertyObjects(input_schema),
+    ...(output_schema === undefined ? {} : { output_schema: withPropertyObjects(output_schema) }),
   };
 }
 

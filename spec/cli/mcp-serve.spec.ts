@@ -100,6 +100,33 @@ t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of
   t.same(structuredContent, { result: { sum: 5 } });
 });
 
+t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client of the handshake no tool', async (t) => {
+  const properties = { any: true, none: false, odd: null, text: { type: 'string' } };
+  const free: PeerTool = {
+    definition: {
+      name: 'free',
+      description: 'Takes anything',
+      inputSchema: { type: 'object', properties },
+      outputSchema: { type: 'object', properties },
+    },
+    run: () => ({ text: '{"any":1}', structured: { any: 1 } }),
+  };
+  const peer = await started(t, { tools: ['echo', free] });
+  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
+  await gateway.reaches('notes', 'connected');
+  const client = await legacyServed(t, gateway);
+
+  const { tools } = await client.listTools();
+
+  t.equal(tools.length, 2);
+  const objects = { properties: { any: {}, none: { not: {} }, odd: {}, text: { type: 'string' } } };
+  t.match(
+    tools.find(({ name }) => name === 'mcp__notes__free'),
+    { inputSchema: objects, outputSchema: objects },
+  );
+  t.match(await client.callTool({ name: 'mcp__notes__free', arguments: {} }), { structuredContent: { any: 1 } });
+});
+
 t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs it no tool', async (t) => {
   const odd: PeerTool = {
     definition: {
