@@ -214,13 +214,16 @@ class Unusable extends Error {
   }
 }
 
+/** Endpoints refuse half a character, as a text has that its server cut: a conversation with one could not go on. */
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value);
+
 function requestOf(model: ModelSettings, body: JsonObject): Request {
   const { url, headers } = modelEndpoint(model);
   try {
     return new Request(url, {
       method: 'POST',
       headers: { accept: 'text/event-stream, application/json', ...headers },
-      body: JSON.stringify(body),
+      body: JSON.stringify(body, wellFormed),
       // A redirect could send the key to another host.
       redirect: 'manual',
     });

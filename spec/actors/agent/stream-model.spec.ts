@@ -297,6 +297,19 @@ t.test('DIS-3 · an endpoint that counts tokens unasked is asked once for that',
   }
 });
 
+t.test('DIS-3 · LIF-13 · half a character is sent to no endpoint', async (t) => {
+  const server = await startModelServer(t, [{ kind: 'says', text: 'Fine.' }]);
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  const turns = [{ role: 'user', text: 'Cut \ud83d, full 😀' }] as const;
+  for (const provider of providers) {
+    const baseUrl = provider === 'anthropic' ? server.url : `${server.url}/v1/`;
+    const model: ModelSettings = { provider, baseUrl, name: 'usual', maxSteps: 20 };
+    await streamModel(model, { ...question, turns }, { ...ports, signal });
+    t.match(JSON.stringify(server.asked.at(-1)?.body), /Cut \ufffd, full 😀/);
+  }
+});
+
 t.test('DIS-3 · a model that takes tools only without thinking is asked once not to think', async (t) => {
   const message =
     "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
