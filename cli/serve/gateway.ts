@@ -42,10 +42,17 @@ export async function withGateway<Value>(
     client.onNotification((method, params) => report(method, params));
   }
   try {
-    return await work(client);
+    return wellFormed(await work(client));
   } finally {
     client.close();
   }
+}
+
+/** JSON has half a character, as a text has that its server cut, as an escape alone: parsers in Rust refuse the message. */
+function wellFormed<Value>(value: Value): Value {
+  const text = JSON.stringify(value);
+  if (!/\\ud[89a-f]/.test(text)) return value;
+  return JSON.parse(text, (_, held) => (typeof held === 'string' ? held.toWellFormed() : held));
 }
 
 /** As small as possible: waiting is not a step of the work, but the protocol requires rising progress values. */

@@ -152,6 +152,22 @@ t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs i
   t.match(await client.callTool({ name: 'mcp__notes__odd', arguments: {} }), { structuredContent: { next: 1 } });
 });
 
+t.test('CLI-5 · LIF-13 · half a character reaches no client', async (t) => {
+  const cut: PeerTool = {
+    definition: { name: 'cut', description: 'Cuts', inputSchema: { type: 'object' } },
+    run: () => ({ text: 'half \ud83d, full 😀, \\ud83d', structured: { half: '\ude00' } }),
+  };
+  const peer = await started(t, { tools: [cut] });
+  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
+  await gateway.reaches('notes', 'connected');
+  const client = await legacyServed(t, gateway);
+
+  const answer = await client.callTool({ name: 'mcp__notes__cut', arguments: {} });
+
+  t.same(answer.content, [{ type: 'text', text: 'half \ufffd, full 😀, \\ud83d' }]);
+  t.same(answer.structuredContent, { half: '\ufffd' });
+});
+
 t.test('CLI-5 · ERA-1 · an error with a structure reaches a client of the handshake as texts', async (t) => {
   const sum: PeerTool = {
     definition: {
