@@ -1,16 +1,17 @@
 /**
  * Rewrites a tool's input schema for model endpoints. They require an object with properties, and refuse every request if
  * one tool has alternatives at the top of its schema, an array that does not describe its items, or describes them as drafts
- * before 2020-12 did, or a property whose name has other characters than a few. The properties of all alternatives are
- * offered, under names that endpoints take; a call is checked against the tool's own schema.
+ * before 2020-12 did, a property whose schema is `true`, or one whose name has other characters than a few. The properties of
+ * all alternatives are offered, under names that endpoints take; a call is checked against the tool's own schema.
  * @see DIS-3 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { withPropertyObjects } from '../base/property-schemas.ts';
 import { wireName } from '../mcp/wire-name.ts';
 
 export function offeredSchema(inputSchema: Json | undefined): JsonObject {
-  const { required, properties: named, ...own } = unitedSchema(inputSchema);
+  const { required, properties: named, ...own } = unitedSchema(withPropertyObjects(inputSchema ?? null));
   const properties = Object.entries(named).map(([name, form]) => [offeredName(name), withItems(form)]);
   return {
     ...(withItems(own) as JsonObject),

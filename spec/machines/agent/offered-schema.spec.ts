@@ -39,6 +39,15 @@ t.test('DIS-3 · of alternatives at the top, which endpoints refuse, all propert
   t.end();
 });
 
+t.test('DIS-3 · a property whose schema is true, which endpoints refuse, is offered with an object', (t) => {
+  const data = { type: 'array', items: { type: 'object', properties: { model: true } } };
+  t.same(offeredSchema({ type: 'object', properties: { data, free: true } }), {
+    type: 'object',
+    properties: { data: { type: 'array', items: { type: 'object', properties: { model: {} } } }, free: {} },
+  });
+  t.end();
+});
+
 t.test('DIS-3 · a property whose name endpoints refuse is offered by another, and called by its own', (t) => {
   const schema = { type: 'object', properties: { $filter: text, 'a.b-c_1': text }, required: ['$filter', 'a.b-c_1'] };
   const offered = offeredSchema(schema);
