@@ -29,6 +29,8 @@ export interface Offers {
   /** Resolves with the protocol's answer as the `structuredContent` of the result, or with a fault. */
   readResource(uri: string, caller: OfferCaller): Promise<CallAnswer>;
   getPrompt(name: string, args: JsonObject, caller: OfferCaller): Promise<CallAnswer>;
+  /** Remembers the resources to which a tool's result links, because its server need not list them. */
+  keepLinks(profile: string, server: string, content: readonly JsonObject[]): void;
 }
 
 export interface OffersPorts {
@@ -48,11 +50,18 @@ interface Listed {
 const listingLimitMs = 15_000;
 /** Templates per server that are matched with an address. */
 const maxTemplates = 200;
+/** The newest links that are remembered, and the characters of one. */
+const maxLinks = 1_000;
+const maxLink = 2_048;
 
 const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);
 const asleep: ReadonlySet<string> = new Set(['lazy', 'recycling']);
 
 export function createOffers({ calls, registry, state, keep }: OffersPorts): Offers {
+  /** By profile and address: the server of the tool that linked to it last. */
+  const links = new Map<string, string>();
+  const linkOf = (profile: string, uri: string): string => `${profile} ${uri}`;
+
   const ask = (tool: RegisteredTool, method: OfferMethod, args: JsonObject, caller: OfferCaller) =>
     calls.start({ ...caller, name: tool.name, args, method });
 
@@ -132,12 +141,13 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
       const { profile } = caller;
       const tools = toolsFor('resources/read', caller);
       const named = (): RegisteredTool | undefined => {
-        const holder =
+        const { server } =
           known('resources/list', tools, profile).find(({ rows }) => rows.some((row) => row.uri === uri)) ??
           registry(profile)
             ?.all()
-            .find((tool) => viewOf(tool.definition) === uri && caller.allows(tool));
-        return tools.find(({ server }) => server === holder?.server);
+            .find((tool) => viewOf(tool.definition) === uri && caller.allows(tool)) ??
+          { server: links.get(linkOf(profile, uri)) };
+        return tools.find((tool) => tool.server === server);
       };
       let tool = named();
       if (tool === undefined) {
@@ -167,6 +177,19 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
       const tool = tools.find(({ server }) => server === found?.server);
       if (found === undefined || tool === undefined) return { kind: 'fault', fault: noSuchPrompt(name) };
       return ask(tool, 'prompts/get', { name: found.tool, arguments: args }, caller);
+    },
+
+    keepLinks(profile, server, content) {
+      for (const { type, uri } of content) {
+        if (type !== 'resource_link' || typeof uri !== 'string' || uri.length > maxLink) continue;
+        const link = linkOf(profile, uri);
+        links.delete(link);
+        links.set(link, server);
+        for (const oldest of links.keys()) {
+          if (links.size <= maxLinks) break;
+          links.delete(oldest);
+        }
+      }
     },
   };
 }

@@ -255,6 +255,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         const startedAtMs = call?.startedAtMs ?? endedAtMs;
         countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
         memory.keep(memoOf(output, { startedAtMs, endedAtMs, call, redactor }));
+        if (call?.tool !== undefined && call.result !== undefined)
+          offers.keepLinks(call.request.profile, call.tool.server, call.result.content);
         calls.settled(key, output);
         requests.callEnded(key);
       },

@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import t from 'tap';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
+import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { offeringPeer } from '../support/mcp/offering-peer.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { legacyServed, modernServed } from '../support/mcp/serve-clients.ts';
@@ -219,4 +220,23 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
     t.match(await clients[0]?.readResource({ uri: 'doc://one' }), { contents: [{ text: 'docs reads doc://one' }, {}] });
     t.equal((await next.server('docs'))?.state, 'connected');
   });
+});
+
+t.test('CLI-5 · a link in the result of a tool can be read, though no server lists it', async (t) => {
+  const linking = (name: string) =>
+    listingPeer({
+      'tools/list': [{ tools: [{ name: 'make', inputSchema: { type: 'object' } }] }],
+      'tools/call': [{ content: [{ type: 'resource_link', uri: 'made://1', name: 'made' }] }],
+      'resources/list': [{ resources: [] }],
+      'resources/templates/list': [{ resourceTemplates: [] }],
+      'resources/read': [{ contents: [{ uri: 'made://1', text: `of ${name}` }] }],
+    });
+  const gateway = await startGateway(t, { one: linking('one'), two: linking('two') });
+  for (const name of ['one', 'two']) await gateway.reaches(name, 'connected');
+  const client = await legacyServed(t, gateway);
+  await t.rejects(client.readResource({ uri: 'made://1' }), /\[unknown_resource\]/);
+
+  t.match(await client.callTool({ name: 'mcp__two__make', arguments: {} }), { content: [{ uri: 'made://1' }] });
+
+  t.match(await client.readResource({ uri: 'made://1' }), { contents: [{ text: 'of two' }] });
 });

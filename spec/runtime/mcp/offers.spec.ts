@@ -89,6 +89,22 @@ t.test('CLI-5 · the view that a tool names is read at its server, which need no
   t.match(await offers.readResource('ui://b/view', withoutIt), { fault: { code: 'unknown_resource' } });
 });
 
+t.test('CLI-5 · a resource to which a tool links is read at its server, of the newest links', async (t) => {
+  const { offers, asked } = stage({ a: 'connected', b: 'connected' }, (request) => rows(request, {}));
+  const link = (n: number) => ({ type: 'resource_link', uri: `made://${n}`, name: 'made' });
+  offers.keepLinks('default', 'a', [link(0), link(1)]);
+  offers.keepLinks('default', 'b', [{ type: 'text', text: 'made://2', uri: 'made://2' }, link(1)]);
+  offers.keepLinks('work', 'a', [link(1)]);
+
+  t.match(await offers.readResource('made://1', caller), { kind: 'result' });
+
+  t.same(asked, ['mcp__b__read_resource resources/read {"uri":"made://1"}']);
+  t.match(await offers.readResource('made://2', caller), { fault: { code: 'unknown_resource' } });
+  for (let n = 2; n <= 1_000; n += 1) offers.keepLinks('default', 'a', [link(n)]);
+  t.match(await offers.readResource('made://0', caller), { fault: { code: 'unknown_resource' } });
+  t.match(await offers.readResource('made://1000', caller), { kind: 'result' });
+});
+
 t.test('CLI-5 · LIF-7 · a reachable server has an address before one that is down, which is tried too', async (t) => {
   const { offers, asked, registry, states } = stage({ a: 'parked', b: 'connected' }, () => away);
   for (const name of ['a', 'b']) registry.keepOffered(name, 'resources/list', [{ uri: 'both://x', name: 'x' }]);
