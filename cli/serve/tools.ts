@@ -5,7 +5,7 @@
 
 import { fromJsonSchema, isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { withPropertyObjects } from '../../machines/base/property-schemas.ts';
+import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
 import { callTool, NotRunning } from '../call.ts';
@@ -19,7 +19,8 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
     const listed = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
     if (listed === undefined) throw new NotRunning(gateway.place);
-    const rows = isLegacy ? listed.map((row) => withUsableSchema(withObjects(row))) : listed;
+    const offered = listed.map(withoutOutputFormats);
+    const rows = isLegacy ? offered.map((row) => withUsableSchema(withObjects(row))) : offered;
     outputs = new Map(
       rows.flatMap(({ name, output_schema: schema }) =>
         schema === undefined ? [] : [[name, schema as JsonObject] as const],
@@ -39,6 +40,14 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
     const result = isHeld ? { ...rest, content: withText(answer.content, structure) } : answer;
     return server.projectCallToolResult({ ...result, content: result.content.map(fitting) } as never, schema);
   });
+}
+
+/**
+ * Clients refuse a result for a format that it does not have, although the tool has run: Python writes times without a zone
+ * as `date-time`.
+ */
+function withoutOutputFormats({ output_schema, ...row }: ToolRow): ToolRow {
+  return output_schema === undefined ? row : { ...row, output_schema: withoutFormats(output_schema) };
 }
 
 /**
@@ -71,10 +80,7 @@ const theirDraft = 'http://json-schema.org/draft-07/schema#';
 
 function compiles(text: string): boolean {
   try {
-    // An unknown format is no error, but each is reported on standard error.
-    const isFormat = (key: string, value: unknown): boolean => key === 'format' && typeof value === 'string';
-    const schema = JSON.parse(text, (key, value) => (isFormat(key, value) ? undefined : value));
-    fromJsonSchema({ ...schema, $schema: theirDraft });
+    fromJsonSchema({ ...JSON.parse(text), $schema: theirDraft });
     return true;
   } catch {
     return false;

@@ -152,6 +152,27 @@ t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs i
   t.match(await client.callTool({ name: 'mcp__notes__odd', arguments: {} }), { structuredContent: { next: 1 } });
 });
 
+t.test('CLI-5 · LIF-13 · a result whose text has another format than its schema says reaches clients', async (t) => {
+  const dated: PeerTool = {
+    definition: {
+      name: 'dated',
+      description: 'Says when',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object', properties: { at: { type: 'string', format: 'date-time' } } },
+    },
+    run: () => ({ text: 'then', structured: { at: '2026-10-22T15:50:22.113199' } }),
+  };
+  const peer = await started(t, { tools: [dated] });
+  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
+  await gateway.reaches('notes', 'connected');
+  for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
+    t.match((await client.listTools()).tools, [{ outputSchema: { properties: { at: { type: 'string' } } } }]);
+    t.match(await client.callTool({ name: 'mcp__notes__dated', arguments: {} }), {
+      structuredContent: { at: '2026-10-22T15:50:22.113199' },
+    });
+  }
+});
+
 t.test('CLI-5 · LIF-13 · half a character reaches no client', async (t) => {
   const cut: PeerTool = {
     definition: { name: 'cut', description: 'Cuts', inputSchema: { type: 'object' } },
