@@ -1,8 +1,9 @@
 /**
  * Rewrites a tool's input schema for model endpoints. They require an object with properties, and refuse every request if
  * one tool has alternatives at the top of its schema, an array that does not describe its items, or describes them as drafts
- * before 2020-12 did, a property whose schema is `true`, or one whose name has other characters than a few. The properties of
- * all alternatives are offered, under names that endpoints take; a call is checked against the tool's own schema.
+ * before 2020-12 did, a property whose schema is `true`, one whose name has other characters than a few, or a malformed
+ * keyword. The properties of all alternatives are offered, under names that endpoints take; a call is checked against the
+ * tool's own schema.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -16,7 +17,7 @@ export function offeredSchema(inputSchema: Json | undefined): JsonObject {
   return {
     ...(withItems(own) as JsonObject),
     properties: Object.fromEntries(properties),
-    ...(required === undefined ? {} : { required: Array.isArray(required) ? required.map(offeredName) : required }),
+    ...(Array.isArray(required) ? { required: required.map(offeredName) } : {}),
   };
 }
 
@@ -40,11 +41,21 @@ const namedSchemas = /^(?:properties|patternProperties|\$defs|definitions|depend
 const deepest = 100;
 const anyItems: JsonObject = {};
 
-/** Describes the items of each array in a schema: without a description, any. */
+const types: ReadonlySet<Json> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
+
+/** Whether a keyword has a value as in draft 2020-12, of those that other drafts and OpenAPI write otherwise. */
+function isWellFormed([key, value]: readonly [string, Json]): boolean {
+  if (key === 'type') return [value].flat().every((type) => types.has(type));
+  if (key === 'required') return Array.isArray(value);
+  return !/^exclusiveM(?:in|ax)imum$/.test(key) || typeof value === 'number';
+}
+
+/** Describes the items of each array in a schema, without a description as any, and leaves out malformed keywords. */
 function withItems(schema: Json, depth = 0): Json {
   if (!isJsonObject(schema) || depth > deepest) return schema;
   const inner = (part: Json): Json => withItems(part, depth + 1);
-  const entries = Object.entries(schema).map(([key, value]): [string, Json] => {
+  const wellFormed = Object.entries(schema).filter(isWellFormed);
+  const entries = wellFormed.map(([key, value]): [string, Json] => {
     if (listedSchemas.test(key) && Array.isArray(value)) return [key, (value as readonly Json[]).map(inner)];
     if (oneSchema.test(key)) return [key, inner(value)];
     if (!namedSchemas.test(key) || !isJsonObject(value)) return [key, value];

@@ -39,6 +39,25 @@ t.test('DIS-3 · of alternatives at the top, which endpoints refuse, all propert
   t.end();
 });
 
+t.test('DIS-3 · a malformed keyword, for which endpoints refuse every request, is not offered', (t) => {
+  const properties = {
+    any: { type: 'any', description: 'Anything' },
+    either: { type: ['string', 'file'] },
+    least: { type: ['integer', 'null'], minimum: 0, exclusiveMinimum: true, exclusiveMaximum: 9 },
+    rows: { type: 'array', items: { type: 'object', required: true, properties: { type: text, required: text } } },
+  };
+  t.same(offeredSchema({ type: 'object', properties, required: null }), {
+    type: 'object',
+    properties: {
+      any: { description: 'Anything' },
+      either: {},
+      least: { type: ['integer', 'null'], minimum: 0, exclusiveMaximum: 9 },
+      rows: { type: 'array', items: { type: 'object', properties: { type: text, required: text } } },
+    },
+  });
+  t.end();
+});
+
 t.test('DIS-3 · a property whose schema is true, which endpoints refuse, is offered with an object', (t) => {
   const data = { type: 'array', items: { type: 'object', properties: { model: true } } };
   t.same(offeredSchema({ type: 'object', properties: { data, free: true } }), {
