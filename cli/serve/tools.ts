@@ -15,12 +15,12 @@ import { type ServedGateway, withGateway } from './gateway.ts';
 export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boolean): void {
   /** The output schemas of the last listing: a client of the era of handshakes gets them, and their results, as objects. */
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
-  const withUsableSchema = usableSchemas();
+  const withUsableSchema = usableSchemas(isLegacy);
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
     const listed = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
     if (listed === undefined) throw new NotRunning(gateway.place);
     const offered = listed.map(withoutOutputFormats);
-    const rows = isLegacy ? offered.map((row) => withUsableSchema(withObjects(row))) : offered;
+    const rows = (isLegacy ? offered.map(withObjects) : offered).map(withUsableSchema);
     outputs = new Map(
       rows.flatMap(({ name, output_schema: schema }) =>
         schema === undefined ? [] : [[name, schema as JsonObject] as const],
@@ -52,15 +52,15 @@ function withoutOutputFormats({ output_schema, ...row }: ToolRow): ToolRow {
 
 /**
  * Leaves out an output schema that cannot be compiled, such as one with a reference to what it does not define. The SDK's
- * first line of clients compiles all of a listing, and has no tools at all if one fails.
+ * first line of clients compiles all of a listing, and has no tools at all if one fails; the second does not call the tool.
  */
-function usableSchemas(): (row: ToolRow) => ToolRow {
+function usableSchemas(isLegacy: boolean): (row: ToolRow) => ToolRow {
   const known = new Map<string, boolean>();
   return (row) => {
     const { output_schema, ...rest } = row;
     if (output_schema === undefined) return row;
     const text = JSON.stringify(output_schema);
-    const isUsable = known.get(text) ?? compiles(text);
+    const isUsable = known.get(text) ?? compiles(text, isLegacy);
     known.set(text, isUsable);
     return isUsable ? row : rest;
   };
@@ -75,12 +75,12 @@ function withObjects({ input_schema, output_schema, ...row }: ToolRow): ToolRow 
   };
 }
 
-/** The draft as which those clients read every schema. */
-const theirDraft = 'http://json-schema.org/draft-07/schema#';
+/** The draft as which the first line reads every schema. */
+const firstDraft = 'http://json-schema.org/draft-07/schema#';
 
-function compiles(text: string): boolean {
+function compiles(text: string, isLegacy: boolean): boolean {
   try {
-    fromJsonSchema({ ...JSON.parse(text), $schema: theirDraft });
+    fromJsonSchema({ ...JSON.parse(text), ...(isLegacy ? { $schema: firstDraft } : {}) });
     return true;
   } catch {
     return false;

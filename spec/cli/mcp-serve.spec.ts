@@ -140,16 +140,16 @@ t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs i
   const peer = await started(t, { tools: ['add', odd] });
   const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
   await gateway.reaches('notes', 'connected');
-  const client = await legacyServed(t, gateway);
+  for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
+    const { tools } = await client.listTools();
 
-  const { tools } = await client.listTools();
-
-  t.match(
-    tools.find(({ name }) => name === 'mcp__notes__add'),
-    { outputSchema: { required: ['sum'] } },
-  );
-  t.ok(tools.some(({ name }) => name === 'mcp__notes__odd'));
-  t.match(await client.callTool({ name: 'mcp__notes__odd', arguments: {} }), { structuredContent: { next: 1 } });
+    t.match(
+      tools.find(({ name }) => name === 'mcp__notes__add'),
+      { outputSchema: { required: ['sum'] } },
+    );
+    t.ok(tools.some(({ name }) => name === 'mcp__notes__odd'));
+    t.match(await client.callTool({ name: 'mcp__notes__odd', arguments: {} }), { structuredContent: { next: 1 } });
+  }
 });
 
 t.test('CLI-5 · LIF-13 · a result whose text has another format than its schema says reaches clients', async (t) => {
