@@ -9,7 +9,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutOldThoughts } from '../../machines/agent/conversation.ts';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { answerOf, type Draft, emptyDraft } from '../../machines/agent/model-draft.ts';
-import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
+import {
+  type ModelAnswer,
+  noTokens,
+  type Question,
+  type Tokens,
+  type ToolOffer,
+} from '../../machines/agent/model-talk.ts';
 import { readEvent, readWhole, requestBody } from '../../machines/agent/model-wire.ts';
 import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
@@ -93,11 +99,15 @@ const thinksWithTools = /function tools with reasoning_effort are not supported/
  */
 const oldThoughts = 'old thoughts';
 const boundElsewhere = /bound to a different conversation/i;
+/** OpenAI's endpoint, and Azure's, refuse every request if the description of one tool is longer. */
+const longDescriptions = 'long descriptions';
+const tooLongDescription = /function\.description.{0,80}too long/i;
+const longestDescription = 1_024;
 /** The limit of an answer has another name for OpenAI's models that think, also behind Azure or a proxy. */
 const limit = 'max_tokens';
 const laterLimit = 'max_completion_tokens';
 /** What endpoints refuse in every request, so that it is not sent again with each step of a run. */
-const lasting: ReadonlySet<string> = new Set(['stream_options', effort, oldThoughts, limit]);
+const lasting: ReadonlySet<string> = new Set(['stream_options', effort, oldThoughts, longDescriptions, limit]);
 const refusedBy = new WeakMap<ModelSettings, ReadonlySet<string>>();
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
@@ -194,8 +204,12 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
 
 /** The body of a request, in the form that the endpoint has not refused. */
 function bodyOf(model: ModelSettings, question: Question, without: ReadonlySet<string>): JsonObject {
-  const { turns } = question;
-  const asked = without.has(oldThoughts) ? { ...question, turns: withoutOldThoughts(turns) } : question;
+  const { turns, tools } = question;
+  const asked = {
+    ...question,
+    turns: without.has(oldThoughts) ? withoutOldThoughts(turns) : turns,
+    tools: without.has(longDescriptions) ? tools.map(shortlyDescribed) : tools,
+  };
   const { [limit]: most, ...parameters } = requestBody(model, asked);
   const kept = Object.fromEntries(Object.entries(parameters).filter(([name]) => !without.has(name)));
   return {
@@ -203,6 +217,10 @@ function bodyOf(model: ModelSettings, question: Question, without: ReadonlySet<s
     ...(most === undefined ? {} : { [without.has(limit) ? laterLimit : limit]: most }),
     ...(without.has(effort) ? { [effort]: 'none' } : {}),
   };
+}
+
+function shortlyDescribed(tool: ToolOffer): ToolOffer {
+  return { ...tool, description: cut(tool.description, longestDescription) };
 }
 
 /** A reason written by this file, safe to show. */
@@ -337,6 +355,7 @@ function refusedIn(
 ): string | undefined {
   if (!without.has(effort) && thinksWithTools.test(text)) return effort;
   if (!without.has(oldThoughts) && boundElsewhere.test(text)) return oldThoughts;
+  if (!without.has(longDescriptions) && tooLongDescription.test(text)) return longDescriptions;
   if (limit in body && text.includes(laterLimit)) return limit;
   return dispensable.find((name) => name in body && text.includes(name));
 }

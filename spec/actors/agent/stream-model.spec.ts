@@ -333,6 +333,36 @@ t.test('DIS-3 · a model that takes tools only without thinking is asked once no
   t.equal(again.asked.length, 2, 'an endpoint that refuses that too is not asked a third time');
 });
 
+t.test('DIS-3 · the descriptions of tools are cut where an endpoint finds one too long', async (t) => {
+  const message =
+    "Invalid 'tools[1].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 3000 instead.";
+  const server = await startModelServer(t, ({ body }) =>
+    JSON.stringify(body.tools).includes('x'.repeat(1_025))
+      ? { kind: 'status', status: 400, body: JSON.stringify({ error: { message, code: 'string_above_max_length' } }) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  const tools = [
+    { name: 'look', description: 'Looks.', inputSchema: { type: 'object' } },
+    { name: 'think', description: 'x'.repeat(3_000), inputSchema: { type: 'object' } },
+  ];
+  for (const requests of [2, 3]) {
+    const verdict = await streamModel(model, { ...question, tools }, { ...ports, signal });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+    t.equal(server.asked.length, requests);
+    t.match(server.asked.at(-1)?.body.tools, [
+      { function: { name: 'look', description: 'Looks.' } },
+      { function: { name: 'think', description: 'x'.repeat(1_024) } },
+    ]);
+  }
+  const stubborn = { kind: 'status', status: 400, body: JSON.stringify({ error: { message } }) } as const;
+  const { verdict, server: again } = await ask(t, [stubborn], { provider: 'openai-compatible' });
+  t.match(verdict, { kind: 'failed', why: /HTTP 400: Invalid 'tools\[1\]/ });
+  t.equal(again.asked.length, 2, 'an endpoint that refuses the short ones too is not asked a third time');
+});
+
 t.test('DIS-3 · SRV-2 · the limit of an answer is sent under the name that the endpoint asks for', async (t) => {
   const message =
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
