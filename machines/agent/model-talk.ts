@@ -71,3 +71,6 @@ export interface ModelAnswer {
 }
 
 export const noTokens: Tokens = { input: 0, output: 0 };
+
+/** Why there is no answer of a model that `refused`. */
+export const refusedToAnswer = 'the model, or the filter of its endpoint, refused to answer';

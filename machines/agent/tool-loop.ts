@@ -6,7 +6,7 @@
 
 import { cut, isJsonObject, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
-import type { ModelAnswer, ToolAsk } from './model-talk.ts';
+import { type ModelAnswer, refusedToAnswer, type ToolAsk } from './model-talk.ts';
 
 export type PlannedCall =
   | { readonly kind: 'call'; readonly ask: ToolAsk; readonly args: JsonObject }
@@ -32,8 +32,7 @@ const keptArguments = 200;
 
 export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: LoopState): NextStep {
   const { calls, stop, text } = answer;
-  if (stop === 'refused')
-    return { kind: 'fail', reason: 'the model, or the filter of its endpoint, refused to answer' };
+  if (stop === 'refused') return { kind: 'fail', reason: refusedToAnswer };
   if (calls.length === 0) return { kind: 'respond', response: stop === 'cut' ? `${text}\n\n${cutMark}` : text };
   if (steps >= maxSteps) {
     const limit = `${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} (agent.model.max_steps)`;

@@ -3,7 +3,7 @@
 import { assign, fromPromise } from 'xstate';
 import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
-import type { Question as ModelQuestion, Turn } from '../../machines/agent/model-talk.ts';
+import { type Question as ModelQuestion, refusedToAnswer, type Turn } from '../../machines/agent/model-talk.ts';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
@@ -149,6 +149,7 @@ async function runModel(
     const isLate = stop.signal.aborted && !signal.aborted && !row.signal.aborted;
     return { kind: 'failed', why: isLate ? `the model gave no answer in ${timeoutMs / 1_000} s` : verdict.why };
   }
+  if (verdict.answer.stop === 'refused') return { kind: 'failed', why: refusedToAnswer };
   row.made = {
     role: 'assistant',
     content: { type: 'text', text: verdict.answer.text },

@@ -340,6 +340,14 @@ t.test('SRV-2 · a model that fails, is late or is lost is a refusal with its re
   t.ok(taken.askedModel[0]?.signal.aborted, 'the model is not asked on');
 });
 
+t.test('SRV-2 · a model that refuses to answer gives its server no empty answer', async (t) => {
+  const refusing = stage(t, {}, { answer: () => Promise.resolve(said('', 'refused')) });
+  t.same(await refusing.sample(), {
+    kind: 'refused',
+    reason: 'sampling refused: the model, or the filter of its endpoint, refused to answer',
+  });
+});
+
 t.test('SRV-2 · a model that is taken out of the configuration meanwhile is not asked', async (t) => {
   let reads = 0;
   const { live, sample, askedModel } = stage(t);
