@@ -4,7 +4,7 @@
  * @see DIS-5 in docs/specification.md
  */
 
-import type { Question } from '../../machines/agent/model-talk.ts';
+import { type Question, refusedToAnswer } from '../../machines/agent/model-talk.ts';
 import type { FetchPublic } from './fetch-public.ts';
 import type { BuiltInTool } from './model-loop.ts';
 import type { ModelVerdict } from './stream-model.ts';
@@ -48,7 +48,9 @@ export function createVisionAnalyze(
       if (verdict.kind === 'failed') {
         return { text: `vision_analyze: ${verdict.why}`, isError: true, tokens: verdict.tokens };
       }
-      return { text: verdict.answer.text, isError: false, tokens: verdict.answer.tokens };
+      const { text: seen, stop, tokens } = verdict.answer;
+      if (stop === 'refused') return { text: `vision_analyze: ${refusedToAnswer}`, isError: true, tokens };
+      return { text: seen, isError: false, tokens };
     },
   };
 }

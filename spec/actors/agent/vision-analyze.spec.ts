@@ -53,4 +53,12 @@ t.test('DIS-5 · what is no picture is not put before the model, and its failure
     isError: true,
     tokens,
   });
+  const refusing = createVisionAnalyze(fetchLoopback, () =>
+    Promise.resolve({ kind: 'answered', answer: { text: '', calls: [], stop: 'refused', tokens } }),
+  );
+  t.same(await refusing.call({ image_url: `${url}/png` }, never), {
+    text: 'vision_analyze: the model, or the filter of its endpoint, refused to answer',
+    isError: true,
+    tokens,
+  });
 });
