@@ -85,8 +85,11 @@ const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 5
 const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 /** Waiting does not restore a spent quota. */
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
-/** Models that think take no temperature, OpenAI's no stop; Mistral's endpoint counts the tokens of a stream unasked. */
-const dispensable = ['temperature', 'stop', 'stream_options'];
+/**
+ * Models that think take no temperature, OpenAI's no stop; Claude's endpoint takes no sequence of spaces or line ends alone;
+ * Mistral's counts the tokens of a stream unasked.
+ */
+const dispensable = ['temperature', 'stop', 'stop_sequences', 'stream_options'];
 /**
  * OpenAI's endpoint lets some models that think, such as gpt-5.6, have tools only if the request says that they do not
  * think.

@@ -279,6 +279,21 @@ t.test('SRV-2 · a model that takes no stop sequences is asked without them', as
   t.equal(server.asked.length, 2);
 });
 
+t.test('SRV-2 · Claude is asked without stop sequences that its endpoint refuses', async (t) => {
+  const message = 'stop_sequences: each stop sequence must contain non-whitespace';
+  const server = await startModelServer(t, ({ body }) =>
+    'stop_sequences' in body
+      ? { kind: 'status', status: 400, body: JSON.stringify({ error: { type: 'invalid_request_error', message } }) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  const verdict = await streamModel(model, { ...question, stopSequences: ['\n'] }, { ...ports, signal });
+  t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+  t.equal(server.asked.length, 2);
+});
+
 t.test('DIS-3 · an endpoint that counts tokens unasked is asked once for that', async (t) => {
   const found = { type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'], msg: 'not permitted' };
   const refusal = { object: 'error', message: { detail: [found] } };
