@@ -37,7 +37,10 @@ export interface Runners {
 /** How long a run waits for servers that have never been connected yet. */
 const arrivalMs = 10_000;
 
-export function createRunners(ports: RunnerPorts): Runners {
+type LoadModelRunner = (profile: LoadedProfile, model: ModelSettings, ports: RunnerPorts) => Promise<ModelRunner>;
+
+/** @param load loads the model code, with the first run that needs it */
+export function createRunners(ports: RunnerPorts, load: LoadModelRunner = loadModelRunner): Runners {
   const { paths, host, log, redact } = ports;
   const files: RunFilesSettings = {
     folder: `${paths.state}/runs`,
@@ -60,22 +63,26 @@ export function createRunners(ports: RunnerPorts): Runners {
         case 'echo':
           return echoRunner;
         case 'model':
-          return agent.model === undefined ? noModel : modelRunner(profile, agent.model, ports);
+          return agent.model === undefined ? noModel : modelRunner(profile, agent.model);
       }
     },
   };
+
+  function modelRunner(profile: LoadedProfile, model: ModelSettings): AgentRunner {
+    let loading: Promise<ModelRunner> | undefined;
+    return async (request, signal) => {
+      loading ??= load(profile, model, ports).catch((thrown: unknown) => {
+        // A file that could not be opened for lack of descriptors can be opened later.
+        loading = undefined;
+        throw thrown;
+      });
+      return (await loading)(request, signal);
+    };
+  }
 }
 
 const noModel: AgentRunner = () =>
   Promise.resolve({ kind: 'failed', reason: 'agent.runner is "model" but there is no agent.model' });
-
-function modelRunner(profile: LoadedProfile, model: ModelSettings, ports: RunnerPorts): AgentRunner {
-  let loading: Promise<ModelRunner> | undefined;
-  return async (request, signal) => {
-    loading ??= loadModelRunner(profile, model, ports);
-    return (await loading)(request, signal);
-  };
-}
 
 async function loadModelRunner(
   { name, settings }: LoadedProfile,
