@@ -75,7 +75,9 @@ export function readableText(html: string): ReadableText {
     at = tag.end;
     const { name, closing } = tag;
     if (left !== undefined) {
-      if (name === left.name) left.depth += closing ? -1 : 1;
+      // What looks like tags in a script is none.
+      if (name === 'script' && !closing && !tag.selfClosing) at = endOfRaw(html, at, name).end;
+      if (name === left.name && (closing || !tag.selfClosing)) left.depth += closing ? -1 : 1;
       if (left.depth === 0) left = undefined;
       continue;
     }

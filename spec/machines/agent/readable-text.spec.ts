@@ -22,6 +22,8 @@ t.test('DIS-5 · broken markup loses its rest at worst', (t) => {
     ['a<SCRIPT>b</ScRiPt >c', 'ac'],
     ['a<nav>b<nav>c</nav>d</nav>e', 'ae'],
     ['a<nav>b', 'a'],
+    ['a<nav><script>x = "<nav>"</script>b</nav>c', 'ac'],
+    ['a<svg><script/><svg/></svg>c', 'ac'],
     ['a<b', 'a'],
     ['a<!--b', 'a'],
     ['a</>b', 'a</>b'],
