@@ -19,12 +19,14 @@ const frontMatter = /^---\r?\n([\s\S]*?)\r?\n---\r?\n?/;
 
 /** Reads a SKILL.md: front matter with `name` and `description`, then the text. Without front matter, all is text. */
 export function readSkill(folderName: string, source: string): Skill {
-  const head = frontMatter.exec(source);
+  // Some editors on Windows write a byte order mark first.
+  const whole = source.replace(/^\uFEFF/, '');
+  const head = frontMatter.exec(whole);
   const fields = head?.[1] ?? '';
   return {
     name: fieldOf(fields, 'name') ?? folderName,
     description: fieldOf(fields, 'description') ?? '',
-    text: source.slice(head?.[0].length ?? 0).trim(),
+    text: whole.slice(head?.[0].length ?? 0).trim(),
   };
 }
 

@@ -16,6 +16,11 @@ t.test('DIS-6 · the first skill that is there is loaded', (t) => {
     description: 'how',
     text: 'Do it.',
   });
+  t.same(readSkill('folder', '\uFEFF---\r\nname: Review\r\n---\r\nDo it.\r\n'), {
+    name: 'Review',
+    description: '',
+    text: 'Do it.',
+  });
   t.same(readSkill('folder', 'Just text'), { name: 'folder', description: '', text: 'Just text' });
   t.end();
 });
