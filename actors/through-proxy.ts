@@ -1,6 +1,6 @@
 /**
- * Sends requests to platforms and model endpoints through the environment's proxy, chosen as for MCP servers. Without a
- * proxy, no code for it is loaded.
+ * Sends requests to platforms and to the endpoints of models and searches through the environment's proxy, chosen as for
+ * MCP servers. Without a proxy, no code for it is loaded.
  * @see TLS-2 in docs/specification.md
  */
 

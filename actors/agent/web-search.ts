@@ -8,6 +8,7 @@ import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { createStopSignal } from '../stop-signal.ts';
+import { throughProxy } from '../through-proxy.ts';
 import type { BuiltInTool, ToolAnswer } from './model-loop.ts';
 
 const timeoutMs = 20_000;
@@ -43,7 +44,10 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
         const url = new URL(`${baseUrl.replace(/\/+$/, '')}/search`);
         url.searchParams.set('q', query);
         url.searchParams.set('format', 'json');
+        const route = await throughProxy(url.href);
+        if (route.kind === 'unusable') return failure(route.why);
         const response = await fetch(url, {
+          ...route.init,
           headers: {
             accept: 'application/json',
             ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
