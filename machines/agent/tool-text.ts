@@ -7,11 +7,17 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { ShapedResult } from '../mcp/tool-result.ts';
 
-/** Structured content repeats the content for programs, so it is used only if there is no other text. */
+/** Structured content repeats the content for programs, so it is used only if the content has no words. */
 export function toolText({ content, structuredContent }: ShapedResult): string {
   const texts = content.map(formatBlock).filter((text) => text !== '');
-  if (texts.length > 0) return texts.join('\n');
-  return structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent);
+  if (structuredContent !== undefined && !content.some(hasWords)) texts.push(JSON.stringify(structuredContent));
+  return texts.length === 0 ? '(no content)' : texts.join('\n');
+}
+
+/** A picture or a link alone says nothing of what the structure holds. */
+function hasWords({ resource, text = null }: JsonObject): boolean {
+  const words = isJsonObject(resource) ? resource.text : text;
+  return typeof words === 'string' && words.trim() !== '';
 }
 
 function formatBlock(block: JsonObject): string {

@@ -10,6 +10,18 @@ t.test('DIS-3 · LIF-13 · a result is written as one text', (t) => {
     [
       {
         content: [
+          { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+          { type: 'resource_link', uri: 'x://3', name: 'three' },
+          { type: 'text', text: ' ' },
+        ],
+        structuredContent: { a: 1 },
+        isError: false,
+      },
+      '[image, image/png]\n[three: x://3]\n \n{"a":1}',
+    ],
+    [
+      {
+        content: [
           { type: 'text', text: 'a' },
           { type: 'image', data: 'AAAA', mimeType: 'image/png' },
           { type: 'resource', resource: { uri: 'x://1', text: 'inside' } },
