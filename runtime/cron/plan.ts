@@ -4,7 +4,7 @@
  * @see CRN-1 in docs/specification.md
  */
 
-import type { CronMark, FireCronJob } from '../../actors/cron/fire-cron-job.ts';
+import type { CronMark, FireCronJob, NoteVerdict } from '../../actors/cron/fire-cron-job.ts';
 import type { CronJobContext, Plan } from '../../machines/cron/cron-job.machine.ts';
 import {
   type CronJob,
@@ -26,7 +26,7 @@ export interface PlanPorts {
   /** False while no journal is open. */
   readonly isReady: () => boolean;
   /** Records in the journal that a new or changed schedule begins now. */
-  readonly begin: (profile: string, job: CronJob, print: string, found: CronMark | undefined) => void;
+  readonly begin: (profile: string, job: CronJob, print: string, found: CronMark | undefined) => Promise<NoteVerdict>;
 }
 
 export const noSchedule = 'it has no schedule; webhooks and `agent cron run` fire it';
@@ -48,7 +48,11 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     mark === undefined
       ? !isTrusted(job.createdAtMs, nowMs)
       : mark.print !== timing.print || !isTrusted(mark.dueAtMs, nowMs);
-  if (begins) ports.begin(profile, job, timing.print, mark);
+  if (begins) {
+    const begun = await ports.begin(profile, job, timing.print, mark);
+    // Unrecorded, the schedule would begin anew at its first due time, which would not fire.
+    if (begun.kind === 'refused') return { kind: 'blind', why: begun.reason };
+  }
   const run = await ports.fire.inFlight(mark);
   if (run !== undefined && resting === undefined) return { kind: 'runs', run };
   const verdict = whatIsDue(

@@ -50,7 +50,7 @@ async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open' | 'nothing', cha
     nextDue: createNextDue(),
     knowsZone,
     isReady: () => true,
-    begin: () => {},
+    begin: () => Promise.resolve({ kind: 'noted' }),
     open(one) {
       trip('open');
       opened.push(one);

@@ -25,10 +25,12 @@ interface Given {
   readonly inFlight?: string;
   readonly isReady?: boolean;
   readonly context?: Partial<CronJobContext>;
+  /** Why the journal does not take the beginning of the schedule. */
+  readonly refusal?: string;
 }
 
 async function plan(given: Given): Promise<{ readonly plan: Plan; readonly begun: readonly string[] }> {
-  const { mark, inFlight, isReady = true, context = {} } = given;
+  const { mark, inFlight, isReady = true, context = {}, refusal } = given;
   const begun: string[] = [];
   const change = 'job' in given ? given.job : {};
   const made = await planOf(
@@ -40,7 +42,11 @@ async function plan(given: Given): Promise<{ readonly plan: Plan; readonly begun
       nextDue,
       knowsZone,
       isReady: () => isReady,
-      begin: (_profile, _job, print) => void begun.push(print),
+      async begin(_profile, _job, print) {
+        if (refusal !== undefined) return { kind: 'refused', reason: refusal };
+        begun.push(print);
+        return { kind: 'noted' };
+      },
     },
   );
   return { plan: made, begun };
@@ -114,6 +120,14 @@ t.test('CRN-1 · a schedule that nothing is known of begins now, and that is wri
   t.end();
 });
 
+t.test('CRN-1 · DUR-3 · a schedule whose beginning cannot be written down is planned again', async (t) => {
+  const refusal = 'the disk is full';
+  const rows: readonly Given[] = [{ job: { created_at: null } }, { mark: { ...settled, print: '@daily|UTC' } }];
+  for (const given of rows) {
+    t.same(await plan({ ...given, refusal }), { plan: { kind: 'blind', why: refusal }, begun: [] });
+  }
+});
+
 t.test('CRN-1 · a schedule that is changed during a run begins then, and not at the end of the run', async (t) => {
   const mark: CronMark = { ...settled, dueAtMs: noon - hour, print: '@daily|UTC' };
   t.same(await plan({ mark, inFlight: 'k' }), { plan: { kind: 'runs', run: 'k' }, begun: [print] });
@@ -176,7 +190,7 @@ t.test('CRN-1 · CRN-2 · what is never due, paused or not there says so', async
       nextDue: () => undefined,
       knowsZone,
       isReady: () => true,
-      begin: () => {},
+      begin: () => Promise.resolve({ kind: 'noted' }),
     },
   );
   t.same(over, { kind: 'idles', why: neverWord });
