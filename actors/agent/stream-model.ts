@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutOldThoughts } from '../../machines/agent/conversation.ts';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
-import { answerOf, type Draft, emptyDraft } from '../../machines/agent/model-draft.ts';
+import { answerOf, type Draft, emptyDraft, unreadCall } from '../../machines/agent/model-draft.ts';
 import {
   type ModelAnswer,
   noTokens,
@@ -331,7 +331,9 @@ async function refusalOf(
     const why = 'the model endpoint answered with a redirect; give agent.model.base_url as it leads';
     return { kind: 'failed', why, passing: false, tokens: noTokens };
   }
-  const passing = passingStatuses.has(status) && !(status === 429 && spentQuota.test(text));
+  const passing =
+    (passingStatuses.has(status) && !(status === 429 && spentQuota.test(text))) ||
+    (status === 400 && text.includes(`"${unreadCall}"`));
   const message = tellingStatuses.has(status) ? messageIn(text, model) : '';
   const cure = passing ? '' : status === 429 ? '; its quota is spent' : '; check agent.model';
   const isInvalid = status === 400 || status === 422;

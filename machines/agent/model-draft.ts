@@ -88,6 +88,8 @@ function countOf(value: Json | undefined): number | undefined {
   return typeof value === 'number' && value >= 0 && Number.isSafeInteger(value) ? value : undefined;
 }
 
+/** Groq's word where the model has written a call that its endpoint cannot read; another attempt may succeed. */
+export const unreadCall = 'tool_use_failed';
 const passing: ReadonlySet<string> = new Set([
   'overloaded_error',
   'api_error',
@@ -96,6 +98,7 @@ const passing: ReadonlySet<string> = new Set([
   'server_error',
   'rate_limit_exceeded',
   'internal_server_error',
+  unreadCall,
 ]);
 const wordPattern = /^[a-z][a-z_]{0,48}$/;
 

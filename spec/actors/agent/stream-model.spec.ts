@@ -114,6 +114,27 @@ t.test('DIS-3 · a passing failure is asked again, and the answer is the whole o
   }
 });
 
+t.test('DIS-3 · a model that wrote a call which its endpoint cannot read is asked again', async (t) => {
+  const error = {
+    message: "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+    type: 'invalid_request_error',
+    code: 'tool_use_failed',
+    failed_generation: '<function=look{"path": "x"}',
+  };
+  const body = JSON.stringify({ error });
+  const replies: readonly ModelReply[] = [
+    { kind: 'status', status: 400, body },
+    { kind: 'raw', type: 'text/event-stream', body: `event: error\ndata: ${body}\n\n` },
+  ];
+  for (const reply of replies) {
+    const { verdict, server } = await ask(t, [reply, { kind: 'says', text: 'Hi' }], { provider: 'openai-compatible' });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Hi' } });
+    t.equal(server.asked.length, 2);
+    const lasting = await ask(t, [reply], { provider: 'openai-compatible' });
+    t.match(lasting.verdict, { kind: 'failed', why: /asked 4 times$/ });
+  }
+});
+
 t.test('DIS-3 · a model endpoint whose certificate does not fit the clock is asked again', async (t) => {
   const { fetch } = globalThis;
   t.teardown(() => {
