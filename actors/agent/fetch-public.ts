@@ -134,8 +134,10 @@ function pinned(addresses: readonly LookupAddress[]): LookupFunction {
 
 function redirectOf({ statusCode = 0, headers }: IncomingMessage, from: URL): string | undefined {
   if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined) return undefined;
-  if (!URL.canParse(headers.location, from.href)) throw new Refusal('it redirects to what is no URL');
-  return new URL(headers.location, from).href;
+  // Node reads headers as Latin-1. A server that does not encode an address writes it in UTF-8.
+  const location = Buffer.from(headers.location, 'latin1').toString('utf8');
+  if (!URL.canParse(location, from.href)) throw new Refusal('it redirects to what is no URL');
+  return new URL(location, from).href;
 }
 
 async function read(answer: IncomingMessage, url: URL, { accept, maxBytes }: FetchRequest): Promise<FetchOutcome> {

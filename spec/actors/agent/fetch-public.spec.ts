@@ -53,12 +53,15 @@ t.test('DIS-5 · a redirect to a private address is refused, and a public one fo
     '/inward': (res) => void res.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
     '/onward': (res) => void res.writeHead(307, { location: '/there' }).end(),
     '/there': page('text/plain', 'there'),
+    '/bare': (res) => void res.writeHead(301, { location: Buffer.from('/größe').toString('latin1') }).end(),
+    '/gr%C3%B6%C3%9Fe': page('text/plain', 'size'),
     '/round': (res) => void res.writeHead(302, { location: '/round' }).end(),
     '/out': (res) => void res.writeHead(302, { location: 'file:///etc/passwd' }).end(),
     '/odd': (res) => void res.writeHead(302, { location: 'http://[' }).end(),
   });
   t.match(why(await get(`${server.url}/inward`)), /10\.0\.0\.1 is not on the public internet/);
   t.match(await get(`${server.url}/onward`), { kind: 'fetched', url: `${server.url}/there` });
+  t.match(await get(`${server.url}/bare`), { kind: 'fetched', url: `${server.url}/gr%C3%B6%C3%9Fe` });
   t.match(why(await get(`${server.url}/round`)), /more than 5 times/);
   t.match(why(await get(`${server.url}/out`)), /only http and https/);
   t.match(why(await get(`${server.url}/odd`)), /no URL/);
