@@ -155,7 +155,8 @@ function setAside(calls: Map<string, ToolAsk>, key: string, { id, name }: ToolAs
 /** Refusals by the names of Gemini, which its OpenAI-compatible endpoint may pass on. */
 const filtered = /^content_filter|^(?:safety|recitation|blocklist|prohibited_content|spii)$/;
 /** Of OpenRouter and Mistral, DeepSeek, and Gemini: the answer is not complete, and another attempt may succeed. */
-const brokenOff = /^error$|^insufficient_system_resource$|malformed_function_call/;
+const brokenOff =
+  /^error$|^insufficient_system_resource$|malformed_function_call|unexpected_tool_call|malformed_response/;
 
 function stopOf(reason: string): StopReason | null {
   switch (reason) {

@@ -187,6 +187,8 @@ t.test('DIS-3 · an answer that ends with an error is no answer, and is asked fo
     ['error', 'error'],
     ['insufficient_system_resource', 'insufficient_system_resource'],
     ['function_call_filter: MALFORMED_FUNCTION_CALL', 'malformed_function_call'],
+    ['function_call_filter: UNEXPECTED_TOOL_CALL', 'unexpected_tool_call'],
+    ['MALFORMED_RESPONSE', 'malformed_response'],
   ] as const) {
     const draft = read([delta({ content: 'Half' }), delta({}, reason), '[DONE]']);
     t.same(draft.fault, { type, passing: true }, reason);
