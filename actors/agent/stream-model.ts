@@ -83,6 +83,8 @@ const longestBackoffMs = 30_000;
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
 /** The error texts of these statuses describe the request; those of others may quote the key. */
 const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
+/** How long Gemini's endpoint asks to wait; it sends no header. */
+const retryDelay = /"retryDelay"\s*:\s*"([\d.]+)s"/;
 /** Waiting does not restore a spent quota. */
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
 /**
@@ -340,7 +342,11 @@ async function refusalOf(
   const refuses = isInvalid ? refusedIn(text, { body, without }) : undefined;
   const waitMs = passing
     ? retryAfterMs(
-        { header: headers.get('retry-after'), milliseconds: headers.get('retry-after-ms') ?? undefined },
+        {
+          header: headers.get('retry-after'),
+          milliseconds: headers.get('retry-after-ms') ?? undefined,
+          seconds: retryDelay.exec(text)?.[1],
+        },
         nowMs(),
       )
     : undefined;
