@@ -14,16 +14,18 @@ export interface ModelEndpoint {
 const anthropicVersion = '2023-06-01';
 
 export function modelEndpoint({ provider, baseUrl, apiKey }: ModelSettings): ModelEndpoint {
-  const base = baseUrl.replace(/\/+$/, '');
+  // A query, such as Azure's api-version, stays behind the path.
+  const [, path = '', query = ''] = /^([^?#]*)(\?[^#]*)?/.exec(baseUrl) ?? [];
+  const base = path.replace(/\/+$/, '');
   const headers = { 'content-type': 'application/json' };
   if (provider === 'openai-compatible') {
     const key: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-    return { url: `${base}/chat/completions`, headers: { ...headers, ...key } };
+    return { url: `${base}/chat/completions${query}`, headers: { ...headers, ...key } };
   }
   const key: Record<string, string> = apiKey === undefined ? {} : { 'x-api-key': apiKey };
   return {
     // Anthropic's own tools take the base URL without the version; other clients take it with `/v1`.
-    url: base.endsWith('/v1') ? `${base}/messages` : `${base}/v1/messages`,
+    url: `${base}${base.endsWith('/v1') ? '' : '/v1'}/messages${query}`,
     headers: { ...headers, 'anthropic-version': anthropicVersion, ...key },
   };
 }

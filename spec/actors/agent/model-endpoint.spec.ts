@@ -14,6 +14,15 @@ t.test('CON-3 · each kind of endpoint has its address and its header for the ke
   };
   t.same(modelEndpoint({ ...model, provider: 'anthropic' }), anthropic);
   t.same(modelEndpoint({ ...model, provider: 'anthropic', baseUrl: 'https://api.example' }), anthropic);
+  const dated = { ...model, baseUrl: 'https://api.example/v1/?api-version=preview' };
+  t.equal(
+    modelEndpoint({ ...dated, provider: 'openai-compatible' }).url,
+    'https://api.example/v1/chat/completions?api-version=preview',
+  );
+  t.equal(
+    modelEndpoint({ ...dated, provider: 'anthropic' }).url,
+    'https://api.example/v1/messages?api-version=preview',
+  );
   const { apiKey: _, ...keyless } = model;
   t.same(Object.keys(modelEndpoint({ ...keyless, provider: 'openai-compatible' }).headers), ['content-type']);
   t.end();
