@@ -54,6 +54,9 @@ export function createClarify(ask: AskPerson): BuiltInTool {
         return { text: 'clarify: give the question as a text', isError: true };
       }
       const options = choicesIn(choices);
+      if (options.length > mostChoices) {
+        return { text: `clarify: ask with at most ${mostChoices} choices, or without`, isError: true };
+      }
       const answer = { type: 'string', title: 'Answer', ...(options.length === 0 ? {} : { enum: options }) };
       const outcome = await ask(
         {
@@ -86,5 +89,5 @@ export function createClarify(ask: AskPerson): BuiltInTool {
 function choicesIn(given: Json | undefined): readonly string[] {
   if (!Array.isArray(given)) return [];
   const texts = (given as readonly Json[]).filter((one) => typeof one === 'string' && one.trim() !== '') as string[];
-  return [...new Set(texts.map((one) => cut(stripTags(one), longestQuestion)))].slice(0, mostChoices);
+  return [...new Set(texts.map((one) => cut(stripTags(one), longestQuestion)))];
 }

@@ -47,3 +47,16 @@ t.test('DIS-5 · without choices any text is an answer, and without a question n
     { type: 'object', properties: { answer: { type: 'string', title: 'Answer' } }, required: ['answer'] },
   ]);
 });
+
+t.test('DIS-5 · a person is asked with all choices or not at all', async (t) => {
+  const forms: unknown[] = [];
+  const { call } = createClarify(({ form }) => {
+    forms.push(form);
+    return Promise.resolve({ kind: 'denied' });
+  });
+  const choices = Array.from({ length: 11 }, (_, index) => `choice ${index}`);
+  t.match(await call({ question: 'Which?', choices }, never), { text: /at most 10 choices/, isError: true });
+  t.match(await call({ question: 'Which?', choices: choices.slice(1) }, never), { isError: false });
+  t.match(forms, [{ properties: { answer: { enum: choices.slice(1) } } }]);
+  t.equal(forms.length, 1);
+});
