@@ -108,6 +108,8 @@ const boundElsewhere = /bound to a different conversation/i;
 const longDescriptions = 'long descriptions';
 const tooLongDescription = /function\.description.{0,80}too long/i;
 const longestDescription = 1_024;
+/** OpenAI's endpoint takes 128. */
+const tooManyTools = /'tools': array too long/;
 /** The limit of an answer has another name for OpenAI's models that think, also behind Azure or a proxy. */
 const limit = 'max_tokens';
 const laterLimit = 'max_completion_tokens';
@@ -337,7 +339,7 @@ async function refusalOf(
     (passingStatuses.has(status) && !(status === 429 && spentQuota.test(text))) ||
     (status === 400 && text.includes(`"${unreadCall}"`));
   const message = tellingStatuses.has(status) ? messageIn(text, model) : '';
-  const cure = passing ? '' : status === 429 ? '; its quota is spent' : '; check agent.model';
+  const cure = passing ? '' : cureOf(status, text);
   const isInvalid = status === 400 || status === 422;
   const refuses = isInvalid ? refusedIn(text, { body, without }) : undefined;
   const waitMs = passing
@@ -358,6 +360,13 @@ async function refusalOf(
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(refuses === undefined ? {} : { refuses }),
   };
+}
+
+function cureOf(status: number, text: string): string {
+  if (status === 429) return '; its quota is spent';
+  return tooManyTools.test(text)
+    ? '; offer it fewer tools, by `toolsets` of the route or `tools.include` of the servers'
+    : '; check agent.model';
 }
 
 function refusedIn(

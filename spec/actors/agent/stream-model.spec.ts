@@ -181,6 +181,10 @@ t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
       /HTTP 400: too long for \[redacted\] and Bearer \[redacted\]; /,
     ],
     [said(404, 'no such model'), /HTTP 404: no such model; check agent\.model$/],
+    [
+      said(400, "Invalid 'tools': array too long. Expected an array with maximum length 128, but got 142 instead."),
+      /maximum length 128, but got 142 instead\.; offer it fewer tools, by `toolsets` .* or `tools\.include` of the servers$/,
+    ],
     ...[
       [{ error: { code: 400, message: 'too long', status: 'INVALID_ARGUMENT' } }],
       { error: 'too long' },
