@@ -48,10 +48,21 @@ export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
   };
 }
 
-/** Decodes with the charset of the content type, else of the page's `<meta>` or `<?xml …?>`, else UTF-8. */
+/** Byte order marks, as Latin-1, with the encodings that they mean. */
+const marks = [
+  ['\xff\xfe', 'utf-16le'],
+  ['\xfe\xff', 'utf-16be'],
+  ['\xef\xbb\xbf', 'utf-8'],
+] as const;
+
+/**
+ * Decodes with the encoding of the byte order mark, else with the charset of the content type, else of the page's `<meta>` or
+ * `<?xml …?>`, else as UTF-8. As in a browser, the mark comes first.
+ */
 function decode(bytes: Buffer, type: string): string {
   const beginning = bytes.subarray(0, 1_024).toString('latin1');
   const named =
+    marks.find(([mark]) => beginning.startsWith(mark))?.[1] ??
     /charset=["']?([\w-]{1,40})/.exec(type)?.[1] ??
     /<(?:meta[^>]{0,200}charset|\?xml[^>]{0,200}encoding)=["']?([\w-]{1,40})/i.exec(beginning)?.[1];
   try {

@@ -19,6 +19,9 @@ t.test('DIS-5 · other texts come as they are, and encodings are understood', as
     '/meta': page('text/html', Buffer.from('<meta charset="iso-8859-1"><p>hällo', 'latin1')),
     '/feed': page('application/atom+xml', Buffer.from('<?xml encoding="iso-8859-1"?>hällo', 'latin1')),
     '/unknown': page('text/plain; charset=no-such', 'plain'),
+    '/wide': page('text/plain', Buffer.from('\uFEFFhällo', 'utf16le')),
+    '/swapped': page('text/plain', Buffer.from('\uFEFFhällo', 'utf16le').swap16()),
+    '/marked': page('text/plain; charset=iso-8859-1', '\uFEFFhällo'),
   });
   for (const [path, text] of [
     ['/json', '{"a": 1}'],
@@ -26,6 +29,9 @@ t.test('DIS-5 · other texts come as they are, and encodings are understood', as
     ['/meta', 'hällo'],
     ['/feed', '<?xml encoding="iso-8859-1"?>hällo'],
     ['/unknown', 'plain'],
+    ['/wide', 'hällo'],
+    ['/swapped', 'hällo'],
+    ['/marked', 'hällo'],
   ])
     t.same(await call({ url: `${url}${path}` }, never), { text: `${url}${path}\n\n${text}`, isError: false });
 });
