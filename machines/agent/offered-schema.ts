@@ -1,9 +1,9 @@
 /**
  * Rewrites a tool's input schema for model endpoints. They require an object with properties, and refuse every request if
- * one tool has alternatives at the top of its schema, an array that does not describe its items, or describes them as drafts
- * before 2020-12 did, a property whose schema is `true`, one whose name has other characters than a few, or a malformed
- * keyword. The properties of all alternatives are offered, under names that endpoints take; a call is checked against the
- * tool's own schema.
+ * one tool has alternatives at the top of its schema, an array that does not describe its items, a keyword in a form that
+ * draft 2020-12 does not have, a property whose schema is `true`, or one whose name has other characters than a few. The
+ * properties of all alternatives are offered, under names that endpoints take, and what is not valid is left out; a call is
+ * checked against the tool's own schema.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -12,13 +12,14 @@ import { withPropertyObjects } from '../base/property-schemas.ts';
 import { wireName } from '../mcp/wire-name.ts';
 
 export function offeredSchema(inputSchema: Json | undefined): JsonObject {
-  const { required, properties: named, ...own } = unitedSchema(withPropertyObjects(inputSchema ?? null));
-  const properties = Object.entries(named).map(([name, form]) => [offeredName(name), withItems(form)]);
-  return {
-    ...(withItems(own) as JsonObject),
+  const { required = null, properties: named, ...own } = unitedSchema(inputSchema);
+  const properties = schemasIn(named).map(([name, form]) => [offeredName(name), valid(form)]);
+  return withPropertyObjects({
+    ...(valid(own) as JsonObject),
+    type: 'object',
     properties: Object.fromEntries(properties),
-    ...(Array.isArray(required) ? { required: required.map(offeredName) } : {}),
-  };
+    ...(isFit('required', required) ? { required: (required as readonly Json[]).map(offeredName) } : {}),
+  }) as JsonObject;
 }
 
 /** Returns the arguments of a call under the names of the tool's own schema. */
@@ -41,29 +42,76 @@ const namedSchemas = /^(?:properties|patternProperties|\$defs|definitions|depend
 const deepest = 100;
 const anyItems: JsonObject = {};
 
-const types: ReadonlySet<Json> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
-
-/** Whether a keyword has a value as in draft 2020-12, of those that other drafts and OpenAPI write otherwise. */
-function isWellFormed([key, value]: readonly [string, Json]): boolean {
-  if (key === 'type') return [value].flat().every((type) => types.has(type));
-  if (key === 'required') return Array.isArray(value);
-  return !/^exclusiveM(?:in|ax)imum$/.test(key) || typeof value === 'number';
-}
-
-/** Describes the items of each array in a schema, without a description as any, and leaves out malformed keywords. */
-function withItems(schema: Json, depth = 0): Json {
+/** The valid keywords of a schema. Describes the items of each array: without a description, any. */
+function valid(schema: Json, depth = 0): Json {
   if (!isJsonObject(schema) || depth > deepest) return schema;
-  const inner = (part: Json): Json => withItems(part, depth + 1);
-  const wellFormed = Object.entries(schema).filter(isWellFormed);
-  const entries = wellFormed.map(([key, value]): [string, Json] => {
-    if (listedSchemas.test(key) && Array.isArray(value)) return [key, (value as readonly Json[]).map(inner)];
-    if (oneSchema.test(key)) return [key, inner(value)];
-    if (!namedSchemas.test(key) || !isJsonObject(value)) return [key, value];
-    return [key, Object.fromEntries(Object.entries(value).map(([name, form]) => [name, inner(form)]))];
+  const inner = (part: Json): Json => valid(part, depth + 1);
+  const entries = Object.entries(withBounds(schema)).flatMap(([key, value]): [string, Json][] => {
+    if (!isFit(key, value)) return [];
+    if (listedSchemas.test(key) && Array.isArray(value)) {
+      const list = (value as readonly Json[]).filter(isSchema).map(inner);
+      return list.length === 0 ? [] : [[key, list]];
+    }
+    if (oneSchema.test(key)) return isSchema(value) ? [[key, inner(value)]] : [];
+    if (!namedSchemas.test(key)) return [[key, value]];
+    return [[key, Object.fromEntries(schemasIn(value).map(([name, form]) => [name, inner(form)]))]];
   });
   const { items = anyItems, additionalItems = anyItems, ...own } = Object.fromEntries(entries);
   if (Array.isArray(items)) return { ...own, prefixItems: items, items: additionalItems };
-  return [schema.type].flat().includes('array') ? { ...own, items } : Object.fromEntries(entries);
+  return [own.type].flat().includes('array') ? { ...own, items } : Object.fromEntries(entries);
+}
+
+const types: ReadonlySet<Json> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+
+/** Whether a keyword has a form of draft 2020-12. */
+function isFit(key: string, value: Json): boolean {
+  const list: readonly Json[] | undefined = Array.isArray(value) ? value : undefined;
+  switch (key) {
+    case 'type':
+      return (list ?? [value]).every((one) => types.has(one));
+    case 'required':
+      return list?.every((one) => typeof one === 'string') === true;
+    case 'anyOf':
+    case 'oneOf':
+    case 'allOf':
+    case 'prefixItems':
+    case 'enum':
+      return list !== undefined;
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+    case 'exclusiveMaximum':
+    case 'minLength':
+    case 'maxLength':
+    case 'minItems':
+    case 'maxItems':
+      return typeof value === 'number';
+    case 'title':
+    case 'description':
+    case 'format':
+    case 'pattern':
+      return typeof value === 'string';
+    default:
+      return true;
+  }
+}
+
+function isSchema(value: Json): boolean {
+  return isJsonObject(value) || typeof value === 'boolean';
+}
+
+function schemasIn(named: Json): [string, Json][] {
+  return Object.entries(isJsonObject(named) ? named : {}).filter(([, form]) => isSchema(form));
+}
+
+/** Draft 4 marks a bound as exclusive; later ones have the exclusive bound itself. Absent ones are null, and left out. */
+function withBounds(schema: JsonObject): JsonObject {
+  const { minimum = null, maximum = null, exclusiveMinimum = null, exclusiveMaximum = null, ...others } = schema;
+  return {
+    ...others,
+    ...(exclusiveMinimum === true ? { exclusiveMinimum: minimum } : { minimum, exclusiveMinimum }),
+    ...(exclusiveMaximum === true ? { exclusiveMaximum: maximum } : { maximum, exclusiveMaximum }),
+  };
 }
 
 interface UnitedSchema extends JsonObject {

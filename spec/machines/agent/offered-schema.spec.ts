@@ -51,7 +51,7 @@ t.test('DIS-3 · a malformed keyword, for which endpoints refuse every request, 
     properties: {
       any: { description: 'Anything' },
       either: {},
-      least: { type: ['integer', 'null'], minimum: 0, exclusiveMaximum: 9 },
+      least: { type: ['integer', 'null'], exclusiveMinimum: 0, exclusiveMaximum: 9 },
       rows: { type: 'array', items: { type: 'object', properties: { type: text, required: text } } },
     },
   });
@@ -117,3 +117,33 @@ t.test(
     t.end();
   },
 );
+
+t.test('DIS-3 · what draft 2020-12 does not have, for which endpoints refuse all tools, is left out', (t) => {
+  const schema = {
+    type: ['object', 'null'],
+    properties: {
+      ttl: { type: 'integer', minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false },
+      odd: { type: 'number', exclusiveMinimum: 1, exclusiveMaximum: true },
+      any: { type: 'any', description: 'anything', title: null, minLength: null },
+      id: { type: 'string', required: true, enum: 'x' },
+      type: 'object',
+      choice: { anyOf: [text, 'number'], oneOf: ['number'], not: 'x', additionalProperties: true },
+      inner: { type: 'object', properties: { type: text, required: 'string' }, required: ['type'] },
+      none: { type: 'object', properties: [] },
+    },
+    required: true,
+  };
+  t.same(offeredSchema(schema), {
+    type: 'object',
+    properties: {
+      ttl: { type: 'integer', exclusiveMinimum: 0, maximum: 9 },
+      odd: { type: 'number', exclusiveMinimum: 1 },
+      any: { description: 'anything' },
+      id: { type: 'string' },
+      choice: { anyOf: [text], additionalProperties: true },
+      inner: { type: 'object', properties: { type: text }, required: ['type'] },
+      none: { type: 'object', properties: {} },
+    },
+  });
+  t.end();
+});
