@@ -6,7 +6,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withoutOldThoughts } from '../../machines/agent/conversation.ts';
+import { withoutOldThoughts, withoutThoughts } from '../../machines/agent/conversation.ts';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { answerOf, type Draft, emptyDraft, unreadCall } from '../../machines/agent/model-draft.ts';
 import {
@@ -104,6 +104,10 @@ const thinksWithTools = /function tools with reasoning_effort are not supported/
  */
 const oldThoughts = 'old thoughts';
 const boundElsewhere = /bound to a different conversation/i;
+/** Groq's endpoint sends what a model thinks, and takes it back for some models only. */
+const thoughts = 'thoughts';
+const takesNoThoughts =
+  /\breasoning(?:_content)?\b.{0,40}(?:unsupported|not (?:supported|permitted|allowed))|(?:unsupported|unknown|unexpected|unrecognized|extra_forbidden).{0,80}\breasoning(?:_content)?\b/is;
 /** OpenAI's endpoint, and Azure's, refuse every request if the description of one tool is longer. */
 const longDescriptions = 'long descriptions';
 const tooLongDescription = /function\.description.{0,80}too long/i;
@@ -114,7 +118,14 @@ const tooManyTools = /'tools': array too long/;
 const limit = 'max_tokens';
 const laterLimit = 'max_completion_tokens';
 /** What endpoints refuse in every request, so that it is not sent again with each step of a run. */
-const lasting: ReadonlySet<string> = new Set(['stream_options', effort, oldThoughts, longDescriptions, limit]);
+const lasting: ReadonlySet<string> = new Set([
+  'stream_options',
+  effort,
+  oldThoughts,
+  thoughts,
+  longDescriptions,
+  limit,
+]);
 const refusedBy = new WeakMap<ModelSettings, ReadonlySet<string>>();
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
@@ -214,7 +225,7 @@ function bodyOf(model: ModelSettings, question: Question, without: ReadonlySet<s
   const { turns, tools } = question;
   const asked = {
     ...question,
-    turns: without.has(oldThoughts) ? withoutOldThoughts(turns) : turns,
+    turns: turnsFor(turns, without),
     tools: without.has(longDescriptions) ? tools.map(shortlyDescribed) : tools,
   };
   const { [limit]: most, ...parameters } = requestBody(model, asked);
@@ -224,6 +235,11 @@ function bodyOf(model: ModelSettings, question: Question, without: ReadonlySet<s
     ...(most === undefined ? {} : { [without.has(limit) ? laterLimit : limit]: most }),
     ...(without.has(effort) ? { [effort]: 'none' } : {}),
   };
+}
+
+function turnsFor(turns: Question['turns'], without: ReadonlySet<string>): Question['turns'] {
+  if (without.has(thoughts)) return withoutThoughts(turns);
+  return without.has(oldThoughts) ? withoutOldThoughts(turns) : turns;
 }
 
 function shortlyDescribed(tool: ToolOffer): ToolOffer {
@@ -375,6 +391,7 @@ function refusedIn(
 ): string | undefined {
   if (!without.has(effort) && thinksWithTools.test(text)) return effort;
   if (!without.has(oldThoughts) && boundElsewhere.test(text)) return oldThoughts;
+  if (!without.has(thoughts) && takesNoThoughts.test(text)) return thoughts;
   if (!without.has(longDescriptions) && tooLongDescription.test(text)) return longDescriptions;
   if (limit in body && text.includes(laterLimit)) return limit;
   return dispensable.find((name) => name in body && text.includes(name));

@@ -42,11 +42,18 @@ export function newerHalf(turns: readonly Turn[]): readonly Turn[] {
 /** The same conversation without what was thought before the last question. */
 export function withoutOldThoughts(turns: readonly Turn[]): readonly Turn[] {
   const asked = turns.findLastIndex(({ role }) => role === 'user');
-  return turns.map((turn, at) => {
-    if (turn.role !== 'assistant' || at > asked) return turn;
-    const { reasoning: _, ...said } = turn;
-    return said;
-  });
+  return turns.map((turn, at) => (at > asked ? turn : withoutThought(turn)));
+}
+
+/** The same conversation without anything that was thought. */
+export function withoutThoughts(turns: readonly Turn[]): readonly Turn[] {
+  return turns.map(withoutThought);
+}
+
+function withoutThought(turn: Turn): Turn {
+  if (turn.role !== 'assistant') return turn;
+  const { reasoning: _, ...said } = turn;
+  return said;
 }
 
 function lengthOf(turn: Turn): number {

@@ -50,8 +50,7 @@ function messagesOf(turn: Turn): JsonObject[] {
     }
     case 'assistant': {
       const { text, calls, reasoning } = turn;
-      const field = Array.isArray(reasoning) ? 'reasoning_details' : 'reasoning_content';
-      const thought = reasoning === undefined ? {} : { [field]: reasoning };
+      const thought = thoughtOf(reasoning);
       if (calls.length === 0) return [{ role: 'assistant', content: text, ...thought }];
       const asked = calls.map(({ id, name, argumentsText, extra }) => ({
         id,
@@ -64,6 +63,13 @@ function messagesOf(turn: Turn): JsonObject[] {
     case 'tools':
       return turn.replies.map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text }));
   }
+}
+
+/** What was thought, in the field in which the endpoint sent it. */
+function thoughtOf(reasoning: Json | undefined): JsonObject {
+  if (reasoning === undefined) return {};
+  if (isJsonObject(reasoning)) return reasoning;
+  return { [Array.isArray(reasoning) ? 'reasoning_details' : 'reasoning_content']: reasoning };
 }
 
 function readWhole(draft: Draft, body: JsonObject): string {
@@ -98,6 +104,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
   }
   if (typeof delta.reasoning_content === 'string' && !Array.isArray(draft.reasoning))
     draft.reasoning = textOf(draft.reasoning) + delta.reasoning_content;
+  else extendReasoning(draft, textOf(delta.reasoning));
   extendDetails(draft, listOf(delta.reasoning_details));
   const reason = textOf(choice.finish_reason).toLowerCase();
   const [broken] = brokenOff.exec(reason) ?? [];
@@ -111,6 +118,13 @@ function readEvent(draft: Draft, event: JsonObject): string {
 /** Mistral's reasoning models answer in parts, of which only the texts are the answer. */
 function partsText(parts: readonly Json[]): string {
   return parts.map((part) => (isJsonObject(part) && part.type === 'text' ? textOf(part.text) : '')).join('');
+}
+
+/** The field of vLLM, Ollama and Groq, which others send beside one of their own. */
+function extendReasoning(draft: Draft, piece: string): void {
+  const { reasoning } = draft;
+  if (piece === '' || (reasoning !== null && !isJsonObject(reasoning))) return;
+  draft.reasoning = { reasoning: textOf(reasoning?.reasoning) + piece };
 }
 
 /** OpenRouter's form of what a model thinks, whose texts come in parts; without it Gemini refuses its own calls. */

@@ -380,6 +380,30 @@ t.test('DIS-3 · a model that takes tools only without thinking is asked once no
   t.equal(again.asked.length, 2, 'an endpoint that refuses that too is not asked a third time');
 });
 
+t.test('DIS-3 · an endpoint that does not take back what its model thought is asked once for that', async (t) => {
+  const message =
+    "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning' is unsupported, did you mean 'role'?)]";
+  const server = await startModelServer(t, ({ body }) =>
+    JSON.stringify(body.messages).includes('"reasoning"')
+      ? { kind: 'status', status: 400, body: JSON.stringify({ error: { message, type: 'invalid_request_error' } }) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  const calls = [{ id: 'a', name: 'look', argumentsText: '{}' }];
+  const turns: readonly Turn[] = [
+    ...question.turns,
+    { role: 'assistant', text: '', calls, reasoning: { reasoning: 'I should look.' } },
+    { role: 'tools', replies: [{ id: 'a', text: 'seen', isError: false }] },
+  ];
+  for (const requests of [2, 3]) {
+    const verdict = await streamModel(model, { ...question, turns }, { ...ports, signal });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
+    t.equal(server.asked.length, requests);
+  }
+});
+
 t.test('DIS-3 · the descriptions of tools are cut where an endpoint finds one too long', async (t) => {
   const message =
     "Invalid 'tools[1].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 3000 instead.";

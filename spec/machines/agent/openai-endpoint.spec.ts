@@ -253,6 +253,33 @@ t.test('DIS-3 · what an endpoint needs back with its calls goes back', (t) => {
   t.end();
 });
 
+t.test('DIS-3 · what a model of vLLM or Ollama thinks goes back in the field in which it came', (t) => {
+  const call = { index: 0, id: 'a', function: { name: 'look', arguments: '{}' } };
+  const answer = answerOf(
+    read([
+      delta({ reasoning: '' }),
+      delta({ reasoning: 'I should ' }),
+      delta({ reasoning: 'look.' }),
+      delta({ tool_calls: [call] }),
+      delta({}, 'tool_calls'),
+    ]),
+  );
+  const { text = '', calls = [], reasoning = null } = answer ?? {};
+  const turns = [{ role: 'assistant', text, calls, reasoning }] as const;
+  t.same(requestBody({ provider: 'openai-compatible', name: 'usual' }, { system: '', tools: [], turns }).messages, [
+    {
+      role: 'assistant',
+      content: null,
+      reasoning: 'I should look.',
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+    },
+  ]);
+  const both = answerOf(read([delta({ reasoning: 'I', reasoning_content: 'I' }), delta({ content: 'Yes' }, 'stop')]));
+  t.equal(both?.reasoning, 'I', 'an older vLLM sends both');
+  t.equal(answerOf(read([delta({ reasoning: '', content: 'Yes' }, 'stop')]))?.reasoning, undefined);
+  t.end();
+});
+
 t.test('DIS-3 · what OpenRouter needs back goes back as it came, its texts in one', (t) => {
   const details = (...all: readonly object[]) => delta({ reasoning: 'I', reasoning_details: all });
   const call = { index: 0, id: 'a', function: { name: 'look', arguments: '{}' } };
