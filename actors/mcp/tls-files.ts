@@ -10,6 +10,7 @@ import { resolve } from 'node:path';
 import { createSecureContext, rootCertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { expandTilde } from '../../machines/config/interpolate.ts';
 import type { TlsPlan } from '../../machines/mcp/server-settings.ts';
+import { isExhausted } from '../exhaustion.ts';
 import { SettingFailure, type SettingFile } from './connect-errors.ts';
 
 export interface TlsRequest {
@@ -45,7 +46,7 @@ const certificatePattern = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----EN
 /** Cached, since 300 CAs take 40 ms and 1.5 MB each time, and most servers need exactly these. */
 let systemTrust: Promise<SecureContext> | undefined;
 
-/** Throws a SettingFailure that names the entry's key and the file. */
+/** Throws a SettingFailure that names the entry's key and the file; the error itself for lack of descriptors. */
 export async function readTlsFiles({ server, plan, userHome }: TlsRequest): Promise<ServerTls> {
   const read = (key: string, path: string): Promise<Pem> =>
     readPem(server, { key, path, resolved: at(path, userHome) });
@@ -79,6 +80,8 @@ async function readPem(server: string, file: SettingFile): Promise<Pem> {
     if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error('no file'), { code: 'no regular file' });
     return { file, text: await readFile(file.resolved, 'utf8') };
   } catch (thrown) {
+    // No setting is wrong then, so that the connection is tried again.
+    if (isExhausted(thrown)) throw thrown;
     const { code } = thrown as NodeJS.ErrnoException;
     const missing = code === 'ENOENT' || code === 'ENOTDIR';
     throw new SettingFailure(
@@ -131,7 +134,12 @@ function contextOf(server: string, { file, text }: Pem, options: SecureContextOp
 }
 
 function trustSystem(): Promise<SecureContext> {
-  systemTrust ??= systemCas().then((ca) => createSecureContext({ ca }));
+  systemTrust ??= systemCas()
+    .then((ca) => createSecureContext({ ca }))
+    .catch((thrown: unknown) => {
+      systemTrust = undefined;
+      throw thrown;
+    });
   return systemTrust;
 }
 
@@ -145,7 +153,10 @@ async function systemCas(): Promise<string[]> {
 async function firstText(paths: readonly (string | undefined)[]): Promise<string> {
   for (const path of paths) {
     if (path === undefined || path === '') continue;
-    const text = await readFile(path, 'utf8').catch(() => '');
+    const text = await readFile(path, 'utf8').catch((thrown: unknown) => {
+      if (isExhausted(thrown)) throw thrown;
+      return '';
+    });
     if (text !== '') return text;
   }
   return '';

@@ -6,7 +6,7 @@ const modules = new URL('../../actors/', import.meta.url).href;
 const linux = process.platform === 'linux' ? {} : { skip: 'needs ulimit -n' };
 
 /** Runs code in a process that has taken all but so many of its descriptors; returns what it prints. */
-function exhausted(code: string, spare: number): string {
+function exhausted(code: string, spare: number, descriptors = 128): string {
   const script = `
     import { openSync, closeSync } from 'node:fs';
     const { runCommand, scrubbedEnv, spawnWatched } = await import('${modules}process-group.js');
@@ -19,7 +19,8 @@ function exhausted(code: string, spare: number): string {
     const taken = [];
     const exhaust = () => { try { for (;;) taken.push(openSync('/dev/null', 'r')); } catch {} for (let n = 0; n < ${spare}; n += 1) closeSync(taken.pop()); };
     ${code}`;
-  const words = ['-c', 'ulimit -n 128; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', script];
+  const limited = `ulimit -n ${descriptors}; exec "$@"`;
+  const words = ['-c', limited, 'sh', process.execPath, '--input-type=module', '-e', script];
   const { stdout, stderr } = spawnSync('sh', [...words, t.testdir()], { encoding: 'utf8' });
   return `${stdout}${stderr}`.trim();
 }
@@ -82,6 +83,28 @@ t.test('LIM-5 · FIL-3 · neither a list that cannot be opened nor the one befor
   );
   const unread = 'the system has no descriptors left to read the list';
   t.equal(said, `true,${unread},${unread},absent true,false,true,absent`);
+  t.end();
+});
+
+t.test('LIM-5 · TLS-1 · certificates that cannot be opened are no wrong setting, and are read later', linux, (t) => {
+  const said = exhausted(
+    `const { writeFileSync } = await import('node:fs');
+     const { rootCertificates } = await import('node:tls');
+     const { readTlsFiles } = await import('${modules}mcp/tls-files.js');
+     const ca = process.env.SSL_CERT_FILE = home + '/ca.pem';
+     writeFileSync(ca, rootCertificates[0]);
+     const read = async (verify) => {
+       const plan = { verify, certKey: 'client_cert', keyKey: 'client_cert' };
+       return readTlsFiles({ server: 's', userHome: home, plan }).then(() => 'read', ({ code }) => code);
+     };
+     exhaust();
+     const without = [await read(true), await read(ca)];
+     for (const one of taken) closeSync(one);
+     console.log(without.join(), await read(true), await read(ca));`,
+    0,
+    512,
+  );
+  t.equal(said, 'EMFILE,EMFILE read read');
   t.end();
 });
 
