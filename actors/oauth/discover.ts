@@ -9,7 +9,6 @@
 import {
   discoverAuthorizationServerMetadata,
   discoverOAuthProtectedResourceMetadata,
-  discoverOAuthServerInfo,
   extractWWWAuthenticateParams,
   type FetchLike,
   IssuerMismatchError,
@@ -51,15 +50,15 @@ const mostServers = 16;
 /** For a login in the browser. Never rejects. */
 export async function discoverForBrowser(url: string, oauth: OauthFetch): Promise<DiscoveryVerdict> {
   try {
-    const found = await lookAt(url, oauth);
-    const metadata = (found.authorizationServerMetadata ?? {}) as JsonObject;
+    const discovery = await lookAt(url, oauth);
+    const { metadata } = discovery;
     const methods = metadata.code_challenge_methods_supported;
     const knows = Object.keys(metadata).length > 0;
     if (knows && !(Array.isArray(methods) && methods.includes('S256'))) {
       const what = 'the authorization server does not say that it supports PKCE with S256, so no login is begun';
       return failed(`${what}; a login with \`--flow device\` needs none`);
     }
-    return { kind: 'found', discovery: found.discovery };
+    return { kind: 'found', discovery };
   } catch (thrown) {
     return failed(describeDiscovery(oauth.seen, wordsOf(thrown)));
   }
@@ -172,41 +171,42 @@ function placesOf({ fetch }: OauthFetch): Places {
   };
 }
 
-/** The protected-resource metadata; undefined if the server has none. */
-async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, oauth: OauthFetch) {
-  try {
-    return await discoverOAuthProtectedResourceMetadata(
-      url,
-      resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl },
-      placesOf(oauth).fetch,
-    );
-  } catch (thrown) {
-    // The server was not reached, so whether it has metadata is unknown.
-    if (thrown instanceof TypeError) throw thrown;
-    return undefined;
+/**
+ * The protected-resource metadata; undefined if the server has none. A challenge may name a place that has none, such as one
+ * with the address behind a proxy; then the usual places are asked.
+ */
+async function resourceOf(url: string, named: URL | undefined, oauth: OauthFetch) {
+  const { fetch } = placesOf(oauth);
+  for (const place of named === undefined ? [undefined] : [named, undefined]) {
+    try {
+      return await discoverOAuthProtectedResourceMetadata(
+        url,
+        place === undefined ? {} : { resourceMetadataUrl: place },
+        fetch,
+      );
+    } catch (thrown) {
+      // The server was not reached, so whether it has metadata is unknown.
+      if (place === undefined && thrown instanceof TypeError) throw thrown;
+    }
   }
+  return undefined;
 }
 
-async function lookAt(url: string, oauth: OauthFetch) {
+async function lookAt(url: string, oauth: OauthFetch): Promise<Discovery> {
   const challenge = await challengeOf(url, oauth);
+  const resourceMetadata = await resourceOf(url, challenge.resourceMetadataUrl, oauth);
+  const authorizationServerUrl = String(resourceMetadata?.authorization_servers?.[0] ?? new URL('/', url));
   const places = placesOf(oauth);
-  const info = await discoverOAuthServerInfo(url, {
-    ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
+  const found = await discoverAuthorizationServerMetadata(authorizationServerUrl, {
     fetchFn: places.fetch,
     // The SDK accepts a slash that the metadata lacks, but not one that it has. The check is made below.
-    skipIssuerMetadataValidation: true,
+    skipIssuerValidation: true,
   });
-  if (info.authorizationServerMetadata === undefined) places.refuseOdd();
-  const metadata = (info.authorizationServerMetadata ?? {}) as JsonObject;
-  const authorizationServerUrl = String(info.authorizationServerUrl);
-  const issuer = info.authorizationServerMetadata?.issuer;
-  if (issuer !== undefined && withoutSlash(issuer) !== withoutSlash(authorizationServerUrl))
-    throw new IssuerMismatchError('metadata', authorizationServerUrl, issuer);
-  const { resourceMetadata } = info;
-  return {
-    ...info,
-    discovery: await discoveryOf(url, challenge.scope, { authorizationServerUrl, metadata, resourceMetadata }),
-  };
+  if (found === undefined) places.refuseOdd();
+  else if (withoutSlash(found.issuer) !== withoutSlash(authorizationServerUrl))
+    throw new IssuerMismatchError('metadata', authorizationServerUrl, found.issuer);
+  const metadata = (found ?? {}) as JsonObject;
+  return discoveryOf(url, challenge.scope, { authorizationServerUrl, metadata, resourceMetadata });
 }
 
 /** For the address of its metadata, a slash at the end of an issuer is removed (RFC 8414 §3.1). */

@@ -15,8 +15,9 @@ export function describeDiscovery(seen: readonly SeenAnswer[], then: string): st
   // A resource without metadata does not matter if its authorization server's metadata was read.
   const wasRead = seen.some((answer) => !isFailed(answer) && !/\/oauth-protected-resource/.test(answer.url));
   if (failed.length === 0 || wasRead) return then;
-  const list = failed.map(({ status, url }) => `${status} from ${withoutQuery(url)}`).join('; ');
-  return `Could not read authorization-server metadata (${list}): ${then}`;
+  // A place that a challenge names may be the usual one, which is asked again.
+  const list = new Set(failed.map(({ status, url }) => `${status} from ${withoutQuery(url)}`));
+  return `Could not read authorization-server metadata (${[...list].join('; ')}): ${then}`;
 }
 
 /** A redirect among the answers was not followed. */

@@ -163,6 +163,26 @@ t.test(
   },
 );
 
+t.test('OAU-1 · DEV-2 · where a challenge names a place without metadata, the usual places are asked', async (t) => {
+  const authority = await startScriptedServer(t);
+  const where = '/.well-known/oauth-protected-resource/mcp';
+  for (const named of [`${where}/mcp`, 'http://127.0.0.1:1/metadata', 'http://mcp.example/metadata']) {
+    const { origin } = await listen(t, (at) => (seen, _, res) => {
+      if (seen.path === '/mcp') {
+        res.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${new URL(named, at)}"` }).end();
+      } else if (seen.path !== where) res.writeHead(404).end();
+      else {
+        const metadata = { resource: `${at}/mcp`, authorization_servers: [authority.issuer] };
+        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata));
+      }
+    });
+    const url = `${origin}/mcp`;
+    const expected = { kind: 'found', discovery: { issuer: authority.issuer, resource: url } };
+    for (const discover of [discoverForBrowser, discoverForDevice])
+      t.match(await discover(url, look()), expected, `${discover.name} ${named}`);
+  }
+});
+
 t.test('OAU-1 · in the browser, a slash at the end of an issuer makes no other issuer', async (t) => {
   for (const [advertised, own, kind] of [
     ['', '/', 'found'],
