@@ -8,6 +8,7 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import type { SeenAnswer } from '../../machines/oauth/discovery-fault.ts';
 import { insecureWords, isSecureEndpoint } from '../../machines/oauth/secure-endpoint.ts';
+import { HopFailure } from '../mcp/private-hop.ts';
 import { createStopSignal } from '../stop-signal.ts';
 
 export interface OauthFetch {
@@ -48,15 +49,15 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
     seen,
     async fetch(url, init) {
       const asked = String(url);
-      if (!isSecureEndpoint(asked) && new URL(asked).origin !== own)
-        throw new Error(insecureWords('an address that the server leads to', asked));
       const isMetadata = /\/\.well-known\//.test(asked);
       try {
+        if (!isSecureEndpoint(asked) && new URL(asked).origin !== own)
+          throw new HopFailure(insecureWords('an address that the server leads to', asked));
         const answer = await fetch(url, bounded(init, product));
         if (isMetadata) seen.push({ url: asked, status: statusOf(answer) });
         return answer;
       } catch (thrown) {
-        if (isMetadata) seen.push({ url: asked, status: 'no answer' });
+        if (isMetadata) seen.push({ url: asked, ...whyNone(thrown) });
         throw thrown;
       }
     },
@@ -65,6 +66,11 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
       return fetch(url, bounded(init, userAgent ?? product));
     },
   };
+}
+
+/** The reason of a refusal is kept, because a login continues without the metadata of a resource. */
+function whyNone(thrown: unknown): Omit<SeenAnswer, 'url'> {
+  return thrown instanceof HopFailure ? { status: 'no request', refusal: thrown.message } : { status: 'no answer' };
 }
 
 /** A page that answers every address with 200 is not metadata, so its type is noted. */

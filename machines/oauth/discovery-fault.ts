@@ -7,6 +7,8 @@ export interface SeenAnswer {
   readonly url: string;
   /** The HTTP status, or a word if there was none. */
   readonly status: number | string;
+  /** Why nothing was requested there, with the cure. */
+  readonly refusal?: string;
 }
 
 /** The failed metadata requests, and then the error after continuing without metadata. */
@@ -16,8 +18,14 @@ export function describeDiscovery(seen: readonly SeenAnswer[], then: string): st
   const wasRead = seen.some((answer) => !isFailed(answer) && !/\/oauth-protected-resource/.test(answer.url));
   if (failed.length === 0 || wasRead) return then;
   // A place that a challenge names may be the usual one, which is asked again.
-  const list = new Set(failed.map(({ status, url }) => `${status} from ${withoutQuery(url)}`));
+  const list = new Set(failed.map((answer) => wordsOf(answer, then)));
   return `Could not read authorization-server metadata (${[...list].join('; ')}): ${then}`;
+}
+
+function wordsOf({ status, url, refusal }: SeenAnswer, then: string): string {
+  const place = withoutQuery(url);
+  if (refusal === undefined) return `${status} from ${place}`;
+  return `${status} to ${place}${then.includes(refusal) ? '' : `: ${refusal}`}`;
 }
 
 /** A redirect among the answers was not followed. */

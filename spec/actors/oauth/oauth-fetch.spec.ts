@@ -35,6 +35,7 @@ t.test('OAU-7 · what answered a request for metadata is kept, in order; nothing
   await look('/elsewhere');
   authority.on(paths.metadata, { kind: 'reset' });
   await t.rejects(look(paths.metadata));
+  await t.rejects(oauth.fetch(`http://as.example${paths.openid}`));
 
   t.same(
     oauth.seen.map(({ url, status }) => [new URL(url).pathname, status]),
@@ -43,8 +44,10 @@ t.test('OAU-7 · what answered a request for metadata is kept, in order; nothing
       [paths.openid, 404],
       [paths.openid, '200 with text/html'],
       [paths.metadata, 'no answer'],
+      [paths.openid, 'no request'],
     ],
   );
+  t.match(oauth.seen.at(-1)?.refusal, /not served over https \(http:\/\/as\.example\)/);
 });
 
 t.test('OAU-7 · a request that hangs is given up, by time or by whoever cancels', async (t) => {

@@ -23,6 +23,16 @@ t.test('OAU-7 · failed fetches of metadata lead, with their statuses; then what
   t.end();
 });
 
+t.test('OAU-7 · SEC-5 · a place that is not requested is named with the reason, once', (t) => {
+  const refusal = 'it is not served over https; ask the operator of the server';
+  const refused = { ...as('no request'), refusal };
+  const place = 'no request to https://as.example/.well-known/oauth-authorization-server';
+  const begin = 'Could not read authorization-server metadata';
+  t.equal(describeDiscovery([refused], then), `${begin} (${place}: ${refusal}): ${then}`);
+  t.equal(describeDiscovery([refused, refused], refusal), `${begin} (${place}): ${refusal}`);
+  t.end();
+});
+
 t.test('OAU-7 · where the metadata was read, what failed before it is no news', (t) => {
   for (const seen of [[], [resource(404), as(200)], [as(404), as(200, 'openid-configuration')]]) {
     t.equal(describeDiscovery(seen, then), then);
