@@ -220,7 +220,7 @@ async function discoveryOf(
   { authorizationServerUrl, metadata, resourceMetadata }: Found,
 ): Promise<Discovery> {
   // A provider could override the selection of the resource; with none, the default applies.
-  const selected = await selectResourceURL(url, {} as never, resourceMetadata);
+  const selected = await selectResourceURL(asFolder(url), {} as never, resourceMetadata);
   const resource = selected === undefined ? undefined : (resourceMetadata?.resource ?? selected.href);
   const scope = chooseScope(challengeScope, resourceMetadata as JsonObject | undefined, metadata);
   return {
@@ -230,6 +230,13 @@ async function discoveryOf(
     ...(resource === undefined ? {} : { resource }),
     ...(scope === undefined ? {} : { scope }),
   };
+}
+
+/** A resource with a slash at its end is the same without it, but the SDK takes only one that is not longer than the URL. */
+function asFolder(url: string): URL {
+  const folder = new URL(url);
+  if (!folder.pathname.endsWith('/')) folder.pathname += '/';
+  return folder;
 }
 
 /** The challenge in the server's answer to a request without credentials. */

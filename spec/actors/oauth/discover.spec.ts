@@ -200,6 +200,22 @@ t.test('OAU-1 · in the browser, a slash at the end of an issuer makes no other 
   }
 });
 
+t.test('OAU-1 · DEV-2 · a slash at the end of a resource makes no other resource', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  for (const [own, kind] of [
+    ['', 'found'],
+    ['/', 'found'],
+    ['/x', 'failed'],
+    ['2', 'failed'],
+  ] as const) {
+    server.metadata = { resource: `${server.url}${own}`, authorization_servers: [authority.issuer] };
+    const expected = kind === 'found' ? { kind, discovery: { resource: `${server.url}${own}` } } : { kind };
+    for (const discover of [discoverForBrowser, discoverForDevice])
+      t.match(await discover(server.url, look()), expected, `${discover.name} ${own}`);
+  }
+});
+
 t.test('OAU-1 · OAU-7 · what is wrong ends it with its reason', async (t) => {
   const time = lentTime(t);
   const authority = await startScriptedServer(t);
