@@ -122,7 +122,7 @@ async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<Json
 interface Places {
   /**
    * Answers with 404 for a place that has no JSON object, such as that of an application which answers every address with
-   * its page, so that the next place is tried. Completes metadata of an authorization server.
+   * its page, so that the next place is tried. Of metadata, passes on what a login uses, and what the SDK requires.
    */
   readonly fetch: FetchLike;
   /** The latest object. */
@@ -132,6 +132,22 @@ interface Places {
 }
 
 const serverPlace = /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
+
+/**
+ * What a login uses of metadata. The SDK refuses all of it for any other member that deviates, such as a list that is a text or
+ * a relative address of its documentation.
+ */
+const used: ReadonlySet<string> = new Set([
+  ...['resource', 'authorization_servers', 'scopes_supported', 'issuer'],
+  ...['authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'device_authorization_endpoint'],
+  ...['response_types_supported', 'grant_types_supported', 'code_challenge_methods_supported'],
+  ...['token_endpoint_auth_methods_supported', 'client_id_metadata_document_supported'],
+  'authorization_response_iss_parameter_supported',
+]);
+
+function usedOf(metadata: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => used.has(key)));
+}
 
 /** Some have plain metadata at the place of OpenID Connect, and a login uses nothing of what the SDK requires there. */
 function withUnused(metadata: JsonObject, place: string): JsonObject {
@@ -158,7 +174,8 @@ function placesOf({ fetch }: OauthFetch): Places {
         .json()
         .catch(() => undefined);
       if (isJsonObject(body)) {
-        latest = serverPlace.test(String(url)) ? withUnused(body, String(url)) : body;
+        const found = usedOf(body);
+        latest = serverPlace.test(String(url)) ? withUnused(found, String(url)) : found;
         return new Response(JSON.stringify(latest), answer);
       }
       isOdd ||= serverPlace.test(String(url));

@@ -77,6 +77,22 @@ t.test('OAU-1 · DEV-2 · metadata needs no member that a login has no use for, 
     t.match(await discover(server.url, look()), found, `${discover.name} at the place of OpenID Connect`);
 });
 
+t.test('OAU-1 · DEV-2 · a member that a login has no use for may deviate, in either metadata', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  const odd = { bearer_methods_supported: 'header', resource_policy_uri: '/privacy', jwks_uri: 'none' };
+  server.metadata = { ...(server.metadata as object), ...odd };
+  const changes = { service_documentation: '/docs', revocation_endpoint: '/revoke', ui_locales_supported: 'en' };
+  list(authority, changes);
+  const found = { kind: 'found', discovery: { issuer: authority.issuer, resource: server.url, scope: String } };
+  for (const discover of [discoverForBrowser, discoverForDevice])
+    t.match(await discover(server.url, look()), found, discover.name);
+  authority.on(paths.metadata, { status: 404, json: {} });
+  authority.on(paths.openid, { json: authority.metadata({ ...changes, jwks_uri: 'none', claims_supported: 'sub' }) });
+  for (const discover of [discoverForBrowser, discoverForDevice])
+    t.match(await discover(server.url, look()), found, `${discover.name} at the place of OpenID Connect`);
+});
+
 t.test('OAU-1 · DEV-2 · a page where metadata may be leads to the next place, as a missing one does', async (t) => {
   const authority = await startScriptedServer(t);
   const server = await resource(t, authority.issuer);
