@@ -11,11 +11,11 @@ import {
   discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,
   type FetchLike,
-  IssuerMismatchError,
   selectResourceURL,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
@@ -221,9 +221,15 @@ async function lookAt(url: string, oauth: OauthFetch): Promise<Discovery> {
   });
   if (found === undefined) places.refuseOdd();
   else if (withoutSlash(found.issuer) !== withoutSlash(authorizationServerUrl))
-    throw new IssuerMismatchError('metadata', authorizationServerUrl, found.issuer);
+    throw new Error(otherIssuer(authorizationServerUrl, found.issuer));
   const metadata = (found ?? {}) as JsonObject;
   return discoveryOf(url, challenge.scope, { authorizationServerUrl, metadata, resourceMetadata });
+}
+
+function otherIssuer(authorizationServerUrl: string, issuer: string): string {
+  const what = `the authorization server ${authorizationServerUrl} names another issuer, ${strangersWords(issuer)}`;
+  const cure = 'ask its operator to correct its metadata (RFC 8414 §3.3), or put a token of your own into headers';
+  return `${what}, so no login is begun; ${cure}`;
 }
 
 /** For the address of its metadata, a slash at the end of an issuer is removed (RFC 8414 §3.1). */
