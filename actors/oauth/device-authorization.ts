@@ -19,6 +19,7 @@ import { insecureWords, isSecureEndpoint, isWebAddress } from '../../machines/oa
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import { isTroubled } from '../../machines/oauth/token-refusal.ts';
 import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secrets.ts';
+import { HopFailure } from '../mcp/private-hop.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch } from './plain-fetch.ts';
 import type { TokenEndpoint } from './token-request.ts';
@@ -41,8 +42,13 @@ export type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly rec
 /** Never rejects. */
 export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string | undefined): Promise<CodeAnswer> {
   const { server, client, authentication } = partsOf(endpoint);
-  const asked = String(endpoint.metadata.device_authorization_endpoint);
-  if (!isSecureEndpoint(asked)) return { kind: 'failed', why: insecureWords('the device endpoint', asked) };
+  const { device_authorization_endpoint: device, token_endpoint: token } = endpoint.metadata;
+  // A person would approve in vain where no tokens can be requested.
+  for (const [what, address] of [
+    ['the device endpoint', String(device)],
+    ['the token endpoint', String(token)],
+  ] as const)
+    if (!isSecureEndpoint(address)) return { kind: 'failed', why: insecureWords(what, address) };
   try {
     const params = new URLSearchParams();
     if (scope !== undefined) params.set('scope', scope);
@@ -104,6 +110,8 @@ export async function pollForTokens(
       ? { kind: 'stop', why: 'the token endpoint answered without an access token that a header can carry' }
       : { kind: 'approved', record };
   } catch (thrown) {
+    // Nothing was sent, and nothing ever will be.
+    if (thrown instanceof HopFailure) return { kind: 'stop', why: `the token endpoint: ${thrown.message}` };
     const secrets = [deviceCode, ...clientSecrets(endpoint.client)];
     // A proxy's error page during a restart of the server, or its rate limit, counts as no answer.
     const isTrouble = isTroubled(status);

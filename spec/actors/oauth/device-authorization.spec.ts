@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { PrivateHopFailure } from '../../../actors/mcp/private-hop.ts';
 import { pollForTokens, requestDeviceCode } from '../../../actors/oauth/device-authorization.ts';
 import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
 import type { TokenEndpoint } from '../../../actors/oauth/token-request.ts';
@@ -231,6 +232,23 @@ t.test('DEV-1 · plain HTTP is for the loopback alone', async (t) => {
     }),
   };
   t.match(await requestDeviceCode(local, undefined), { kind: 'issued' });
+});
+
+t.test('DEV-5 · SEC-5 · no person approves a login whose tokens cannot be requested', async (t) => {
+  const { authority, endpoint } = await stage(t);
+  const metadata = authority.metadata({ token_endpoint: 'http://as.example/token' }) as JsonObject;
+  t.match(await requestDeviceCode({ ...endpoint, metadata }, undefined), {
+    kind: 'failed',
+    why: /the token endpoint is not served over https \(http:\/\/as\.example\)/,
+  });
+  t.same(authority.at(paths.device), []);
+
+  const refusing = () => Promise.reject(new PrivateHopFailure('10.0.0.5 is inside'));
+  const oauth = createOauthFetch({ fetch: refusing, version: '1', userAgent: undefined });
+  t.match(await pollForTokens({ ...endpoint, oauth }, 'device-code', times), {
+    kind: 'stop',
+    why: 'the token endpoint: 10.0.0.5 is inside [leads-inside]',
+  });
 });
 
 t.test('DEV-4 · a person is sent to a page of the web or nowhere', async (t) => {
