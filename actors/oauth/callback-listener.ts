@@ -16,11 +16,13 @@ export interface CallbackListener {
   close(): void;
 }
 
-const host = '127.0.0.1';
-
 /** Rejects if a fixed port is in use. */
-export async function listenForRedirect(plan: CallbackPlan, path = '/callback'): Promise<CallbackListener> {
-  const server = await bind(plan);
+export async function listenForRedirect(
+  plan: CallbackPlan,
+  path = '/callback',
+  host = '127.0.0.1',
+): Promise<CallbackListener> {
+  const server = await bind(plan, host);
   let waiting: { readonly state: string; readonly resolve: (query: string) => void } | undefined;
   server.on('request', (request, response) => {
     const { pathname, query } = targetOf(request.url ?? '/');
@@ -71,25 +73,25 @@ function targetOf(target: string): { readonly pathname: string; readonly query: 
   return at === -1 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };
 }
 
-async function bind(plan: CallbackPlan): Promise<Server> {
+async function bind(plan: CallbackPlan, host: string): Promise<Server> {
   switch (plan.kind) {
     case 'random':
-      return listen(0);
+      return listen(0, host);
     case 'fixed':
-      return listen(plan.port);
+      return listen(plan.port, host);
     case 'pinned':
       for (const port of plan.ports) {
         try {
-          return await listen(port);
+          return await listen(port, host);
         } catch (thrown) {
           if ((thrown as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw thrown;
         }
       }
-      return listen(0);
+      return listen(0, host);
   }
 }
 
-function listen(port: number): Promise<Server> {
+function listen(port: number, host: string): Promise<Server> {
   const server = createServer();
   return new Promise((resolve, reject) => {
     // Stays: a connection that cannot be accepted for lack of descriptors also raises an error event.

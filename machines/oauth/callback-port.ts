@@ -4,6 +4,7 @@
  * @see OAU-6 in docs/specification.md
  */
 
+import { isLoopback } from '../base/loopback.ts';
 import type { OauthSettings } from './oauth-settings.ts';
 
 /** State of earlier logins to the server. */
@@ -67,6 +68,12 @@ function mayShow(settings: OauthSettings, { documents, documentRefused }: Server
 /** The redirect URI for a bound port; a configured one is unchanged. */
 export function redirectUriOf(settings: OauthSettings, port: number): string {
   return settings.redirectUri ?? `http://127.0.0.1:${port}/callback`;
+}
+
+/** Where the redirect is awaited: the loopback address that a configured redirect URI spells out, as `[::1]`, else the usual. */
+export function callbackHost({ redirectUri }: OauthSettings): string {
+  const host = redirectUri === undefined ? '' : new URL(redirectUri).hostname.replace(/^\[|\]$/g, '');
+  return isLoopback(host) && !host.endsWith('localhost') ? host : '127.0.0.1';
 }
 
 function portOf(uri: string): number | undefined {

@@ -18,7 +18,7 @@ import {
   redirectTimeoutMs,
   type StepVerdict,
 } from '../../machines/oauth/browser-login.machine.ts';
-import { planCallback, redirectUriOf } from '../../machines/oauth/callback-port.ts';
+import { callbackHost, planCallback, redirectUriOf } from '../../machines/oauth/callback-port.ts';
 import { chooseIdentity, isGoodFor, type StoredClient } from '../../machines/oauth/client-identity.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
 import { readRedirect } from '../../machines/oauth/redirect-answer.ts';
@@ -97,7 +97,7 @@ async function bindPort(
     return { kind: 'failed', why: `mcp server "${server}": oauth.redirect_uri is no address` };
   const path = redirectUri === undefined ? '/callback' : new URL(redirectUri).pathname;
   try {
-    const listener = await listenForRedirect(plan, path);
+    const listener = await listenForRedirect(plan, path, callbackHost(row.settings));
     // The login was cancelled meanwhile: nothing else would release the port.
     if (logins.get(id) !== row) {
       listener.close();

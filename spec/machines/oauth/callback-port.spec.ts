@@ -1,5 +1,11 @@
 import t from 'tap';
-import { type CallbackPlan, pinnedPorts, planCallback, redirectUriOf } from '../../../machines/oauth/callback-port.ts';
+import {
+  type CallbackPlan,
+  callbackHost,
+  pinnedPorts,
+  planCallback,
+  redirectUriOf,
+} from '../../../machines/oauth/callback-port.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 
 const settings = (oauth: Record<string, string | number | boolean> = {}) => readOauthSettings({ oauth });
@@ -86,5 +92,18 @@ t.test('OAU-6 · a flow that could end with a document is pinned, each exception
 t.test('OAU-6 · the redirect is the bound port’s, unless it is configured', (t) => {
   t.equal(redirectUriOf(settings(), 27_891), 'http://127.0.0.1:27891/callback');
   t.equal(redirectUriOf(settings({ redirect_uri: 'https://tunnel.example/cb' }), 1), 'https://tunnel.example/cb');
+  t.end();
+});
+
+t.test('OAU-6 · the redirect is awaited at the address of this machine that is configured', (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['', '127.0.0.1'],
+    ['http://[::1]:8976/callback', '::1'],
+    ['http://127.0.0.2:8976/callback', '127.0.0.2'],
+    ['http://localhost:8976/callback', '127.0.0.1'],
+    ['http://agent.localhost:8976/callback', '127.0.0.1'],
+    ['https://tunnel.example/callback', '127.0.0.1'],
+  ];
+  for (const [redirect_uri, host] of rows) t.equal(callbackHost(settings({ redirect_uri })), host, redirect_uri);
   t.end();
 });

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
@@ -65,6 +66,15 @@ t.test('OAU-8 · a cancelled login lets go of its port and leaves the old creden
     await eventually(async () => (await free(portOf(url))) || undefined);
     t.same(credentials.tokens('hub'), before, end);
   }
+});
+
+t.test('OAU-6 · a redirect to the loopback address of IPv6 arrives', async (t) => {
+  const { begin } = await loginStage(t);
+  const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
+  const host = hasIpv6 ? '[::1]' : '127.0.0.1';
+  const login = begin('browser', { redirect_uri: `http://${host}:${await freePort()}/callback` });
+  await createBrowser().visit(await login.url());
+  t.same(await login.outcome, { kind: 'loggedIn' });
 });
 
 t.test('OAU-6 · OAU-1 · what cannot begin says what to change', async (t) => {
