@@ -44,6 +44,8 @@ export interface Credentials {
   documentRefused(server: string): boolean;
   /** What is wrong with the stored credentials, or why they could not be renewed; undefined if no problem is known. */
   problem(server: string): string | undefined;
+  /** The fix for credentials that cannot be written, for messages. */
+  writeCure(server: string): string;
   /**
    * Replaces all credentials of a server, or none if they cannot all be written. The tokens are written last, so that
    * they never exist without the rest.
@@ -178,6 +180,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       }
       return refusals.get(server);
     },
+    writeCure: (server) => documents.at(tokensPath(server)).writeCure,
     async save(server, { tokens, server: meta, client }) {
       const { issuer, authorizationServerUrl, metadata, resource } = meta;
       const files = [

@@ -4,7 +4,6 @@
  * @see OAU-1 and OAU-4 in docs/specification.md
  */
 
-import { writableCure } from '../../actors/files.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Discovery, DiscoveryVerdict } from '../../actors/oauth/discover.ts';
 import { recordFor } from '../../actors/oauth/renewal.ts';
@@ -45,19 +44,20 @@ export async function discover(
 ): Promise<StepVerdict> {
   const row = logins.get(id);
   if (row === undefined) return loginIsGone;
+  const known = credentials(profile);
   try {
-    await credentials(profile).tryWriting(server);
+    await known.tryWriting(server);
   } catch (thrown) {
     const what = `no login is begun, for its credentials could not be stored: ${causeOf(thrown)}`;
-    return { kind: 'failed', why: aboutServer(server, `${what}; ${writableCure}`) };
+    return { kind: 'failed', why: aboutServer(server, `${what}; ${known.writeCure(server)}`) };
   }
   const look = await load();
   const verdict = await look(row.url, row.oauth);
   if (verdict.kind === 'failed') return { kind: 'failed', why: aboutServer(server, verdict.why) };
-  const before = recordFor({ server, url: row.url, credentials: credentials(profile) });
+  const before = recordFor({ server, url: row.url, credentials: known });
   const misled = misledWords(row.settings, verdict.discovery.issuer, before);
   if (misled !== undefined) return { kind: 'failed', why: aboutServer(server, misled) };
-  row.discovery = withScope(verdict.discovery, row, credentials(profile), server);
+  row.discovery = withScope(verdict.discovery, row, known, server);
   return stepDone;
 }
 
@@ -138,7 +138,7 @@ export async function storeCredentials(
   } catch (thrown) {
     return {
       kind: 'failed',
-      why: aboutServer(server, `the credentials cannot be stored: ${causeOf(thrown)}; ${writableCure}`),
+      why: aboutServer(server, `the credentials cannot be stored: ${causeOf(thrown)}; ${known.writeCure(server)}`),
     };
   }
 }

@@ -355,6 +355,7 @@ t.test('OAU-1 · OAU-2 · OAU-8 · gateways that share documents have the same c
   await one.credentials.tryWriting('hub');
   t.same(readdirSync(one.home), [], 'nothing is in the home');
 
+  t.equal(one.credentials.writeCure('hub'), 'see that the database answers');
   rows.isAway = true;
   await t.rejects(one.credentials.tryWriting('hub'));
   await t.rejects(one.credentials.saveTokens('hub', { ...tokens, accessToken: 'renewed' }));

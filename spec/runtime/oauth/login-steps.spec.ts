@@ -213,3 +213,14 @@ t.test('OAU-8 · tokens that the disk does not take end the login with that', as
     why: 'mcp server "hub": the credentials cannot be stored: no room',
   });
 });
+
+t.test('OAU-8 · SCA-3 · credentials that a database does not take have its remedy, not that of a disk', async (t) => {
+  const cure = 'see that the database answers';
+  const away = () => Promise.reject(new Error('connect ECONNREFUSED'));
+  for (const step of ['tryWriting', 'save'] as const) {
+    const { begin } = await loginStage(t, (credentials) => ({ ...credentials, [step]: away, writeCure: () => cure }));
+    const login = begin();
+    if (step === 'save') await createBrowser().visit(await login.url());
+    t.match(await login.outcome, { kind: 'stopped', why: `stored: connect ECONNREFUSED; ${cure}` }, step);
+  }
+});
