@@ -49,8 +49,9 @@ export function wireServers(ports: ServersPorts) {
       }),
       closeAll: fromPromise<undefined, undefined>(async () => {
         ports.live.stop();
-        ports.logins.stop();
+        const stored = ports.logins.stop();
         await ports.reconcile.retireAll();
+        await stored;
         await ports.closeFiles();
         return undefined;
       }),

@@ -66,8 +66,11 @@ export interface Logins {
   /** Passes a pasted redirect to the login of a server; false if none waits for it. */
   paste(profile: string, server: string, query: string): boolean;
   ended(id: string, outcome: LoginOutcome): void;
-  /** Ends all logins in progress, which releases their ports; no login begins after it. */
-  stop(): void;
+  /**
+   * Ends all logins in progress, which releases their ports; no login begins after it. Resolves when none is left: one that
+   * stores its tokens is too late to cancel.
+   */
+  stop(): Promise<void>;
 }
 
 export function createLogins(wards: {
@@ -79,6 +82,7 @@ export function createLogins(wards: {
   const cancels = new Map<string, (why?: string) => void>();
   const ending = 'the gateway stops';
   let stopped = false;
+  let noneLeft = (): void => {};
 
   function ended(id: string, outcome: LoginOutcome): void {
     const row = rows.get(id);
@@ -89,6 +93,7 @@ export function createLogins(wards: {
     resolvers.get(id)?.(outcome);
     resolvers.delete(id);
     cancels.delete(id);
+    if (rows.size === 0) noneLeft();
   }
 
   return {
@@ -125,6 +130,10 @@ export function createLogins(wards: {
     stop() {
       stopped = true;
       for (const cancel of [...cancels.values()]) cancel(ending);
+      return new Promise((resolve) => {
+        noneLeft = resolve;
+        if (rows.size === 0) resolve();
+      });
     },
   };
 }

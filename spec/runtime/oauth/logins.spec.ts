@@ -3,6 +3,7 @@ import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
 import type { LoginInput } from '../../../machines/oauth/browser-login.machine.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 import { createLogins, type LiveLogin } from '../../../runtime/oauth/logins.ts';
+import { turn } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const never = new AbortController().signal;
@@ -74,7 +75,10 @@ t.test('LIF-9 · OAU-8 · a gateway that stops ends every login, and begins none
   logins.start(hub, live('a'), never);
   logins.start({ ...hub, profile: 'work', flow: 'device' }, live('b'), never);
 
-  logins.stop();
+  let isOver = false;
+  const stopped = logins.stop().then(() => {
+    isOver = true;
+  });
 
   for (const { spawned } of [browser, device])
     t.same(spawned[0]?.heard, [{ type: 'login.cancel', why: 'the gateway stops' }]);
@@ -84,6 +88,13 @@ t.test('LIF-9 · OAU-8 · a gateway that stops ends every login, and begins none
   });
   t.same(closed, ['late']);
   t.equal(browser.spawned.length, 1);
+
+  logins.ended('hub', { kind: 'stopped', why: 'the gateway stops' });
+  await turn();
+  t.notOk(isOver, 'one stores its tokens');
+  logins.ended('hub@work', { kind: 'loggedIn' });
+  await stopped;
+  await logins.stop();
 });
 
 t.test('OAU-8 · a pasted redirect goes to the login that waits for it; the port is let go at the end', async (t) => {
