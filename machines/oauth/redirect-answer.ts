@@ -41,12 +41,15 @@ export function readRedirect(query: string, expected: ExpectedAnswer): RedirectA
     : { kind: 'code', code, ...(iss === null ? {} : { iss }) };
 }
 
-/** The query of a redirect URL that a person pasted; undefined if the text is not one. */
+/**
+ * The query of a redirect URL that a person pasted; undefined if the text is not one. The address at which the login begins has
+ * the state too, and pasted by mistake it must not end the login.
+ */
 export function pastedQuery(text: string): string | undefined {
   const trimmed = text.trim();
   if (!URL.canParse(trimmed)) return undefined;
-  const { search } = new URL(trimmed);
-  return search.length > 1 ? search.slice(1) : undefined;
+  const { search, searchParams: params } = new URL(trimmed);
+  return params.has('code') || params.has('error') ? search.slice(1) : undefined;
 }
 
 function refuse(why: string): RedirectAnswer {

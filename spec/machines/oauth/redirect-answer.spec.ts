@@ -57,7 +57,9 @@ t.test('OAU-1 · without this state there is never a code, whatever the query', 
 t.test('OAU-8 · what is pasted is a whole address with a query, or nothing', (t) => {
   t.equal(pastedQuery(' http://127.0.0.1:1/callback?code=c&state=s \n'), 'code=c&state=s');
   t.equal(pastedQuery('https://tunnel.example/cb?code=c#x'), 'code=c');
+  t.equal(pastedQuery('http://127.0.0.1:1/callback?error=no&state=s'), 'error=no&state=s');
   for (const text of [
+    'https://as.example/authorize?response_type=code&client_id=c&code_challenge=x&state=s',
     '',
     'code=c&state=s',
     'http://127.0.0.1:1/callback',
