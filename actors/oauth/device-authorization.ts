@@ -117,7 +117,10 @@ export async function pollForTokens(
     const isTrouble = isTroubled(status);
     if (thrown instanceof oauth.ResponseBodyError) {
       const verdict = readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
-      if (verdict.kind === 'wait' || !isTrouble) return verdict;
+      if (verdict.kind === 'wait') return verdict;
+      const said = reasonOf(thrown, secrets);
+      const isSaid = verdict.errorCode === undefined || said === verdict.errorCode;
+      if (!isTrouble) return isSaid ? verdict : { ...verdict, why: `${verdict.why} (${said})` };
     }
     const isFinal =
       thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.WWWAuthenticateChallengeError;

@@ -122,7 +122,12 @@ t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
     [
       'invalid_client, with a challenge',
       { status: 401, json: { error: 'invalid_client' }, headers: challenge },
-      { kind: 'stop', why: /invalid_client/ },
+      { kind: 'stop', why: /the device login: invalid_client$/ },
+    ],
+    [
+      'a grant that the client may not use',
+      oauthError('unauthorized_client', 400, 'allow device codes for the client'),
+      { kind: 'stop', why: /the device login: unauthorized_client \(allow device codes for the client\)$/ },
     ],
     ['a page', html, { kind: 'stop', why: /something else/ }],
     ['no token', { json: {} }, { kind: 'stop', why: /something else/ }],
