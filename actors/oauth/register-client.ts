@@ -24,7 +24,8 @@ import { schemaWords } from './schema-words.ts';
 
 export type RegisterVerdict =
   | { readonly kind: 'registered'; readonly client: StoredClient }
-  | { readonly kind: 'failed'; readonly why: string };
+  /** `errorCode`: `invalid_scope` if the requested scope was refused, for which a registration has no code of its own. */
+  | { readonly kind: 'failed'; readonly why: string; readonly errorCode?: string };
 
 export interface RegisterRequest {
   readonly settings: OauthSettings;
@@ -78,13 +79,15 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
       },
     };
   } catch (thrown) {
+    const reason = thrown instanceof RegistrationRejectedError ? reasonIn(thrown.body) : '';
     const what =
       thrown instanceof RegistrationRejectedError
-        ? `Registration failed: ${thrown.status}${reasonIn(thrown.body)}`
+        ? `Registration failed: ${thrown.status}${reason}`
         : `Registration failed: ${schemaWords(thrown, 'its answer') ?? withoutSecrets(causeOf(thrown), [])}`;
     return {
       kind: 'failed',
       why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),
+      ...(discovery.scope !== undefined && /scope/i.test(reason) ? { errorCode: 'invalid_scope' } : {}),
     };
   }
 }

@@ -44,7 +44,7 @@ export type IdentifyVerdict =
       readonly identity: NonNullable<BrowserLoginContext['identity']>;
       readonly document: string | null;
     }
-  | { readonly kind: 'failed'; readonly why: string };
+  | ({ readonly kind: 'failed' } & StepFailure);
 export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
 
 /** Without a reason, a person cancelled it. */

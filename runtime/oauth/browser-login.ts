@@ -135,7 +135,7 @@ async function identify(
   });
   if (identity.kind === 'stored') known.doubtClient(server);
   const client = await clientFor(identity, row);
-  if (client.kind === 'failed') return { kind: 'failed', why: aboutServer(server, client.why) };
+  if (client.kind === 'failed') return withCure(row, { ...client, why: aboutServer(server, client.why) });
   row.state = randomBytes(32).toString('base64url');
   const { beginAuthorization } = await import('../../actors/oauth/begin-authorization.ts');
   const begun = await beginAuthorization({ discovery, client: client.client, redirectUri, state: row.state });

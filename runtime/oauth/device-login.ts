@@ -56,7 +56,7 @@ export function wireDeviceLogin(ports: LoginPorts) {
 async function identifyDevice(row: LiveLogin | undefined): Promise<StepVerdict> {
   if (row?.discovery === undefined) return loginIsGone;
   const client = await clientFor(chooseDeviceIdentity(row.settings, row.discovery.metadata), row);
-  if (client.kind === 'failed') return client;
+  if (client.kind === 'failed') return withCure(row, client);
   row.client = client.client;
   return stepDone;
 }

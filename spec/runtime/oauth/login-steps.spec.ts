@@ -168,6 +168,26 @@ t.test('OAU-1 · the login after invalid_scope requests only the scope of the se
   t.equal(await next(), `${own} retired`, 'a description is no code');
 });
 
+t.test('OAU-1 · OAU-4 · the login after a registration whose scope is refused requests less', async (t) => {
+  const { authority, begin, credentials, serverUrl } = await loginStage(t);
+  authority.on(paths.register, (seen) =>
+    seen.text.includes('admin')
+      ? oauthError('invalid_client_metadata', 400, 'Requested scopes are not valid: admin')
+      : authority.usual(seen),
+  );
+  for (const flow of ['browser', 'device'] as const) {
+    await credentials.demandScope('hub', serverUrl, 'admin');
+    t.match(await begin(flow).outcome, {
+      kind: 'stopped',
+      why: /Registration failed: 400 .*not valid: admin\).*; begin again: the next login requests only the scope/,
+    });
+    const next = begin();
+    t.equal(new URL(await next.url()).searchParams.get('scope'), 'mcp:tools offline_access', flow);
+    next.cancel();
+    await next.outcome;
+  }
+});
+
 t.test('OAU-4 · a configured client is not taken to another authorization server that the server names', async (t) => {
   const { authority, begin, credentials, serverUrl } = await loginStage(t);
   const { issuer } = authority;
