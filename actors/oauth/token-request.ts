@@ -124,17 +124,28 @@ function wordsOf(thrown: unknown): string {
   return `${text.includes(thrown.code) ? '' : `${thrown.code}: `}${text}${cause}`;
 }
 
+/** Without a secret no method applies, though some registrations name one. */
 export function clientInformation({ clientId, clientSecret, authMethod }: OauthClient) {
+  if (clientSecret === undefined) return { client_id: clientId };
   return {
     client_id: clientId,
-    ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+    client_secret: clientSecret,
     ...(authMethod === undefined ? {} : { token_endpoint_auth_method: authMethod }),
   };
 }
 
+const methods: ReadonlySet<string> = new Set(['client_secret_basic', 'client_secret_post', 'none']);
+
+/** The SDK uses another method than the client's if the metadata does not list that, as wrong metadata does. */
+function withMethod(metadata: JsonObject, { authMethod }: OauthClient): JsonObject {
+  return authMethod !== undefined && methods.has(authMethod)
+    ? { ...metadata, token_endpoint_auth_methods_supported: [authMethod] }
+    : metadata;
+}
+
 function common({ metadata, resource, client }: TokenEndpoint, fetchFn: FetchLike) {
   return {
-    ...(Object.keys(metadata).length === 0 ? {} : { metadata: metadata as never }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata: withMethod(metadata, client) as never }),
     clientInformation: clientInformation(client) as never,
     ...(resource === undefined ? {} : { resource }),
     fetchFn,

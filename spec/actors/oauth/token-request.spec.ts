@@ -8,6 +8,7 @@ import {
   type TokenEndpoint,
 } from '../../../actors/oauth/token-request.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import type { OauthClient } from '../../../machines/oauth/client-identity.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import {
@@ -78,6 +79,31 @@ t.test('OAU-1 · a code is exchanged with its verifier and the resource, once', 
   );
   const other = await exchangeForTokens(endpoint, grantOf(authority, await codeOf(authority), 'w'.repeat(43)), nowMs);
   t.match(other, { kind: 'refused', why: /invalid_grant/ }, 'another verifier');
+});
+
+t.test('OAU-3 · OAU-4 · a client authenticates by its own method, whatever the metadata lists', async (t) => {
+  const authority = await startScriptedServer(t);
+  const [basic, post] = ['client_secret_basic', 'client_secret_post'];
+  const client = { clientId: 'c', clientSecret: 'secret-of-c' };
+  const rows: readonly (readonly [OauthClient, readonly string[], 'header' | 'form' | 'none'])[] = [
+    [{ ...client, authMethod: post }, [basic], 'form'],
+    [{ ...client, authMethod: basic }, [post], 'header'],
+    [{ ...client, authMethod: 'none' }, [basic], 'none'],
+    [{ clientId: 'c', authMethod: basic }, [basic], 'none'],
+    [{ clientId: 'c', authMethod: basic }, [], 'none'],
+    [{ ...client, authMethod: 'private_key_jwt' }, [post], 'form'],
+    [client, [post], 'form'],
+    [client, [basic, post], 'header'],
+  ];
+  for (const [own, listed, expected] of rows) {
+    const metadata = authority.metadata({ token_endpoint_auth_methods_supported: listed }) as JsonObject;
+    await refreshTokens(endpointOf(authority, { client: own, metadata }), before(authority, 'spent'), nowMs);
+    const { form, headers } = authority.at(paths.token).at(-1) ?? {};
+    const isInForm = form?.get('client_secret') === 'secret-of-c';
+    const shown = headers?.authorization === undefined ? (isInForm ? 'form' : 'none') : 'header';
+    t.equal(shown, expected, JSON.stringify([own, listed]));
+  }
+  t.equal(authority.at(paths.token).length, rows.length, 'each was asked');
 });
 
 t.test('OAU-1 · a refresh token is shown once, with the resource, and what is not replaced is kept', async (t) => {
