@@ -10,6 +10,8 @@ import { createStopSignal } from '../stop-signal.ts';
 export interface PreflightRequest {
   readonly url: string;
   readonly fetch: FetchLike;
+  /** `manual`: a redirect says nothing of the endpoint. */
+  readonly redirect?: 'follow' | 'manual';
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -37,8 +39,13 @@ export async function preflight(request: PreflightRequest): Promise<PreflightVer
   }
 }
 
-async function ask({ url, fetch }: PreflightRequest, method: string, signal: AbortSignal): Promise<Response> {
-  const answer = await fetch(url, { method, headers: { accept: 'application/json, text/event-stream' }, signal });
+async function ask(
+  { url, fetch, redirect = 'follow' }: PreflightRequest,
+  method: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const headers = { accept: 'application/json, text/event-stream' };
+  const answer = await fetch(url, { method, headers, redirect, signal });
   // Only the head matters, and an event stream would hold its connection open.
   await answer.body?.cancel();
   return answer;

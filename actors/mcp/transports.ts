@@ -107,7 +107,9 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
   const connections = createServerFetch({ server, plan, tls, env, version, pages, share, reach });
   if (plan.kind === 'http' && !plan.skipPreflight) {
     const { fetch } = connections;
-    const verdict = await preflight({ url: plan.url, fetch, ...(signal === undefined ? {} : { signal }) });
+    // It has no token, and some servers redirect such a request to a page of logins.
+    const redirect = plan.oauth === null ? 'follow' : 'manual';
+    const verdict = await preflight({ url: plan.url, fetch, redirect, ...(signal === undefined ? {} : { signal }) });
     if (verdict.kind === 'notMcp') {
       await connections.close();
       const led = connections.ledTo();

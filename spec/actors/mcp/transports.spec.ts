@@ -133,6 +133,16 @@ t.test('ERA-3 · a web page is no MCP endpoint, unless the preflight is skipped'
   t.same(methods, ['POST']);
 });
 
+t.test('ERA-3 · OAU-1 · a page of logins is not taken for the endpoint of a server with OAuth', async (t) => {
+  const { url } = await listenHttp(t, (request, response) => {
+    if (request.url === '/login') response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>');
+    else if (request.method === 'HEAD') response.writeHead(302, { location: '/login' }).end();
+    else response.writeHead(401).end();
+  });
+  t.match(await failure(t, { url: `${url}/mcp`, auth: 'oauth' }), { kind: 'http', status: 401 });
+  t.match(await failure(t, { url: `${url}/mcp` }), { kind: 'notMcp' });
+});
+
 t.test('TLS-2 · a server without TLS settings sees its headers, and the SDK’s', async (t) => {
   let seen: Record<string, unknown> = {};
   const { url } = await listenHttp(t, (request, response) => {
