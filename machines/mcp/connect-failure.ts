@@ -229,6 +229,10 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'tls':
       return 'check ssl_verify and client_cert';
     case 'redirect':
+      // Its message includes a remedy. Behind a single sign-on, a request without a token is redirected instead of refused.
+      return place.oauth === true
+        ? `run \`${loginCommand(place.server, place.profile)}\` if that is a page of logins`
+        : '';
     case 'setting':
     case 'token':
       // Its message includes the remedy.

@@ -187,6 +187,7 @@ t.test('LIF-13 · the words of a server are one line, bounded, and hold no secre
 
 t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', (t) => {
   const exited: ConnectFailure = { kind: 'exited', status: 1 };
+  const redirect: ConnectFailure = { kind: 'redirect', message: 'it is not followed; put that address in url' };
   const rows = [
     [exited, { profile: 'default', hasLog: true }, 'read `agent mcp logs hub`'],
     [exited, { profile: 'work', hasLog: true }, 'read `agent mcp logs hub --profile work`'],
@@ -195,6 +196,12 @@ t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', 
       http(403),
       { profile: 'work', hasLog: true, oauth: true },
       'check headers, or run `agent mcp login hub --profile work`',
+    ],
+    [redirect, { profile: 'work', hasLog: true }, 'put that address in url'],
+    [
+      redirect,
+      { profile: 'work', hasLog: true, oauth: true },
+      'put that address in url; run `agent mcp login hub --profile work` if that is a page of logins',
     ],
   ] as const;
   for (const [failure, place, cure] of rows) t.ok(describeFailure('hub', [failure], place).endsWith(cure), cure);
