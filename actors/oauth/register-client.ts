@@ -65,6 +65,8 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
     });
     // RFC 7591 §3.2.1: seconds, and 0 for never.
     const { client_secret_expires_at: expiresAt = 0 } = answer;
+    // Not every server repeats the method that was registered.
+    const authMethod = answer.token_endpoint_auth_method ?? settings.tokenEndpointAuthMethod;
     return {
       kind: 'registered',
       client: {
@@ -72,7 +74,7 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
         clientId: answer.client_id,
         ...(answer.client_secret === undefined ? {} : { clientSecret: answer.client_secret }),
         ...(expiresAt === 0 ? {} : { secretExpiresAtMs: expiresAt * 1_000 }),
-        ...(answer.token_endpoint_auth_method === undefined ? {} : { authMethod: answer.token_endpoint_auth_method }),
+        ...(authMethod === undefined ? {} : { authMethod }),
         ...(redirectUri === undefined ? {} : { redirectUri }),
         ...(settings.clientName === undefined ? {} : { clientName: settings.clientName }),
         ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),

@@ -58,6 +58,13 @@ t.test('OAU-3 · the configured name and method are registered', async (t) => {
   const verdict = await registerOauthClient({ ...requestTo(authority, oauth), redirectUri });
   t.match(asked(authority), oauth);
   t.match(verdict, { client: { clientSecret: /^secret-/, authMethod: 'client_secret_post' } });
+
+  authority.on(paths.register, { status: 201, json: { client_id: 'c', client_secret: 's' } });
+  t.match(
+    await registerOauthClient({ ...requestTo(authority, oauth), redirectUri }),
+    { client: { clientSecret: 's', authMethod: 'client_secret_post' } },
+    'a server that does not repeat the method',
+  );
 });
 
 t.test('OAU-4 · a browser registers a method that the server has, where that is not the usual one', async (t) => {
