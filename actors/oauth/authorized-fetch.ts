@@ -51,7 +51,8 @@ async function tokenOf(renewal: Renewal, options: RenewalSettings): Promise<stri
     // Imported on demand, because it loads the protocol's client, which a daemon without connections does not need.
     const { TokenFailure } = await import('../mcp/connect-errors.ts');
     const authority = `see that its authorization server ${recordFor(options)?.issuer ?? ''} answers`;
-    throw new TokenFailure(aboutServer(options.server, `${what}; ${renewal.disk === true ? writableCure : authority}`));
+    const cure = renewal.disk === true ? writableCure : (renewal.cure ?? authority);
+    throw new TokenFailure(aboutServer(options.server, `${what}; ${cure}`));
   }
   return renewal.kind === 'renewed' ? renewal.accessToken : undefined;
 }

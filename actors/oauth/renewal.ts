@@ -9,6 +9,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import { chooseToken, isFor, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import { writableCure } from '../files.ts';
 import type { ServerFetch } from '../mcp/http-fetch.ts';
 import type { Logger } from '../ports.ts';
 import type { Credentials, StoredServer } from './credentials.store.ts';
@@ -32,8 +33,11 @@ export type Renewal =
   | { readonly kind: 'renewed'; readonly accessToken: string }
   /** A person must log in again. */
   | { readonly kind: 'login' }
-  /** @property disk the cause is the disk, not the network */
-  | { readonly kind: 'unreachable'; readonly why: string; readonly disk?: true };
+  /**
+   * @property disk the cause is the disk, not the network
+   * @property cure the fix of the database that has the tokens, if that is the cause
+   */
+  | { readonly kind: 'unreachable'; readonly why: string; readonly disk?: true; readonly cure?: string };
 
 /** Shorter than the wait for the lock that a renewal holds. */
 const renewalTimeoutMs = 12_000;
@@ -92,6 +96,8 @@ async function renewOnce(options: RenewalSettings, refused: string | undefined):
   } catch (thrown) {
     // Nothing is sent without the lock: a refresh token that is spent and not replaced would be lost.
     const why = causeOf(thrown);
+    const cure = options.credentials.writeCure(options.server);
+    if (cure !== writableCure) return { kind: 'unreachable', why, cure };
     // Another process releases the lock in time, but a folder that is not writable needs a person.
     if (!diskCodes.has(String((thrown as NodeJS.ErrnoException).code))) return { kind: 'unreachable', why };
     return { kind: 'unreachable', why: `the folder of its tokens: ${why}`, disk: true };

@@ -166,6 +166,23 @@ t.test(
   },
 );
 
+t.test('OAU-8 · SCA-3 · where a database has the tokens and is away, its remedy is named', async (t) => {
+  const { credentials, log } = (await loggedIn(t, url, over)).store;
+  const carry = createAuthorizedFetch({
+    ...{ server: 'hub', url, settings: readOauthSettings({}), version: '1', log, nowMs: Date.now },
+    credentials: {
+      ...credentials,
+      locked: () => Promise.reject(new Error('connect ECONNREFUSED')),
+      writeCure: () => 'see that the database answers',
+    },
+    open: plainConnections,
+  })(() => t.fail('nothing is sent') as never);
+  await t.rejects(carry(url), {
+    name: 'TokenFailure',
+    message: /cannot be renewed now: connect ECONNREFUSED; see that the database answers$/,
+  });
+});
+
 t.test(
   'OAU-1 · OAU-8 · a token that is renewed early is used until it ends, if it cannot be renewed yet',
   async (t) => {
