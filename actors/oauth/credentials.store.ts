@@ -121,8 +121,27 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
     return text === undefined ? undefined : readTokenRecord(text);
   }
 
+  /**
+   * The object of a file beside the tokens, or the one before it if that is theirs: a login that was killed while it replaced
+   * the files has left the tokens of the one before.
+   */
+  function besideTokens(server: string, ending: '.meta' | '.client', hears?: Logger): JsonObject | undefined {
+    const found = readObject(path(server, ending), hears);
+    const tokens = tokensOf(server);
+    const isTheirs = (one: JsonObject): boolean =>
+      ending === '.meta' ? one.issuer === tokens?.issuer : one.client_id === tokens?.clientId;
+    if (found === undefined || isTheirs(found) || !isJsonObject(found.before)) return found;
+    return isTheirs(found.before) ? found.before : found;
+  }
+
+  /** The text that replaces the object of a file, with that object while there are tokens. */
+  function replacing(server: string, ending: '.meta' | '.client', next: Record<string, unknown>): string {
+    const earlier = tokensOf(server) === undefined ? undefined : besideTokens(server, ending);
+    return toText(earlier === undefined ? next : { ...next, before: { ...earlier, before: undefined } });
+  }
+
   function serverOf(server: string): StoredServer | undefined {
-    const found = readObject(path(server, '.meta'));
+    const found = besideTokens(server, '.meta');
     if (typeof found?.issuer !== 'string' || typeof found.authorization_server_url !== 'string') return undefined;
     return {
       issuer: found.issuer,
@@ -144,7 +163,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   return {
     tokens: tokensOf,
     client(server) {
-      const found = readObject(path(server, '.client'), log);
+      const found = besideTokens(server, '.client', log);
       if (typeof found?.client_id !== 'string' || typeof found.issuer !== 'string') return undefined;
       return {
         issuer: found.issuer,
@@ -183,12 +202,11 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
     writeCure: (server) => documents.at(tokensPath(server)).writeCure,
     async save(server, { tokens, server: meta, client }) {
       const { issuer, authorizationServerUrl, metadata, resource } = meta;
+      const plain = { issuer, authorization_server_url: authorizationServerUrl, resource, metadata };
+      const registered = client === undefined ? undefined : replacing(server, '.client', plainClient(client));
       const files = [
-        {
-          path: path(server, '.meta'),
-          text: toText({ issuer, authorization_server_url: authorizationServerUrl, resource, metadata }),
-        },
-        ...(client === undefined ? [] : [{ path: path(server, '.client'), text: formatClient(client) }]),
+        { path: path(server, '.meta'), text: replacing(server, '.meta', plain) },
+        ...(registered === undefined ? [] : [{ path: path(server, '.client'), text: registered }]),
         { path: path(server, '.scope'), text: undefined },
         { path: tokensPath(server), text: formatTokenRecord(tokens) },
       ];
@@ -256,9 +274,9 @@ function scopeAt(found: JsonObject | undefined, url: string): string | undefined
   return found?.url === url && typeof found.scope === 'string' ? found.scope : undefined;
 }
 
-function formatClient(client: StoredClient): string {
+function plainClient(client: StoredClient): Record<string, unknown> {
   const { issuer, clientId, clientSecret, secretExpiresAtMs, authMethod, redirectUri, clientName, scope } = client;
-  return toText({
+  return {
     issuer,
     client_id: clientId,
     client_secret: clientSecret,
@@ -267,7 +285,7 @@ function formatClient(client: StoredClient): string {
     redirect_uri: redirectUri,
     client_name: clientName,
     scope,
-  });
+  };
 }
 
 function toText(value: Record<string, unknown>): string {

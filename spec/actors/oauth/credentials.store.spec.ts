@@ -101,6 +101,31 @@ t.test('OAU-8 · where one file is not taken, none is replaced', async (t) => {
   t.same(readdirSync(folder).sort(), ['hub.client', 'hub.json', 'hub.meta'], 'and nothing is left behind');
 });
 
+t.test('OAU-8 · a login that is killed between its files leaves the credentials before it', async (t) => {
+  const other = 'https://new.example';
+  const next: NewCredentials = {
+    tokens: { ...tokens, issuer: other, clientId: 'new', accessToken: 'new' },
+    server: { ...whole.server, issuer: other },
+    client: { issuer: other, clientId: 'new', clientSecret: 'new' },
+  };
+  for (const written of [1, 2, 3]) {
+    const { folder, credentials } = tokenStore(t);
+    const killed = createCredentials(folder, {
+      ...fileDocuments,
+      write: (changes) => fileDocuments.write(changes.slice(0, written)),
+    });
+    const all = () => [credentials.tokens('hub'), credentials.client('hub'), credentials.server('hub')];
+    await credentials.save('hub', whole);
+    for (const _ of ['once', 'twice']) {
+      await killed.save('hub', next);
+      t.same(all(), [tokens, whole.client, whole.server], String(written));
+      t.equal(credentials.problem('hub'), undefined);
+    }
+    await credentials.save('hub', next);
+    t.same(all(), [next.tokens, next.client, next.server]);
+  }
+});
+
 t.test('OAU-2 · what cannot be read is not there, says why, and is not written over by reading', async (t) => {
   const { folder, credentials } = tokenStore(t);
   const file = join(folder, 'hub.json');
