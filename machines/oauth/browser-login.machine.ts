@@ -241,7 +241,12 @@ function timeoutText({ server, profile, document, identity }: BrowserLoginContex
   if (identity === 'stored') {
     return `${base}; if the browser showed an unknown client, begin again: the next login registers anew`;
   }
-  if (document === null) return `${base}; begin again with \`${loginCommand(server, profile)}\``;
+  const again = `begin again with \`${loginCommand(server, profile)}\``;
+  if (identity === 'configured') {
+    const redirect = 'if the browser refused the redirect, register it for oauth.client_id and set oauth.redirect_port';
+    return `${base}; ${redirect}; ${again}`;
+  }
+  if (document === null) return `${base}; ${again}`;
   return `${base}; if the browser showed an invalid client, the authorization server could not fetch or accept the client metadata document ${document}: set oauth.cimd: false to register instead`;
 }
 

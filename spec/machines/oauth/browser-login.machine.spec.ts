@@ -98,6 +98,7 @@ t.test(
     for (const [identity, cure] of [
       ['registered', '`agent mcp login hub --profile work`'],
       ['configured', '`agent mcp login hub --profile work`'],
+      ['configured', 'register it for oauth.client_id and set oauth.redirect_port'],
       ['stored', 'the next login registers anew'],
     ] as const) {
       const { pass, why } = await login({ identities: [shown(identity)] });
