@@ -26,6 +26,10 @@ export async function beginAuthorization(request: {
   readonly state: string;
 }): Promise<BegunAuthorization> {
   const { discovery, client, redirectUri, state } = request;
+  const { token_endpoint: token } = discovery.metadata;
+  // A person would log in in vain where no tokens can be requested.
+  if (typeof token === 'string' && !isSecureEndpoint(token))
+    return { kind: 'failed', why: insecureWords('the token endpoint', token) };
   try {
     const { authorizationUrl, codeVerifier } = await startAuthorization(discovery.authorizationServerUrl, {
       ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),

@@ -73,6 +73,7 @@ t.test('OAU-1 · what is no web address, or no code flow, is never opened', asyn
   for (const [change, why] of [
     [{ authorization_endpoint: 'file:///etc/passwd' }, /no web address: file:/],
     [{ authorization_endpoint: 'http://as.example/authorize' }, /not served over https \(http:\/\/as\.example\)/],
+    [{ token_endpoint: 'http://as.example/token' }, /the token endpoint is not served over https/],
     [{ authorization_endpoint: 'javascript:alert(1)' }, /no web address|no login can be begun/],
     [{ authorization_endpoint: 'nonsense' }, /no login can be begun/],
     [{ response_types_supported: ['token'] }, /does not support response type code/],
