@@ -151,6 +151,36 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('TRU-3 · INS-2 · the keys of a card do nothing after G, nor while letters are turned off', async (t) => {
+    const asked = asks('kept');
+    await waiting(1);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/approvals');
+    const card = page.locator('.question').filter({ hasText: '"kept"' });
+    // Only now a key would count.
+    await card.getByRole('button', { name: 'Approve' }).click({ trial: true });
+    await card.focus();
+
+    for (const key of ['g', 'a']) await page.keyboard.press(key);
+
+    await page.waitForTimeout(300);
+    t.equal((await gateway.approvals()).length, 1, 'G and A only lead to Approvals');
+    await page.keyboard.press('?');
+    const sheet = page.getByRole('dialog', { name: 'Keys' });
+    await sheet.getByText('Approve the card in focus').waitFor();
+    await sheet.getByRole('checkbox').uncheck();
+    await page.keyboard.press('Escape');
+    await sheet.waitFor({ state: 'detached' });
+    await card.focus();
+    await page.keyboard.press('d');
+    await page.waitForTimeout(300);
+    t.equal((await gateway.approvals()).length, 1);
+    await gateway.answer((await gateway.asked()).id, false);
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await open.context.close();
+  });
+
   await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
     const first = asks('first');
     await waiting(1);

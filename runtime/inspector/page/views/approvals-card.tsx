@@ -10,9 +10,11 @@ import type { JsonObject } from '../../../../machines/base/json.ts';
 import { inQuotes, wordsOfServer } from '../../../../machines/base/shown-json.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
 import { formatClock, formatCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
+import { letters, useKeys } from '../data/keys.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
@@ -82,6 +84,7 @@ export function Question({
   const isForm = row.kind === 'form';
   const toolAsked = toolWords(row.tool ?? '', row.server);
   const mayAct = useMayAct();
+  const hasLetters = useCell(letters);
   // `clarify` is the daemon's own form for a run's question; no server's tool has that name.
   const isOfRun = row.tool === 'clarify' && isForm;
   const over = answered !== '' ? answered : endedAtMs === undefined ? '' : overWords(row, given, endedAtMs);
@@ -114,16 +117,13 @@ export function Question({
     }
   }
 
-  const onKeyDown = (event: KeyboardEvent): void => {
-    // Only while the card itself has the focus, so that letters can be typed in its fields.
-    if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey || isForm) return;
-    // A held key would answer one question after another.
-    if (event.repeat) return;
-    if (event.key === 'a') void answer(true);
-    else if (event.key === 'd') void answer(false);
-    else return;
-    event.preventDefault();
-  };
+  // Only while the card itself has the focus, so that letters can be typed in its fields.
+  const applies = (): boolean => document.activeElement === article.current;
+  const keys = [
+    { key: 'a', label: 'Approve the card in focus', applies, run: () => void answer(true) },
+    { key: 'd', label: 'Deny the card in focus', applies, run: () => void answer(false) },
+  ];
+  useKeys('Approvals', isForm || !mayAct ? [] : keys);
 
   const buttons = (yes: JSX.Element): JSX.Element =>
     over !== '' && !busy ? (
@@ -134,7 +134,7 @@ export function Question({
         <button type="button" class="btn tall" aria-disabled={isHeld} onClick={() => void answer(false)}>
           {isForm ? 'Decline' : 'Deny'}
         </button>
-        {isForm ? null : <span class="hint not-s">With the card in focus: A approves, D denies</span>}
+        {isForm || !hasLetters ? null : <span class="hint not-s">With the card in focus: A approves, D denies</span>}
       </div>
     ) : (
       <p class="muted">This session may only read, so it cannot answer.</p>
@@ -147,7 +147,6 @@ export function Question({
       tabIndex={0}
       class={`panel question${chosen ? ' at' : ''}${over === '' ? '' : ' over'}`}
       aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${toolAsked}`}
-      onKeyDown={onKeyDown}
     >
       <header class="ask">
         <h2 class="grow">
