@@ -475,6 +475,31 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · what a proxy answers for a daemon that is not there replaces nothing', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/servers/default/peer');
+    await page.getByText('Adds two numbers').click();
+    const typed = page.locator('.tool[open] form').getByLabel('a needed');
+    await typed.fill('2');
+    await page.route('**/rpc', (route) =>
+      route.request().postData()?.includes('"mcp.list"')
+        ? route.fulfill({ status: 502, body: 'Bad Gateway' })
+        : route.continue(),
+    );
+    const failed = page.waitForResponse((response) => response.status() === 502);
+
+    await gateway.control.call('mcp.reconnect', { server: 'peer' });
+
+    await failed;
+    await page.waitForTimeout(100);
+    t.equal(await page.getByText('could not be loaded').count(), 0);
+    t.equal(await typed.inputValue({ timeout: 1_000 }), '2');
+    await page.unrouteAll({ behavior: 'wait' });
+    await gateway.reaches('peer', 'connected');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

@@ -124,7 +124,7 @@ export async function look<Found>(path: string): Promise<Found | undefined> {
   return untilLost(async (signal) => {
     const response = await fetchProven(path, { signal });
     if (response.status === 404) return undefined;
-    if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
+    refuseFailed(response);
     return (await response.json()) as Found;
   });
 }
@@ -228,8 +228,14 @@ async function post(method: string, params: object, accept: string, signal?: Abo
     ...(signal === undefined ? {} : { signal }),
   });
   if (response.status === 401) throw new RpcRefusal('this page has no session; open a fresh link', 'session');
-  if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
+  refuseFailed(response);
   return response;
+}
+
+function refuseFailed({ ok, status }: Response): void {
+  // A proxy answers so for a daemon that is not there, as while it restarts.
+  if (status >= 502) throw new Error(`the proxy answered ${status}`);
+  if (!ok) throw new RpcRefusal(`the daemon answered ${status}`, String(status));
 }
 
 function resultOf({ result, error }: RpcMessage): Json {
