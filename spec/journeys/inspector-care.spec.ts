@@ -500,6 +500,33 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-4 · OAU-8 · a server whose changed entry needs a login has a button for it', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    let isChanged = false;
+    await page.route('**/rpc', async (route) => {
+      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+      const logins = isChanged ? [{ profile: 'default', server: 'peer' }] : [];
+      if (method === 'mcp.oauthServers') return route.fulfill({ json: { jsonrpc: '2.0', id, result: logins } });
+      if (method !== 'mcp.list' || !isChanged) return route.continue();
+      const { result, ...message } = await (await route.fetch()).json();
+      const rows = result.map((row: JsonObject) => (row.name === 'peer' ? { ...row, state: 'needsLogin' } : row));
+      return route.fulfill({ json: { ...message, result: rows } });
+    });
+    await goTo(open, '#/servers/default/peer');
+    await page.getByText('Adds two numbers').waitFor();
+
+    isChanged = true;
+    await gateway.control.call('mcp.reconnect', { server: 'peer' });
+
+    await page.getByText('The server needs a login.').waitFor();
+    await page.getByRole('button', { name: 'Log in…' }).waitFor();
+    t.pass('it has');
+    await page.unrouteAll({ behavior: 'wait' });
+    await gateway.reaches('peer', 'connected');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

@@ -58,12 +58,15 @@ export function ServerDetail({
     readonly why: string;
   }>();
   const shown = useAsked(`server ${profile}/${server}`, () => call('mcp.show', { server, profile }));
-  // A changed entry connects anew.
-  useFresh(changing, shown.again);
   // Kept for what is being typed, if the entry cannot be read for a moment.
   const detail = useRef<Result<'mcp.show'> | undefined>(undefined);
   if (shown.asked.kind === 'there') detail.current = shown.asked.value;
   const oauth = useAsked('oauth servers', () => call('mcp.oauthServers'));
+  // A changed entry connects anew, and may log in from then on.
+  useFresh(changing, () => {
+    shown.again();
+    oauth.again();
+  });
   const canLogIn =
     oauth.asked.kind === 'there' && oauth.asked.value.some((one) => one.profile === profile && one.server === server);
 
