@@ -1528,6 +1528,28 @@ t.test('INS-2 · what was typed or selected stays when routes or failures cannot
   await open.context.close();
 });
 
+t.test('INS-2 · a dialog that is opened while a route is being enabled stays open', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log', prompt: 'Do {n}' } });
+  await gateway.control.call('webhook.disable', { name: 'mine' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/routes/default/mine');
+  const letAnswer = await holdAnswer(open, 'webhook.enable');
+  await page.getByRole('button', { name: 'Enable', exact: true }).click();
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  const prompt = page.getByRole('dialog').getByLabel('Prompt');
+  await prompt.fill('typed');
+
+  await letAnswer();
+
+  await page.getByText('Route enabled.').waitFor();
+  await page.waitForTimeout(50);
+  t.equal(await prompt.inputValue({ timeout: 1_000 }), 'typed');
+  await open.context.close();
+});
+
 t.test('INS-2 · while the daemon is offline, the times of an event under way stop', options, async (t) => {
   const browser = await openBrowser(t);
   const routes = { deploys: { coalesce: { key: 'n', window_seconds: 600 }, prompt: 'Deployed {n}', deliver: 'log' } };

@@ -103,7 +103,8 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
       setRefused(wordsOf(error));
     } finally {
       setBusy(false);
-      setAsking(undefined);
+      // Another dialog may have been opened meanwhile.
+      setAsking((now) => (now === asking ? undefined : now));
     }
   }
 
