@@ -527,6 +527,36 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-4 · a log that is not followed keeps its lines when a server connects', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    let reads = 0;
+    await page.route('**/rpc', (route) => {
+      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+      if (method !== 'mcp.logs') return route.continue();
+      reads += 1;
+      return route.fulfill({ json: { jsonrpc: '2.0', id, result: [`line of read ${reads}`] } });
+    });
+    await goTo(open, '#/servers/default/peer/log');
+    await page.getByText(/^line of read/).waitFor();
+    await page.getByRole('checkbox', { name: 'Follow' }).uncheck();
+    // One that was asked for before is shown.
+    await page.waitForTimeout(300);
+    const before = reads;
+    const listed = page.waitForResponse((response) => response.request().postData()?.includes('"mcp.list"') === true);
+
+    await gateway.control.call('mcp.reconnect', { server: 'peer' });
+
+    await listed;
+    // As long as the log may come after the list.
+    await page.waitForTimeout(700);
+    t.equal(reads, before);
+    t.equal(await page.getByText(`line of read ${before}`, { exact: true }).count(), 1);
+    await page.unrouteAll({ behavior: 'wait' });
+    await gateway.reaches('peer', 'connected');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

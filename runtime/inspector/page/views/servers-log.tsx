@@ -21,11 +21,15 @@ export function ServerLog({ row: { name, profile } }: { readonly row: ServerRow 
     call('mcp.logs', { server: name, profile, lines: logLines }),
   );
   const [follows, follow] = useState(true);
-  useFresh(changing, again);
+  // A person who has scrolled up keeps the lines in place.
+  const read = (): void => {
+    if (follows) again();
+  };
+  useFresh(changing, read);
   useEffect(() => {
     const timer = setInterval(() => {
-      // A person who has scrolled up keeps the lines in place, and a hidden page is not read.
-      if (follows && !document.hidden && link.get() === 'live') again();
+      // A hidden page is not read.
+      if (!document.hidden && link.get() === 'live') read();
     }, readMs);
     return () => clearInterval(timer);
   }, [again, follows]);
