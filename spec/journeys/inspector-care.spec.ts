@@ -1359,6 +1359,35 @@ t.test('INS-4 · a row that is opened while a search is under way keeps the sear
   await open.context.close();
 });
 
+t.test('INS-4 · a range that is chosen just after a search was typed keeps it, and stays', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events');
+  await page.locator('.ev:has([title="one"])').waitFor();
+
+  await page.evaluate(`(async () => {
+    const drawn = () => new Promise((done) => setTimeout(done));
+    const box = document.getElementById('search-events');
+    box.focus();
+    box.value = 'route:reviews';
+    box.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    await drawn();
+    const range = [...document.querySelectorAll('.seg button')].find((one) => one.textContent === '24 h');
+    range.focus();
+    await drawn();
+    range.click();
+  })()`);
+
+  await page.waitForURL(/q=route/);
+  // Longer than the search waits for the next key.
+  await page.waitForTimeout(300);
+  t.equal(await page.evaluate('location.hash'), '#/events?q=route%3Areviews&range=24h');
+  await open.context.close();
+});
+
 t.test('INS-4 · a search that takes long is completed while the list is paused', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

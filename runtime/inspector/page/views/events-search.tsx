@@ -15,7 +15,7 @@ export interface SearchBoxProps {
   readonly values: Readonly<Record<string, readonly string[]>>;
   /** Why the search is invalid; empty otherwise. */
   readonly fault: string;
-  /** Called 200 ms after the last key, and immediately with Enter. */
+  /** Called 200 ms after the last key, and immediately with Enter or when the box is left. */
   readonly onSearch: (value: string) => void;
 }
 
@@ -47,8 +47,15 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
   function search(text: string, afterMs = patienceMs): void {
     setTyped(text);
     clearTimeout(timer.current);
+    timer.current = undefined;
     if (afterMs === 0) onSearch(text);
-    else timer.current = setTimeout(() => onSearch(text), afterMs);
+    else timer.current = setTimeout(() => search(text, 0), afterMs);
+  }
+
+  /** A chip or a range is chosen beside what was typed: a later search would undo the choice. */
+  function leave(): void {
+    setCaret(undefined);
+    if (timer.current !== undefined) search(typed, 0);
   }
 
   function take({ text, caret: next }: Completion): void {
@@ -105,7 +112,7 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
             setAt(-1);
           }}
           onKeyDown={onKeyDown}
-          onBlur={() => setCaret(undefined)}
+          onBlur={leave}
         />
       </div>
       {typed === '' ? <kbd>/</kbd> : null}
