@@ -1507,6 +1507,27 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
   await open.context.close();
 });
 
+t.test('INS-2 · the palette does not lead away from what is typed in a dialog', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events/one');
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  await page.keyboard.press('e');
+  const payload = page.getByRole('dialog').getByRole('textbox', { name: 'Payload' });
+  await payload.fill('{"action":"opened","typed":true}');
+
+  await page.keyboard.press('Control+k');
+
+  await page.waitForTimeout(50);
+  t.equal(await page.getByRole('dialog', { name: 'Search or go to' }).count(), 0);
+  await page.keyboard.press('Escape');
+  await page.getByRole('alertdialog', { name: 'Discard the changes?' }).waitFor();
+  await open.context.close();
+});
+
 t.test('INS-4 · what is open in a timeline stays open when a row comes before it', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

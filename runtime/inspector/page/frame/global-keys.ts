@@ -30,7 +30,8 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
     if (event.defaultPrevented) return;
     if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
       event.preventDefault();
-      palette();
+      // What is typed in a dialog would be lost at the place that is chosen.
+      if (document.querySelector('#main dialog[open]') === null) palette();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
