@@ -1528,6 +1528,29 @@ t.test('INS-2 · the palette does not lead away from what is typed in a dialog',
   await open.context.close();
 });
 
+t.test('INS-2 · what is chosen in the palette stays chosen when events come', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'closed' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const letAnswer = await holdAnswer(open, 'events.search');
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Search or go to' });
+  await palette.getByRole('combobox').fill('reviews');
+  // The names, which come by themselves too.
+  await palette.getByRole('option', { name: /^Route reviews/ }).waitFor();
+  await page.keyboard.press('ArrowUp');
+  const chosen = palette.getByRole('option', { selected: true });
+  t.match(await chosen.innerText(), /Search all events/);
+
+  await letAnswer();
+
+  await palette.getByRole('option', { name: /^Ignored reviews/ }).waitFor();
+  t.match(await chosen.innerText(), /Search all events/);
+  await open.context.close();
+});
+
 t.test('INS-4 · what is open in a timeline stays open when a row comes before it', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

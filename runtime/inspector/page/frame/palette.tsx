@@ -40,6 +40,13 @@ interface Offer {
   readonly run: () => void;
 }
 
+/** The offer that a person has chosen, which names and events that come later move. */
+const first = { at: 0, key: '' };
+
+function keyOf(offer: Offer | undefined): string {
+  return offer === undefined ? '' : `${offer.group} ${offer.label}`;
+}
+
 export interface PaletteProps {
   readonly onClose: () => void;
   readonly onSheet: () => void;
@@ -47,7 +54,7 @@ export interface PaletteProps {
 
 export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
   const [typed, setTyped] = useState('');
-  const [at, setAt] = useState(0);
+  const [picked, pick] = useState(first);
   const box = useRef<HTMLDialogElement>(null);
   const names = useNames();
   const commands = useCell(drawnCommands);
@@ -104,7 +111,10 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
     };
     return [...found, ...events, search];
   }, [typed, names, commands, events]);
-  const chosen = Math.min(at, offers.length - 1);
+  const isPicked = (offer: Offer | undefined): boolean => keyOf(offer) === picked.key;
+  const moved = isPicked(offers[picked.at]) ? picked.at : offers.findIndex(isPicked);
+  const chosen = moved >= 0 ? moved : Math.min(picked.at, offers.length - 1);
+  const choose = (at: number): void => pick({ at, key: keyOf(offers[at]) });
 
   function run(offer: Offer | undefined): void {
     if (offer === undefined) return;
@@ -118,7 +128,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
     if (step !== undefined && offers.length > 0) {
       event.preventDefault();
       const next = (chosen + step + offers.length) % offers.length;
-      setAt(next);
+      choose(next);
       document.getElementById(`offer-${next}`)?.scrollIntoView({ block: 'nearest' });
     } else if (event.key === 'Enter') {
       event.preventDefault();
@@ -158,7 +168,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
           value={typed}
           onInput={(event) => {
             setTyped(event.currentTarget.value);
-            setAt(0);
+            pick(first);
           }}
           onKeyDown={onKeyDown}
         />
@@ -181,7 +191,9 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
               tabIndex={-1}
               aria-selected={index === chosen}
               onClick={() => run(offer)}
-              onPointerMove={() => setAt(index)}
+              onPointerMove={() => {
+                if (index !== chosen) choose(index);
+              }}
             >
               <span class="slot">
                 {offer.outcome === undefined ? (
