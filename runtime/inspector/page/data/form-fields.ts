@@ -7,6 +7,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../../machines/base/json.ts';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import { isExact } from './differences.ts';
+import { localTime } from './format.ts';
 
 export interface FormField {
   readonly name: string;
@@ -121,12 +122,16 @@ function choicesOf(property: JsonObject): FormField['choices'] {
   }));
 }
 
-function entryOf({ kind, initial, choices }: FormField): string | boolean | readonly string[] {
+function entryOf({ kind, initial, choices, format }: FormField): string | boolean | readonly string[] {
   if (kind === 'boolean') return initial === true;
   if (kind === 'choices') return Array.isArray(initial) ? initial.map((value) => String(choiceAt(choices, value))) : [];
   if (initial === undefined) return '';
   if (kind === 'choice') return String(choiceAt(choices, initial));
-  return kind === 'json' ? JSON.stringify(initial, null, 2) : labelOf(initial);
+  if (kind === 'json') return JSON.stringify(initial, null, 2);
+  const text = labelOf(initial);
+  // What the browser's field does not show would be sent unseen.
+  if (kind === 'text' && format === 'datetime-local') return localTime(text);
+  return kind === 'text' && format === 'date' && !/^\d{4}-\d\d-\d\d$/.test(text) ? '' : text;
 }
 
 /** Returns a choice's place in the list, because values of any type can be chosen. */

@@ -54,6 +54,14 @@ export function formatFull(at: string | number): string {
   return `${new Date(at).toLocaleString()} (${zone})`;
 }
 
+/** Formats a time as the browser's field needs it: without a zone, to the second; empty for what it cannot hold. */
+export function localTime(iso: string): string {
+  const date = new Date(iso);
+  const year = date.getFullYear();
+  if (Number.isNaN(year) || year < 1 || year > 9_999) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * minuteMs).toISOString().slice(0, 19);
+}
+
 /** Replaces the ISO 8601 times in a text of the daemon by local ones. */
 export function withLocalTimes(text: string, nowMs: number): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => formatClock(at, nowMs));

@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
+import { localTime } from '../data/format.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -147,10 +148,4 @@ export function CustomRange({
       </footer>
     </Dialog>
   );
-}
-
-/** Formats a time as the browser's field needs it: without a zone, to the second. */
-function localTime(iso: string): string {
-  const date = new Date(iso);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }

@@ -90,6 +90,17 @@ t.test('INS-2 · leaves out what was left empty, unless it is needed', async (t)
   t.same(read(object({ it: { type: 'boolean' } }, ['it']), {}), { kind: 'values', values: { it: false } });
 });
 
+t.test('INS-2 · SRV-1 · the default of a time is shown as its field shows one, and not sent unseen', async (t) => {
+  const when = { type: 'string', format: 'date-time', default: '2026-11-28T10:00:00Z' };
+
+  t.match(entriesOf(fieldsOf(object({ it: when }))), { it: /^2026-11-2[789]T\d\d:\d\d:00$/ });
+  t.same(read(object({ it: when }), {}), { kind: 'values', values: { it: '2026-11-28T10:00:00.000Z' } });
+  for (const more of [{ default: 'soon' }, { default: '+012026-11-28T10:00:00Z' }, { format: 'date' }])
+    t.same(read(object({ it: { ...when, ...more } }), {}), { kind: 'values', values: {} });
+  const day = { ...when, format: 'date', default: '2026-11-28' };
+  t.same(read(object({ it: day }), {}), { kind: 'values', values: { it: '2026-11-28' } });
+});
+
 const refusals = [
   [{ type: 'number' }, 'two', 'is no number'],
   [{ type: 'integer' }, '1.5', 'is no whole number'],
