@@ -352,6 +352,31 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('TRU-3 · INS-2 · a question that could not be read can be read again, and answered', async (t) => {
+    const asked = asks('unread');
+    await waiting(1);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    let isBroken = true;
+    await page.route('**/rpc', (route) => {
+      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+      if (method !== 'approvals.show' || !isBroken) return route.continue();
+      const error = { code: -32_000, message: 'the database restarts' };
+      return route.fulfill({ json: { jsonrpc: '2.0', id, error } });
+    });
+    await goTo(open, '#/approvals');
+    const card = page.getByRole('article', { name: 'Call of stranger.write_note' });
+    await card.getByText('the database restarts').waitFor();
+    isBroken = false;
+
+    await card.getByRole('button', { name: 'Try again' }).click();
+
+    await card.getByRole('button', { name: 'Deny' }).and(page.locator(':not([aria-disabled="true"])')).click();
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await page.unrouteAll({ behavior: 'wait' });
+    await open.context.close();
+  });
+
   await t.test('TRU-3 · the dialog of a rule closes when its question is answered elsewhere', async (t) => {
     const asked = asks('ruled');
     await waiting(1);

@@ -6,7 +6,6 @@ import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { useNow } from '../data/clock.ts';
 import { copyText } from '../data/copy-text.ts';
 import { formatClock, formatFull } from '../data/format.ts';
-import type { Asked } from '../data/rpc.ts';
 
 export function Clock({ at }: { readonly at: number | string }): JSX.Element {
   const now = useNow();
@@ -15,24 +14,6 @@ export function Clock({ at }: { readonly at: number | string }): JSX.Element {
       {formatClock(at, now)}
     </time>
   );
-}
-
-/** The result; until then that it is awaited, or why it was refused. */
-export function Answered<Result>({
-  asked,
-  children,
-}: {
-  readonly asked: Asked<Result>;
-  readonly children: (value: Result) => ComponentChildren;
-}): JSX.Element {
-  switch (asked.kind) {
-    case 'waiting':
-      return <p class="awaited">Asking the daemon…</p>;
-    case 'refused':
-      return <Refused why={asked.why} />;
-    case 'there':
-      return <>{children(asked.value)}</>;
-  }
 }
 
 export function Refused({ why }: { readonly why: string }): JSX.Element {

@@ -18,12 +18,12 @@ import { letters, useKeys } from '../data/keys.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
-import { Answered, Clock } from '../parts/basics.tsx';
+import { Clock } from '../parts/basics.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Field, Segmented } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
 import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
-import { Facts, FoldLine, Tag } from '../parts/panel.tsx';
+import { Answer, Facts, FoldLine, Tag } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 import { AlwaysDialog } from './approvals-always.tsx';
 
@@ -64,7 +64,7 @@ export function Question({
   onAnswered,
 }: QuestionProps): JSX.Element {
   const article = useRef<HTMLElement>(null);
-  const { asked } = useAsked(`approval ${row.id}`, () => call('approvals.show', { id: row.id }));
+  const { asked, again } = useAsked(`approval ${row.id}`, () => call('approvals.show', { id: row.id }));
   const [busy, setBusy] = useState(false);
   const [answered, setAnswered] = useState('');
   const [refused, setRefused] = useState<Refusal>();
@@ -173,7 +173,7 @@ export function Question({
             </>
           )}
         </p>
-        <Answered asked={asked}>
+        <Answer asked={asked} again={again} what="The question">
           {(full) =>
             isForm && mayAct ? (
               <>
@@ -235,7 +235,7 @@ export function Question({
               </>
             )
           }
-        </Answered>
+        </Answer>
         <WhyNot refused={refused} />
       </div>
     </article>

@@ -8,8 +8,8 @@ import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
-import { Answered, JsonText, LongText, Refused } from '../parts/basics.tsx';
-import { Empty } from '../parts/panel.tsx';
+import { JsonText, LongText, Refused } from '../parts/basics.tsx';
+import { Answer, Empty } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^serverConnection$/;
@@ -20,7 +20,7 @@ export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
   );
   useFresh(changing, again);
   return (
-    <Answered asked={asked}>
+    <Answer asked={asked} again={again} what="The tools">
       {(tools) =>
         tools.length === 0 ? (
           <Empty title="No tool is registered">
@@ -36,7 +36,7 @@ export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
           </ul>
         )
       }
-    </Answered>
+    </Answer>
   );
 }
 
