@@ -678,6 +678,38 @@ t.test('INS-4 · listed failures stay, with what is selected, while more are rea
   await open.context.close();
 });
 
+t.test('SEC-7 · INS-4 · what a platform or a sender says is quoted in the question of a drop', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const at = new Date().toISOString();
+  const row = {
+    ...{ id: 'd', event_key: 'e', route: 'ci', event: 'push', place: 'Slack #a”? It has arrived.' },
+    ...{ status: 'deadLettered', text: 'text', attempts: 1, reason: 'slack: no', last_attempt_at: at },
+  };
+  const title = 'Slack: no”?\u202E All of it has arrived.';
+  const group = { key: 'k', target: 'slack', title, advice: 'Do it.', helps: 'afterFix', count: 1 };
+  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  await page.route('**/rpc', (route) => {
+    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    if (method === 'failures.groups') return answer({ count: 1, groups });
+    return method === 'failures.list' ? answer({ rows: [row] }) : route.continue();
+  });
+  await goTo(open, '#/failures');
+  const asked = page.getByRole('alertdialog').getByRole('heading');
+
+  await page.getByRole('button', { name: 'Drop…', exact: true }).click();
+  t.equal(await asked.innerText(), 'Drop 1 delivery of “Slack: no"?\\u202e All of it has arrived.”?');
+  await page.keyboard.press('Escape');
+  await page.getByRole('checkbox', { name: 'Select text' }).click();
+  await page.getByRole('button', { name: 'Drop 1…' }).click();
+  t.equal(await asked.innerText(), 'Drop 1 delivery of “Slack #a"? It has arrived.”?');
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · the progress of a retry stays away once it is closed, until the end', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { DeliveryAttempt, OpenedDelivery, OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { formatReason } from '../data/event-words.ts';
@@ -68,7 +69,7 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
       />
       {unsure === undefined ? null : (
         <Confirm
-          title={`Retry ${unsure.place}?`}
+          title={`Retry ${inQuotes(unsure.place)}?`}
           yes="Retry delivery"
           danger={false}
           onYes={() => void retry(unsure)}

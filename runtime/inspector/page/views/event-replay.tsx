@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { indentedJson } from '../../../../machines/base/indented-json.ts';
+import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
@@ -201,7 +202,7 @@ function Choice({
 }
 
 function targetWords({ deliveries }: OpenedEvent): string {
-  const places = deliveries.filter(({ notice }) => notice !== true).map(({ place }) => place);
+  const places = deliveries.filter(({ notice }) => notice !== true).map(({ place }) => inQuotes(place));
   return places.length === 0
     ? 'As the route is configured now.'
     : `${places.join(' and ')}. A second message will appear there.`;

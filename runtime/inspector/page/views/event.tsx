@@ -6,6 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { useCommands } from '../data/commands.ts';
@@ -142,6 +143,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   ]);
 
   const [mark, tone] = marksOfTone[event.verdict.tone];
+  const places = second.map(({ place }) => inQuotes(place));
   return (
     <>
       <div class="headline two">
@@ -212,7 +214,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
       {open === 'compare' ? <CompareEvents event={event} onClose={close} /> : null}
       {open === 'replay' ? (
         <Confirm title="Replay this event?" yes="Replay" busy={busy} danger={false} onYes={replay} onClose={close}>
-          <p>{`${second.map((one) => one.place).join(' and ')} ${second.length === 1 ? 'gets' : 'get'} a second message.`}</p>
+          <p>{`${places.join(' and ')} ${places.length === 1 ? 'gets' : 'get'} a second message.`}</p>
         </Confirm>
       ) : null}
       {open === 'cancel' ? (

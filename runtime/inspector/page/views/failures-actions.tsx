@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { Bulk, BulkChoice } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { askAbove, deliveriesWords } from '../data/failures.ts';
@@ -87,7 +88,7 @@ export function FailureActions({
     resolve: () => setAsked('resolve'),
   };
   const reasonField = <Field label="Reason (optional, kept with the delivery)" value={reason} onInput={setReason} />;
-  const target = subject.kind === 'group' ? `“${subject.title}”` : subject.place;
+  const target = subject.kind === 'group' ? inQuotes(subject.title) : subject.place;
 
   return (
     <>

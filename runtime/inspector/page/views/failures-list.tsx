@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { FailureChoice, FailureGroupRow, FailureRow } from '../../../control/contract.ts';
 import { formatReason } from '../data/event-words.ts';
 import { deliveriesWords, selected } from '../data/failures.ts';
@@ -70,13 +71,13 @@ export function FailureList({
     last.current = id;
   };
   const isUnsure = marked.length > 0 && marked.every(({ status }) => status === 'unknown');
-  const place = new Set(marked.map((row) => row.place)).size === 1 ? (marked[0]?.place ?? '') : 'several targets';
+  const [place = '', ...others] = new Set(marked.map((row) => row.place));
   return (
     <>
       {refusal}
       {canSelect ? (
         <FailureActions
-          subject={{ kind: 'rows', ids, place, isUnsure }}
+          subject={{ kind: 'rows', ids, place: others.length === 0 ? inQuotes(place) : 'several targets', isUnsure }}
           onDone={() => {
             setChosen(new Set());
             onChanged();
