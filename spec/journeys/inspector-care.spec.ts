@@ -731,6 +731,7 @@ t.test('INS-4 · the progress of a retry stays away once it is closed, until the
     return answer({ delivered: isOver ? 1 : 0, failed: 0, retrying: 0, waiting: isOver ? 0 : 1 });
   });
   await goTo(open, '#/failures');
+  t.equal(await page.locator('.grp .count').textContent(), '1 delivery');
   await page.getByRole('button', { name: 'Retry', exact: true }).click();
   await page.getByText('Retrying 1… 1 waiting').waitFor();
 

@@ -58,7 +58,7 @@ export function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemPro
       {waiting > 0 ? (
         <span class="count plain" title={isPool ? undefined : counted(waiting, 'waits', 'wait')}>
           {waiting.toLocaleString('en')}
-          <span class="unseen"> {row.meta?.size === undefined ? 'waiting' : 'children'}</span>
+          <span class="unseen"> {row.meta?.size === undefined ? 'waiting' : waiting === 1 ? 'child' : 'children'}</span>
         </span>
       ) : null}
       {more > 0 ? <span class="muted small">and {more.toLocaleString('en')} more</span> : null}

@@ -204,13 +204,16 @@ function Findings({
   readonly toLine: (line: number) => void;
 }): JSX.Element {
   const errors = findings.filter(({ severity }) => severity === 'error').length;
+  const warnings = findings.length - errors;
   return (
     <Panel
       title="Findings"
       beside={
         <>
-          {errors === 0 ? null : <Count count={errors} tone="bad" words="errors" />}
-          {findings.length === errors ? null : <Count count={findings.length - errors} tone="wait" words="warnings" />}
+          {errors === 0 ? null : <Count count={errors} tone="bad" words={errors === 1 ? 'error' : 'errors'} />}
+          {warnings === 0 ? null : (
+            <Count count={warnings} tone="wait" words={warnings === 1 ? 'warning' : 'warnings'} />
+          )}
         </>
       }
     >

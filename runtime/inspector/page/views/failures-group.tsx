@@ -63,7 +63,7 @@ export function FailureGroupPanel({
             </>
           )}
         </span>
-        <Count count={count} words="deliveries" />
+        <Count count={count} words={count === 1 ? 'delivery' : 'deliveries'} />
         {state === 'open' ? (
           <Acts>
             <FailureActions

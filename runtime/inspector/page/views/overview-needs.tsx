@@ -50,7 +50,11 @@ export function Needs({
   return (
     <Panel
       title="Needs attention"
-      beside={total === 0 ? undefined : <Count count={total} tone="wait" words="items need you" />}
+      beside={
+        total === 0 ? undefined : (
+          <Count count={total} tone="wait" words={total === 1 ? 'item needs you' : 'items need you'} />
+        )
+      }
       right={
         total > rows.length && last !== undefined ? (
           <a class="small" href={hashTo(lists[last.kind])}>
