@@ -582,6 +582,26 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · TRU-3 · the result of a call is there after it was approved in another view', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/servers/default/stranger');
+    await page.getByText('Writes a note').click();
+    const form = page.locator('.tool[open] form');
+    await form.getByLabel('text needed').fill('from the page');
+    await form.getByRole('button', { name: 'Call' }).click();
+    await form.getByRole('link', { name: 'Approvals' }).click();
+    const card = page.locator('.question').filter({ hasText: '"from the page"' });
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await waiting(0);
+
+    await goTo(open, '#/servers/default/stranger');
+
+    await page.getByRole('region', { name: 'Result' }).getByText(/^note/).waitFor();
+    t.pass('it is');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

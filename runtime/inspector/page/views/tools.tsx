@@ -4,6 +4,8 @@ import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
 import type { Result, ServerRow, ToolRow } from '../../../control/contract.ts';
+import { type Cell, createCell, useCell } from '../data/cell.ts';
+import { connection } from '../data/connection.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -48,7 +50,8 @@ const hints = [
 ] as const;
 
 function Tool({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
-  const [open, setOpen] = useState(false);
+  const key = `${profile}/${tool.name}`;
+  const [open, setOpen] = useState(() => (calls.get(key)?.get() ?? none) !== none);
   const words = hints.filter(([hint]) => tool.annotations?.[hint] === true).map(([, word]) => word);
   return (
     <details class="tool" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -62,7 +65,7 @@ function Tool({ tool, profile }: { readonly tool: ToolRow; readonly profile: str
         {tool.available ? null : <span class="tag bad">not available now</span>}
         <span class="about">{firstLine(tool.description)}</span>
       </summary>
-      {open ? <ToolBody tool={tool} profile={profile} /> : null}
+      {open ? <ToolBody tool={tool} profile={profile} made={callOf(key)} /> : null}
     </details>
   );
 }
@@ -73,8 +76,28 @@ type Call =
   | { readonly kind: 'answered'; readonly answer: Result<'mcp.call'>; readonly tookMs: number }
   | { readonly kind: 'refused'; readonly why: string };
 
-function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
-  const [made, setMade] = useState<Call>({ kind: 'none' });
+const none: Call = { kind: 'none' };
+/** The last call of each tool by profile and name: its answer may come while a person approves it in another view. */
+const calls = new Map<string, Cell<Call>>();
+connection.onChange(() => {
+  // Nothing is left for the next person at this screen.
+  if (connection.get() === 'refused') calls.clear();
+});
+
+function callOf(key: string): Cell<Call> {
+  const held = calls.get(key) ?? createCell(none);
+  calls.set(key, held);
+  return held;
+}
+
+interface BodyProps {
+  readonly tool: ToolRow;
+  readonly profile: string;
+  readonly made: Cell<Call>;
+}
+
+function ToolBody({ tool, profile, made: held }: BodyProps): JSX.Element {
+  const made = useCell(held);
   const mayAct = useMayAct();
   const body = useRef<HTMLDivElement>(null);
   const outcome = useRef<HTMLDivElement>(null);
@@ -87,12 +110,12 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
   async function run(values: JsonObject): Promise<void> {
     if (made.kind === 'running') return;
     const began = performance.now();
-    setMade({ kind: 'running' });
+    held.set({ kind: 'running' });
     try {
       const answer = await call('mcp.call', { name: tool.name, arguments: values, profile });
-      setMade({ kind: 'answered', answer, tookMs: performance.now() - began });
+      held.set({ kind: 'answered', answer, tookMs: performance.now() - began });
     } catch (error) {
-      setMade({ kind: 'refused', why: wordsOf(error).why });
+      held.set({ kind: 'refused', why: wordsOf(error).why });
     }
   }
 
