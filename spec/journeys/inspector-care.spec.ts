@@ -1709,6 +1709,26 @@ t.test('INS-2 · what was typed or selected stays when routes or failures cannot
   await open.context.close();
 });
 
+t.test('INS-2 · the rows of the audit log stay while words are typed for them', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log', prompt: 'Do {n}' } });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/audit');
+  const row = page.getByRole('cell').filter({ hasText: 'subscribed a route' });
+  await row.waitFor();
+  const letAnswer = await holdAnswer(open, 'audit.list');
+
+  await page.getByRole('searchbox').fill('route');
+
+  await page.waitForURL(/#\/audit\?q=route$/);
+  await page.waitForTimeout(50);
+  t.equal(await row.count(), 1);
+  await letAnswer();
+  await open.context.close();
+});
+
 t.test('INS-2 · a dialog that is opened while a route is being enabled stays open', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

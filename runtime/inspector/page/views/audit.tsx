@@ -4,7 +4,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { type JsonObject, scalarText } from '../../../../machines/base/json.ts';
 import type { AuditRow } from '../../../control/contract.ts';
 import type { Place } from '../data/hash.ts';
@@ -30,6 +30,10 @@ const columns: readonly Column<AuditRow>[] = [
 function Audit({ place }: { readonly place: Place }): JSX.Element {
   const [words, setWords] = useWords(place);
   const { asked, again } = useAsked(`audit ${words}`, () => call('audit.list', { limit: mostRows, search: words }));
+  // The rows stay until those with the words that are being typed are there.
+  const last = useRef(asked);
+  if (asked.kind !== 'waiting') last.current = asked;
+  const { current: shown } = last;
   useEffect(() => {
     const timer = setInterval(() => {
       if (!document.hidden) again();
@@ -38,11 +42,11 @@ function Audit({ place }: { readonly place: Place }): JSX.Element {
   }, [again]);
   return (
     <>
-      <Head title="Audit" count={asked.kind === 'there' ? countOf(asked.value.length) : undefined}>
+      <Head title="Audit" count={shown.kind === 'there' ? countOf(shown.value.length) : undefined}>
         <SearchField label="Search who, what or on what" value={words} onInput={setWords} />
       </Head>
       <Body label="Audit log">
-        <Answer asked={asked} again={again} what="The audit log">
+        <Answer asked={shown} again={again} what="The audit log">
           {(rows) =>
             rows.length === 0 ? (
               <Empty title={words === '' ? 'Nothing was changed yet.' : 'Nothing with these words.'}>
