@@ -399,6 +399,40 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('TRU-3 · INS-4 · a rule or a removal that is written but not in force is said to be', async (t) => {
+    const asked = asks('unruled');
+    await waiting(1);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const why = 'the file has an error';
+    await page.route('**/rpc', (route) => {
+      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
+      const result = { answered: 'x', removed: 'peer', not_in_force: why };
+      return /^(?:approvals\.answer|mcp\.remove)$/.test(method)
+        ? route.fulfill({ json: { jsonrpc: '2.0', id, result } })
+        : route.continue();
+    });
+    await goTo(open, '#/approvals');
+    const card = page.locator('.question').filter({ hasText: '"unruled"' });
+    await card.getByRole('button', { name: 'Always for this tool…' }).click();
+    await card
+      .getByRole('button', { name: 'Always approve…' })
+      .and(page.locator(':not([aria-disabled="true"])'))
+      .click();
+
+    await page.getByRole('button', { name: 'Write the rule' }).click();
+
+    await page.getByText(`Approved. The rule is written, but not in force: ${why}`).waitFor();
+    await goTo(open, '#/servers/default/peer');
+    await page.getByRole('button', { name: 'Remove…' }).click();
+    await page.getByRole('button', { name: 'Remove server peer' }).click();
+    await page.getByText(`Server peer is removed from config.yaml, but not in force: ${why}`).waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await gateway.answer((await gateway.asked()).id, false);
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · an error stays until it is closed, when a question comes too', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

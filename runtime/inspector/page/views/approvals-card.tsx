@@ -102,12 +102,13 @@ export function Question({
     setRefused(undefined);
     try {
       const kept = grant ? { remember } : note.trim() === '' ? {} : { note };
-      await call('approvals.answer', { id: row.id, grant, ...kept, ...more });
+      const { not_in_force: why } = await call('approvals.answer', { id: row.id, grant, ...kept, ...more });
       answeredHere.add(row.id);
       const words = isForm ? (grant ? 'Sent.' : 'Declined.') : grant ? 'Approved.' : 'Denied.';
       setLimiting(false);
       setAnswered(words);
-      announce(words);
+      if (why === undefined) announce(words);
+      else announce(`${words} The rule is written, but not in force: ${why}`, true);
       onAnswered();
     } catch (error) {
       setLimiting(false);

@@ -29,8 +29,9 @@ export function RemoveServer({
   async function remove(): Promise<void> {
     setBusy(true);
     try {
-      await call('mcp.remove', { server, profile });
-      announce(`Server ${server} removed.`);
+      const { not_in_force: why } = await call('mcp.remove', { server, profile });
+      if (why === undefined) announce(`Server ${server} removed.`);
+      else announce(`Server ${server} is removed from config.yaml, but not in force: ${why}`, true);
       onClose();
       goWithin('servers');
     } catch (error) {
