@@ -107,7 +107,9 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
 /** Adds the server as the page does, so that it is in the audit log. */
 async function write(context: CommandContext, name: string): Promise<AddVerdict> {
   try {
-    await context.ask('link.add', { url: context.args[0] ?? '', name, profile: profileFlag(context) });
+    const asked = { url: context.args[0] ?? '', name, profile: profileFlag(context) };
+    const { not_in_force: why } = await context.ask('link.add', asked);
+    if (why !== undefined) context.out.complain(`agent: it is written and not in force: ${oneLine(why)}\n`);
     return { kind: 'added' };
   } catch (thrown) {
     const { code, message } = thrown as Error & { readonly code?: string };

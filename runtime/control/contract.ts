@@ -151,7 +151,7 @@ export interface Contract {
   };
   'link.add': {
     params: InProfile & { readonly url: string; readonly name?: string };
-    result: { readonly added: string; readonly profile: string };
+    result: { readonly added: string; readonly profile: string } & Pick<ChangedServer, 'not_in_force'>;
   };
   'link.read': { params: InProfile & { readonly url: string }; result: LinkReading };
   /** Writes the secrets of the entry into `.env`; with `values: 'all'` every literal of `env` and `headers`. */

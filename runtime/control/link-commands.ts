@@ -13,6 +13,7 @@ import type { CommandHost, Commands } from './command.ts';
 import type { LinkReading, Result } from './contract.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
+import { applied } from './server-commands.ts';
 
 export const linkCommands = {
   'link.read': { access: 'home', run: readLink },
@@ -32,7 +33,8 @@ async function readLink(params: JsonObject, host: CommandHost): Promise<LinkRead
 }
 
 /** The config comes from the link that the person has seen, never from the parameters of the answer. */
-async function addLink(params: JsonObject, { source }: CommandHost): Promise<Result<'link.add'>> {
+async function addLink(params: JsonObject, host: CommandHost): Promise<Result<'link.add'>> {
+  const { source } = host;
   const link = linkOf(params);
   const wanted = typeof params.name === 'string' && params.name !== '' ? params.name : link.name;
   const profile = profileOf(params.profile);
@@ -56,7 +58,7 @@ async function addLink(params: JsonObject, { source }: CommandHost): Promise<Res
   );
   switch (outcome.kind) {
     case 'added':
-      return { added: outcome.name, profile };
+      return { added: outcome.name, profile, ...(await applied(host)) };
     case 'cancelled':
       throw Refusal.carrying('link-name', why ?? 'nothing was added');
     case 'refused':

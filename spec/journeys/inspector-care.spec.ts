@@ -4,7 +4,7 @@
  * unless a spec moves it.
  */
 
-import { renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import {
@@ -909,6 +909,27 @@ t.test('LNK-2 · the link that was shown is the one that is added', options, asy
 
   t.equal(JSON.parse((await added).postData() ?? '{}').params.url, linkTo('shown'));
   await page.getByRole('heading', { level: 2, name: 'shown' }).waitFor();
+  await open.context.close();
+});
+
+t.test('LNK-3 · INS-4 · the server of a link that is written but not in force is said to be', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const text = readFileSync(`${gateway.home.path}/config.yaml`, 'utf8');
+  gateway.home.write('config.yaml', JSON.stringify({ ...JSON.parse(text), agnt: {} }));
+  await t.rejects(gateway.control.call('gateway.reload'));
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const entry = Buffer.from(JSON.stringify({ url: 'http://127.0.0.1:9/mcp' })).toString('base64url');
+  await goTo(open, '#/servers?add=link');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Link', { exact: true }).fill(`agent://mcp/install?name=late&config=${entry}`);
+  await dialog.getByRole('button', { name: 'Read link' }).click();
+
+  await dialog.getByRole('button', { name: 'Add server', exact: true }).click();
+
+  await page.getByText(/^late is written, but not in force: /).waitFor();
+  t.match(readFileSync(`${gateway.home.path}/config.yaml`, 'utf8'), /late/);
   await open.context.close();
 });
 

@@ -76,8 +76,9 @@ export function AddByLink({
   async function add(reading: LinkReading): Promise<void> {
     setBusy(true);
     try {
-      const { added } = await call('link.add', { url: url.trim(), name, profile });
-      announce(`${added} is added; it is connected by itself.`);
+      const { added, not_in_force: why } = await call('link.add', { url: url.trim(), name, profile });
+      if (why === undefined) announce(`${added} is added; it is connected by itself.`);
+      else announce(`${added} is written, but not in force: ${why}`, true);
       onClose();
       goWithin('servers', `${profile}/${added}`);
     } catch (error) {
