@@ -933,6 +933,37 @@ t.test('LNK-3 · INS-4 · the server of a link that is written but not in force 
   await open.context.close();
 });
 
+t.test('INS-4 · PRF-1 · servers of other programs are imported into the chosen profile', options, async (t) => {
+  const browser = await openBrowser(t);
+  const home = makeHome(t, { 'profiles/work/config.yaml': '{}' });
+  const gateway = await startGateway(t, {}, { config: { ...config, gateway: { multiplex_profiles: true } }, home });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const server = {
+    ...{ name: 'notes', foreign_name: 'notes', program: 'Claude Code', file: 'f', entry: { command: 'notes' } },
+    ...{ variables: [], missing: [], notes: [], standing: 'new' },
+  };
+  const imported: object[] = [];
+  await page.route('**/rpc', (route) => {
+    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
+    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    if (method === 'mcp.importable') return answer(params.profile === 'work' ? [server] : []);
+    if (method !== 'mcp.import') return route.continue();
+    imported.push(params);
+    return answer({ added: ['notes'], failed: [] });
+  });
+  await goTo(open, '#/servers?add=import&profile=work');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('checkbox').check();
+
+  await dialog.getByRole('button', { name: 'Add 1 server' }).click();
+
+  await page.getByText('Added notes.').waitFor();
+  t.same(imported, [{ names: ['notes'], profile: 'work' }]);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · a list of failures that is longer than the gateway returns says so', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

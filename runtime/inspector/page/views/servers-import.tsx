@@ -6,11 +6,13 @@ import type { ImportableServer } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { joinCommandLine } from '../data/command-line.ts';
 import { counted } from '../data/format.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Check } from '../parts/choice.tsx';
 import { NeedsFresh } from '../parts/needs-fresh.tsx';
 import { Answer, Empty, Tag } from '../parts/panel.tsx';
+import { ProfileField } from './work-dialog.tsx';
 
 export function ImportServers({
   choice,
@@ -21,7 +23,8 @@ export function ImportServers({
   readonly onBusy: (isBusy: boolean) => void;
   readonly onClose: () => void;
 }): JSX.Element {
-  const { asked, again } = useAsked('importable', () => call('mcp.importable', {}));
+  const [profile, setProfile] = useState(useProfile() ?? 'default');
+  const { asked, again } = useAsked(`importable ${profile}`, () => call('mcp.importable', { profile }));
   const [chosen, choose] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   useEffect(() => onBusy(busy), [busy]);
@@ -32,7 +35,7 @@ export function ImportServers({
     setBusy(true);
     setRefused(undefined);
     try {
-      const { added, failed } = await call('mcp.import', { names: chosen });
+      const { added, failed } = await call('mcp.import', { names: chosen, profile });
       const problems = failed.map(({ name, why }) => `${name}: ${why}`).join('; ');
       announce(
         `${added.length === 0 ? 'No server was added' : `Added ${added.join(', ')}`}.${problems === '' ? '' : ` ${problems}`}`,
@@ -56,6 +59,13 @@ export function ImportServers({
     >
       <div class="in">
         {choice}
+        <ProfileField
+          value={profile}
+          onChoose={(next) => {
+            setProfile(next);
+            choose([]);
+          }}
+        />
         <Answer asked={asked} again={again} what="The servers of other programs">
           {(found) =>
             found.length === 0 ? (

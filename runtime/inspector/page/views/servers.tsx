@@ -140,7 +140,8 @@ function ListRow({ row, isAt }: { readonly row: ServerRow; readonly isAt: boolea
 }
 
 function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Element {
-  const { asked } = useAsked('importable', () => call('mcp.importable', {}));
+  const profile = useProfile() ?? 'default';
+  const { asked } = useAsked(`importable ${profile}`, () => call('mcp.importable', { profile }));
   const found = asked.kind === 'there' ? asked.value.filter(({ standing }) => standing === 'new') : [];
   const [first] = found;
   const programs = new Set(found.map(({ program }) => program));
