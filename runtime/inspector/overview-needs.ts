@@ -145,11 +145,18 @@ function loginNeed({ name, profile, error, since }: ServerRow): Need {
   };
 }
 
+/** The file and the line with which a finding begins. */
+const ofFile = /^(?:profiles\/([^/]+)\/)?config\.yaml:(?:(\d+):)?/;
+
 function configNeed(faults: readonly string[]): readonly Need[] {
   const [first] = faults;
   if (first === undefined) return [];
   const title = faults.length === 1 ? '1 configuration error' : `${faults.length} configuration errors`;
-  return [{ id: 'config', kind: 'config', title, reason: first, action: { label: 'Open config', place: 'config' } }];
+  const [found, file = 'default', line] = ofFile.exec(first) ?? [];
+  // The file is named even if it is that of the default profile: the page may show another one.
+  const query = new URLSearchParams({ file, ...(line === undefined ? {} : { line }) });
+  const place = found === undefined ? 'config' : `config?${query}`;
+  return [{ id: 'config', kind: 'config', title, reason: first, action: { label: 'Open config', place } }];
 }
 
 /** Removes the subject, which the title already names. */

@@ -130,6 +130,17 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
   t.end();
 });
 
+t.test('INS-4 · PRF-1 · an error of the configuration leads to its file and its line', (t) => {
+  for (const [fault, place] of [
+    ['config.yaml:3:1: no [x]', 'config?file=default&line=3'],
+    ['profiles/work/config.yaml:2:5: no [x]', 'config?file=work&line=2'],
+    ['profiles/work/config.yaml: no [x]', 'config?file=work'],
+    ['the journal is not open', 'config'],
+  ] as const)
+    t.equal(needsOf({ ...nothing, faults: [fault] })[0]?.action.place, place, fault);
+  t.end();
+});
+
 t.test('INS-4 · a failing route is a need with its commonest reason, and leads to its failed events', (t) => {
   const [deliveries, unsure, run, ofWork, ...more] = needsOf({
     ...nothing,
