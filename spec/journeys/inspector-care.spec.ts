@@ -636,6 +636,29 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('INS-2 · lines that are pasted into a form stay lines', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/servers/default/peer');
+    await page.getByText('Says the text again').click();
+    const form = page.locator('.tool[open] form');
+    await form.getByLabel('text needed').fill('zero ');
+
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text', 'one\\ntwo');
+      const pasted = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      const field = document.querySelector('.tool[open] form input');
+      field.setSelectionRange(5, 5);
+      field.dispatchEvent(pasted);
+    }`);
+
+    await form.locator('textarea:focus').waitFor();
+    await form.getByRole('button', { name: 'Call' }).click();
+    t.equal(await page.getByRole('region', { name: 'Result' }).locator('pre').textContent(), 'zero one\ntwo');
+    await open.context.close();
+  });
+
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;

@@ -4,7 +4,7 @@
  * @see INS-2, TRU-3 and SEC-7 in docs/specification.md
  */
 
-import type { ComponentChildren, JSX, TargetedInputEvent } from 'preact';
+import type { ComponentChildren, JSX, TargetedClipboardEvent, TargetedInputEvent } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import {
@@ -114,11 +114,23 @@ function Control({ field, id, entry, problem, onEntry, told }: FieldProps & { re
     ...(told === '' ? {} : { 'aria-describedby': told }),
   };
   const text = typeof entry === 'string' ? entry : '';
+  // A field of one line would drop the ends of lines.
+  const [isLong, setLong] = useState(field.kind === 'text' && text.includes('\n'));
+  function paste(event: TargetedClipboardEvent<HTMLInputElement>): void {
+    const pasted = event.clipboardData?.getData('text').replace(/\r\n?/g, '\n') ?? '';
+    if (!pasted.trim().includes('\n')) return;
+    event.preventDefault();
+    const { value, selectionStart: from, selectionEnd: to } = event.currentTarget;
+    onEntry(`${value.slice(0, from ?? value.length)}${pasted}${value.slice(to ?? value.length)}`);
+    setLong(true);
+    // It is another element then.
+    setTimeout(() => document.getElementById(id)?.focus());
+  }
   const typed = {
     value: text,
     onInput: (event: TargetedInputEvent<HTMLInputElement>) => onEntry(event.currentTarget.value),
   };
-  switch (field.kind) {
+  switch (isLong ? 'long' : field.kind) {
     case 'boolean':
       return (
         <input
@@ -175,7 +187,7 @@ function Control({ field, id, entry, problem, onEntry, told }: FieldProps & { re
       return field.format === 'date' || field.format === 'datetime-local' ? (
         <input {...common} {...typed} type={field.format} />
       ) : (
-        <input {...common} {...typed} type="text" />
+        <input {...common} {...typed} type="text" onPaste={paste} />
       );
   }
 }
