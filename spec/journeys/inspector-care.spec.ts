@@ -1165,6 +1165,12 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.evaluate("sendSnapshot('99.0.0')");
   await page.getByRole('note').filter({ hasText: 'The gateway is 99.0.0 now.' }).waitFor();
   await page.unrouteAll({ behavior: 'wait' });
+  await page.route('**/*.json', (route) => route.abort());
+  await page.evaluate("location.hash = '#/actors/journal'");
+  await page.getByText('The chart could not be fetched.').waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+  await page.evaluate('sendSnapshot()');
+  await page.locator('.box').first().waitFor();
   await context.close();
 });
 

@@ -12,6 +12,7 @@ import { activeStates, arrowId, wordLine } from '../data/chart-graph.ts';
 import { drawingOf } from '../data/drawing.ts';
 import type { Drawing, DrawnArrow, DrawnBox } from '../data/drawn.ts';
 import { formatState } from '../data/format.ts';
+import { onReturn } from '../data/live.ts';
 import type { Played } from '../data/player.ts';
 import { standingOf } from '../data/standing.ts';
 import { useView, zoomStep } from '../data/use-view.ts';
@@ -174,13 +175,19 @@ function useDrawing(machine: string): Drawing | 'waiting' | 'none' | 'failed' {
   const [drawing, setDrawing] = useState<Drawing | 'waiting' | 'none' | 'failed'>('waiting');
   useEffect(() => {
     let wanted = true;
+    const look = (): void => {
+      drawingOf(machine).then(
+        (found) => wanted && setDrawing(found ?? 'none'),
+        () => wanted && setDrawing('failed'),
+      );
+    };
     setDrawing('waiting');
-    drawingOf(machine).then(
-      (found) => wanted && setDrawing(found ?? 'none'),
-      () => wanted && setDrawing('failed'),
-    );
+    look();
+    // One that could not be fetched while the daemon was away.
+    const forget = onReturn(look);
     return () => {
       wanted = false;
+      forget();
     };
   }, [machine]);
   return drawing;
