@@ -1229,6 +1229,23 @@ t.test('INS-4 · the tree of actors stays where a person has scrolled it', optio
   await context.close();
 });
 
+t.test('INS-2 · an actor that cannot be read is not said to have ended', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await page.route('**/actor/**', (route) => route.fulfill({ status: 500, body: 'internal error' }));
+
+  await goTo(open, '#/actors/connections/none');
+
+  await page.getByText('The actor could not be loaded.').waitFor();
+  t.equal(await page.getByText('has ended').count(), 0);
+  await page.unrouteAll({ behavior: 'wait' });
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('No actor lives there any more').waitFor();
+  await open.context.close();
+});
+
 t.test('INS-2 · what is opened is shown from its top, or where it was left', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });

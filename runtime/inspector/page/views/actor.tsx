@@ -24,7 +24,7 @@ import { Clock, withCode } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { Chip, toneOf } from '../parts/chip.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { Empty, Verdict } from '../parts/panel.tsx';
+import { Answer, Empty, Verdict } from '../parts/panel.tsx';
 import { ActorTabs } from './actor-tabs.tsx';
 
 /** The least time between two reads of an actor that changes all the time. */
@@ -45,8 +45,15 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
 
   const row: LivingRow | undefined = last.current ?? known.current;
   if (row === undefined) {
+    if (asked.kind !== 'there') {
+      return (
+        <Answer asked={asked} again={again} what="The actor">
+          {() => null}
+        </Answer>
+      );
+    }
     return (
-      <Empty title={asked.kind === 'waiting' ? 'Looking…' : 'No actor lives there any more'}>
+      <Empty title="No actor lives there any more">
         <code>{id}</code> has ended. Its outcome is in <a href={hashOf('events')}>Events</a>.
       </Empty>
     );
