@@ -181,6 +181,29 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('TRU-3 · no key approves a call whose arguments are not shown yet', async (t) => {
+    const asked = asks('unshown');
+    await waiting(1);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const letAnswer = await holdAnswer(open, 'approvals.show');
+    await goTo(open, '#/approvals');
+    await page.locator('.question').focus();
+
+    // Longer than a card that has just appeared takes no answer.
+    for (let times = 0; times < 10; times += 1) {
+      await page.keyboard.press('a');
+      await page.waitForTimeout(100);
+    }
+
+    t.equal((await gateway.approvals()).length, 1);
+    await letAnswer();
+    await page.getByText('"unshown"').waitFor();
+    await gateway.answer((await gateway.asked()).id, false);
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await open.context.close();
+  });
+
   await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
     const first = asks('first');
     await waiting(1);

@@ -124,7 +124,8 @@ export function Question({
     { key: 'a', label: 'Approve the card in focus', applies, run: () => void answer(true) },
     { key: 'd', label: 'Deny the card in focus', applies, run: () => void answer(false) },
   ];
-  useKeys('Approvals', isForm || !mayAct ? [] : keys);
+  // Nothing is approved unseen.
+  useKeys('Approvals', isForm || !mayAct || asked.kind !== 'there' ? [] : keys);
 
   const buttons = (yes: JSX.Element): JSX.Element =>
     over !== '' && !busy ? (
