@@ -204,6 +204,30 @@ t.test('questions', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('TRU-3 · the buttons of a card that come late take no click at first', async (t) => {
+    const asked = asks('late buttons');
+    await waiting(1);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const letAnswer = await holdAnswer(open, 'approvals.show');
+    await goTo(open, '#/approvals');
+    const approve = page.locator('.question').getByRole('button', { name: 'Approve' });
+    await page.locator('.question').waitFor();
+    // As long as the card itself takes none.
+    await page.waitForTimeout(1_000);
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 1_000);
+
+    await letAnswer();
+
+    await eventually(async () => (await approve.isVisible()) || undefined);
+    t.equal(await approve.isEnabled(), false);
+    await movedUntil(open, () => approve.isEnabled());
+    await gateway.answer((await gateway.asked()).id, false);
+    t.equal(wordsOf(await asked), '[approval_denied]');
+    await open.context.close();
+  });
+
   await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
     const first = asks('first');
     await waiting(1);

@@ -16,8 +16,8 @@ export interface Steady {
   isArmed(id: string): boolean;
   /** Returns the same without measuring, for a drawing. */
   looksArmed(id: string): boolean;
-  /** Marks all elements as moved. */
-  disarm(): void;
+  /** Marks an element as moved, or all. */
+  disarm(id?: string): void;
 }
 
 /** Watches the elements with a `data-id` in a frame. */
@@ -73,9 +73,10 @@ function createWatch(frame: RefObject<HTMLElement | null>, redraw: () => void): 
 
   return {
     look,
-    disarm() {
-      tops = measured();
-      disarmAll([...tops.keys()]);
+    disarm(id) {
+      // What it has moved is still to be noticed.
+      if (id === undefined) tops = measured();
+      disarmAll(id === undefined ? [...tops.keys()] : [id]);
     },
     looksArmed: (id) => !restless.has(id),
     isArmed(id) {

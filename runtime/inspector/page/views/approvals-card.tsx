@@ -51,6 +51,8 @@ export interface QuestionProps {
   readonly chosen: boolean;
   readonly isArmed: () => boolean;
   readonly looksArmed: boolean;
+  /** Called when its arguments and its buttons appear. */
+  readonly onShown: () => void;
   readonly onAnswered: () => void;
 }
 
@@ -61,6 +63,7 @@ export function Question({
   chosen,
   isArmed,
   looksArmed,
+  onShown,
   onAnswered,
 }: QuestionProps): JSX.Element {
   const article = useRef<HTMLElement>(null);
@@ -74,6 +77,10 @@ export function Question({
   useEffect(() => {
     if (chosen) article.current?.focus();
   }, [chosen]);
+  const isShown = asked.kind === 'there';
+  useLayoutEffect(() => {
+    if (isShown) onShown();
+  }, [isShown]);
   useLayoutEffect(() => {
     const own = article.current;
     // The removed card would lose the focus.
@@ -125,7 +132,7 @@ export function Question({
     { key: 'd', label: 'Deny the card in focus', applies, run: () => void answer(false) },
   ];
   // Nothing is approved unseen.
-  useKeys('Approvals', isForm || !mayAct || asked.kind !== 'there' ? [] : keys);
+  useKeys('Approvals', isForm || !mayAct || !isShown ? [] : keys);
 
   const buttons = (yes: JSX.Element): JSX.Element =>
     over !== '' && !busy ? (

@@ -158,6 +158,7 @@ function Waiting({ open, answered, isLinkOpen, place, again }: WaitingProps): JS
                 chosen={row.id === place.chosen}
                 isArmed={() => steady.isArmed(row.id)}
                 looksArmed={steady.looksArmed(row.id)}
+                onShown={() => steady.disarm(row.id)}
                 onAnswered={() => goOn(row.id)}
               />
             </li>
