@@ -1736,6 +1736,30 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
   await open.context.close();
 });
 
+t.test('INS-4 · of a long difference a part is drawn until all of it is asked for', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  for (const from of [0, 10_000]) {
+    const numbers = Array.from({ length: 3_000 }, (_, index) => from + index);
+    await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { numbers }, { secret, id: `from-${from}` });
+  }
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await goTo(open, '#/events/from-10000');
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+
+  await page.keyboard.press('d');
+
+  const all = page.getByRole('dialog').getByRole('button', { name: /^Show all \d,\d+ lines$/ });
+  await all.waitFor();
+  const drawn = () => page.locator('.diff > div').count();
+  t.ok((await drawn()) <= 2_001);
+  await all.click();
+  await all.waitFor({ state: 'detached' });
+  t.ok((await drawn()) > 6_000);
+  await open.context.close();
+});
+
 t.test('INS-2 · what was typed stays when the event behind it cannot be read again', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

@@ -1,11 +1,14 @@
 /** Two texts as one: added and removed lines, with long unchanged sections folded. */
 
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { DifferenceLine } from '../data/differences.ts';
 import { Scrolled } from './basics.tsx';
 
 /** Unchanged lines that are shown around a change. */
 const around = 3;
+/** Lines that are drawn at first: a browser takes seconds for 100,000. */
+const mostDrawn = 2_000;
 
 export function Difference({
   lines,
@@ -14,6 +17,7 @@ export function Difference({
   readonly lines: readonly DifferenceLine[];
   readonly label: string;
 }): JSX.Element {
+  const [isWhole, setWhole] = useState(false);
   const isNear = (at: number): boolean =>
     lines.slice(Math.max(0, at - around), at + around + 1).some(({ kind }) => kind !== 'same');
   const rows: JSX.Element[] = [];
@@ -28,7 +32,10 @@ export function Difference({
       );
     folded = 0;
   };
+  let isCut = false;
   for (const [at, line] of lines.entries()) {
+    isCut = !isWhole && rows.length >= mostDrawn;
+    if (isCut) break;
     if (!isNear(at)) {
       folded += 1;
       continue;
@@ -38,9 +45,18 @@ export function Difference({
   }
   unfold(lines.length);
   return (
-    <Scrolled label={label} class="panel diff">
-      {rows}
-    </Scrolled>
+    <>
+      <Scrolled label={label} class="panel diff">
+        {rows}
+      </Scrolled>
+      {isCut ? (
+        <div class="btns">
+          <button type="button" class="btn" onClick={() => setWhole(true)}>
+            Show all {lines.length.toLocaleString('en')} lines
+          </button>
+        </div>
+      ) : null}
+    </>
   );
 }
 
