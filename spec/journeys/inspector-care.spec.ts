@@ -1736,6 +1736,27 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
   await open.context.close();
 });
 
+t.test('INS-4 · DUR-2 · an accepted event with an empty body is not called refused', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await page.route('**/rpc', async (route) => {
+    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
+    const { result, ...message } = await (await route.fetch()).json();
+    const payload = { text: '', bytes: 0, whole: true };
+    return route.fulfill({ json: { ...message, result: { ...result, payload } } });
+  });
+
+  await goTo(open, '#/events/one');
+
+  await page.getByText('The body is empty.').waitFor();
+  t.equal(await page.getByText('A refused request').count(), 0);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · of a long difference a part is drawn until all of it is asked for', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

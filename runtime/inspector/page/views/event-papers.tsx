@@ -78,7 +78,9 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
       }
     >
       {text === '' ? (
-        <p class="pad muted">{noText[part]}</p>
+        <p class="pad muted">
+          {part === 'body' && event.status !== 'refused' ? 'The body is empty.' : noText[part]}
+        </p>
       ) : (
         <div class="paper">
           {whole === undefined || part !== 'body' ? (
