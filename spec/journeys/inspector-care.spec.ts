@@ -1757,6 +1757,27 @@ t.test('INS-4 · DUR-2 · an accepted event with an empty body is not called ref
   await open.context.close();
 });
 
+t.test('INS-4 · the sender of an event that is over is not said to wait', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'closed' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  await page.route('**/rpc', async (route) => {
+    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
+    const { result, ...message } = await (await route.fetch()).json();
+    const { answer: _, ...others } = result;
+    return route.fulfill({ json: { ...message, result: others } });
+  });
+
+  await goTo(open, '#/events/one');
+
+  await page.getByText('The answer was not kept.').waitFor();
+  t.equal(await page.getByText('The sender waits.').count(), 0);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-4 · of a long difference a part is drawn until all of it is asked for', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

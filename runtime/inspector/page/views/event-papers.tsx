@@ -115,6 +115,8 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
   const [part, setPart] = useState<'agent' | 'http'>();
   const shown = part ?? (response === undefined && ended !== undefined ? 'http' : 'agent');
   const text = shown === 'agent' ? (response ?? '') : (answer?.body ?? '');
+  // The status of a refused question of the provider, for one, is not stored.
+  const noAnswer = ended === undefined ? 'The sender waits.' : 'The answer was not kept.';
   return (
     <Panel
       title="Response"
@@ -151,7 +153,7 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
       ) : (
         <div class="paper">
           <Code
-            text={answer === undefined ? 'The sender waits.' : `HTTP ${answer.status}\n${indentedJson(text)}`}
+            text={answer === undefined ? noAnswer : `HTTP ${answer.status}\n${indentedJson(text)}`}
             label="HTTP answer"
             paper
           />
