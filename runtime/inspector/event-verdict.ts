@@ -32,6 +32,8 @@ const cures: Partial<Record<OutcomeKind, string>> = {
   routeDisabled: 'It can be enabled on its page.',
   rateLimited:
     'The sender may try again after Retry-After; if it should not have to, raise `platforms.webhook.rate_limit` in `config.yaml`.',
+  overloaded:
+    'The sender may try again after Retry-After; if it should not have to, raise `platforms.webhook.max_unverified_bytes` in `config.yaml`.',
   badSignature:
     'Give the sender the route’s secret and a scheme that the gateway knows; clocks may differ by 300 s at most.',
   ignoredEvent: 'Add the event to `events` of the route to take it.',

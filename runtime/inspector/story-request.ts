@@ -51,8 +51,10 @@ const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody'
 export function requestStairs(event: EventRecord): Stair[] {
   const outcome = outcomeOf(event);
   const last = outcome === undefined ? undefined : stoppedIn(outcome, event);
+  // A crash or a stop of the gateway ends a request in any state, which is not recorded.
+  const known = event.status === 'refused' && last === undefined ? [] : states;
   const stairs: Stair[] = [];
-  for (const [state, rule] of states) {
+  for (const [state, rule] of known) {
     const stops = state === last;
     if (state === 'transforming' && !stops && event.told?.script === undefined) continue;
     const handedIn = event.told?.handedIn;
@@ -90,6 +92,8 @@ function stoppedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord): State
   if (outcome === 'handshake') return scheme === undefined ? 'routing' : 'verifying';
   if (outcome === 'unavailable' && reason?.startsWith('its certificate') === true) return 'verifying';
   if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
+  // There was no room for its body, or for the events of its array.
+  if (outcome === 'overloaded') return reason?.startsWith('bodies') === true ? 'readingBody' : 'parsing';
   return decidedIn[outcome];
 }
 

@@ -58,6 +58,11 @@ export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cu
     'Put off: the delivery that has this id or signature was not over.',
     'The sender may try again after Retry-After; it then gets the outcome of the first.',
   ],
+  overloaded: [
+    'Refused: the gateway had no room for it.',
+    'The sender may try again after Retry-After; if it should not have to, raise platforms.webhook.max_unverified_bytes by `agent config edit`.',
+  ],
+  draining: ['Put off: the gateway was starting or stopping.', 'The sender may try again after Retry-After.'],
   unavailable: [
     'Refused: the event could not be written down.',
     '`agent gateway status` shows the state of the journal.',

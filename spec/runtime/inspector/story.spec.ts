@@ -103,6 +103,8 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     ['ignoredScriptFailed', 'script: exited with 127: jq: not found', 'transforming'],
     ['duplicate', 'duplicate', 'claiming'],
     ['pending', 'an earlier request with this id is still being delivered', 'claiming'],
+    ['overloaded', 'bodies not yet verified fill max_unverified_bytes', 'readingBody'],
+    ['overloaded', 'too many requests are under way for the events of this one', 'parsing'],
     ['unavailable', 'the disk is full', 'claiming'],
     ['deliveryFailed', 'the target said no', 'dispatching'],
   ];
@@ -127,6 +129,25 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     if (!ofSender.has(outcome)) t.match(story.cure, /`agent [a-z]+ [^`<>]+`/, `${outcome} names the command`);
     for (const { state: name, told } of stairs.slice(0, -2))
       if (name === 'rendering') t.equal(told, 'its texts are filled in', `${outcome} tells of no work`);
+  }
+  t.end();
+});
+
+t.test('INS-2 · INS-4 · a request that a crash or a stop has ended is not said to have passed checks', (t) => {
+  for (const [outcome, verdict] of [
+    ['internal', 'Refused: the gateway failed on it: why.'],
+    ['draining', 'Put off: the gateway was starting or stopping: why.'],
+  ] as const) {
+    const given = refused(outcome, 'why');
+    const story = tellStory(given);
+    t.equal(story.verdict, verdict);
+    t.same(
+      story.chapters[0]?.stairs.map(({ state }) => state),
+      ['answered'],
+    );
+    const opened = openEvent({ ...given, joined: [], replays: [], answer: undefined });
+    t.match(opened, { verdict: { tone: 'failed', text: verdict } });
+    t.same(opened.checks, []);
   }
   t.end();
 });
