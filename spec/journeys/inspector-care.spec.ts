@@ -1276,6 +1276,25 @@ t.test('INS-4 · the tree of actors stays where a person has scrolled it', optio
   await context.close();
 });
 
+t.test('INS-1 · INS-2 · a living actor that is not streamed is not said to have ended', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const details = {
+    ...{ id: 'connections/far', parent: 'connections', machine: 'serverConnection', state: 'connected', tags: [] },
+    ...{ since: Date.now(), description: '', rule: '', context: {}, timers: [], steps: [], events: [], children: [] },
+  };
+  await page.route('**/actor/**', (route) => route.fulfill({ json: details }));
+
+  await goTo(open, '#/actors/connections/far');
+
+  await page.getByRole('heading', { level: 2, name: 'connections / far' }).waitFor();
+  t.equal(await page.getByText('has ended').count(), 0);
+  await page.unrouteAll({ behavior: 'wait' });
+  await open.context.close();
+});
+
 t.test('INS-2 · an actor that cannot be read is not said to have ended', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });

@@ -58,7 +58,8 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
       </Empty>
     );
   }
-  const isGone = now === undefined && asked.kind !== 'waiting';
+  // Not every living actor is among the rows.
+  const isGone = now === undefined && asked.kind === 'there' && asked.value === undefined;
   const shown = known.current;
   const steps = mergeSteps(shown?.steps ?? [], played.steps);
   const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
