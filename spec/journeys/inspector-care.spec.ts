@@ -1870,6 +1870,34 @@ t.test('INS-2 · the palette does not lead away from what is typed in a dialog',
   await open.context.close();
 });
 
+t.test('DUR-2 · INS-2 · no key replays an event while the page asks whether to discard it', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.postData()?.includes('"webhook.replay"')) asked += 1;
+  });
+  await goTo(open, '#/events/one');
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  await page.keyboard.press('e');
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Payload' }).fill('{"action":"opened","typed":true}');
+  await page.keyboard.press('Escape');
+  const question = page.getByRole('alertdialog', { name: 'Discard the changes?' });
+  await question.waitFor();
+
+  // Not on a button, which Enter would press.
+  await page.evaluate('document.activeElement.blur()');
+  await page.keyboard.press('Control+Enter');
+
+  await page.waitForTimeout(100);
+  t.equal(asked, 0);
+  t.equal(await question.count(), 1);
+  await open.context.close();
+});
+
 t.test('INS-2 · what is chosen in the palette stays chosen when events come', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });

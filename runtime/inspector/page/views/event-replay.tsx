@@ -85,7 +85,9 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
 
   useEffect(() => {
     const onKey = (pressed: KeyboardEvent): void => {
-      if (pressed.key === 'Enter' && (pressed.ctrlKey || pressed.metaKey)) void replay();
+      // Not while the page asks whether to discard the changes.
+      const isAsking = document.querySelector('dialog[role=alertdialog]') !== null;
+      if (pressed.key === 'Enter' && (pressed.ctrlKey || pressed.metaKey) && !isAsking) void replay();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
