@@ -4,7 +4,7 @@ import { mattermostApi } from '../../../support/platforms/mattermost.ts';
 
 targetContract(t, mattermostApi);
 
-t.test('DLV-4 · a long word calls nobody where it is cut', async (t) => {
+t.test('DLV-4 · a long word makes no mention where it is cut', async (t) => {
   const bench = await openBench(t, mattermostApi);
   await bench.deliver(`${'x'.repeat(16_383)}@all`);
 
