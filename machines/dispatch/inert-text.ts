@@ -10,8 +10,7 @@ const wordJoiner = '\u2060';
  * An `@`, or an HTML entity for it, that could begin a mention: not in an address, not before a space. After a letter
  * beyond ASCII, GitHub and GitLab read one, as in 请@ada. Telegram reads an entity without its semicolon too.
  */
-const mention =
-  /(?<![A-Za-z\d])(?:@|&(?:#0*64(?!\d)|#[xX]0*40(?![\da-fA-F])|commat(?=;))(?:;|(?!;)))(?![ \t\r\n]|$)/gu;
+const mention = /(?<![A-Za-z\d])(?:@|&(?:#0*64(?!\d)|#[xX]0*40(?![\da-fA-F])|commat(?=;))(?:;|(?!;)))(?![ \t\r\n]|$)/gu;
 
 /**
  * Breaks every mention.

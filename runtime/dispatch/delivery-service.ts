@@ -37,6 +37,8 @@ export interface DeliveryDeskPorts {
   readonly hasRoom: () => boolean;
 }
 
+type Choice = Omit<SendingQuery, 'limit'>;
+
 /** How many records are read, and changed, at a time. */
 const pageSize = 200;
 /** Maximum number of refusals in an answer: a full disk refuses all for the same reason. */
@@ -222,10 +224,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     return { done, skipped };
   }
 
-  async function sweep(
-    queries: readonly SendingQuery[],
-    act: (found: Found) => Promise<void>,
-  ): Promise<Sweep> {
+  async function sweep(queries: readonly Choice[], act: (found: Found) => Promise<void>): Promise<Sweep> {
     let swept: Sweep = { done: 0, left: 0, refusals: [] };
     for await (const page of oldestFirst(queries)) {
       // A long history must not block other work.
@@ -255,7 +254,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   /** The oldest first, so that a chat gets them in their original order. */
-  async function* oldestFirst(queries: readonly SendingQuery[]): AsyncGenerator<readonly Found[]> {
+  async function* oldestFirst(queries: readonly Choice[]): AsyncGenerator<readonly Found[]> {
     let from: string | undefined;
     for (;;) {
       const page = await keeper.journal()?.list('deliveries', {
@@ -290,7 +289,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   };
 }
 
-function deadLettersOf(query: DeadLetterQuery): SendingQuery {
+function deadLettersOf(query: DeadLetterQuery): Choice {
   return { ...query, status: 'deadLettered' };
 }
 
@@ -337,7 +336,7 @@ function putBack(record: DeliveryRecord, sinceMs: number): DeliveryRecord {
   return { ...rest, status: 'queued', sinceMs, failures: 0 };
 }
 
-function fits(record: DeliveryRecord, { route, profile, status, target }: Omit<SendingQuery, 'limit'>): boolean {
+function fits(record: DeliveryRecord, { route, profile, status, target }: Choice): boolean {
   return (
     (profile === undefined || record.profile === profile) &&
     (route === undefined || record.route === route) &&

@@ -141,12 +141,14 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
       const { profile } = caller;
       const tools = toolsFor('resources/read', caller);
       const named = (): RegisteredTool | undefined => {
-        const { server } =
-          known('resources/list', tools, profile).find(({ rows }) => rows.some((row) => row.uri === uri)) ??
+        const { server } = known('resources/list', tools, profile).find(({ rows }) =>
+          rows.some((row) => row.uri === uri),
+        ) ??
           registry(profile)
             ?.all()
-            .find((tool) => viewOf(tool.definition) === uri && caller.allows(tool)) ??
-          { server: links.get(linkOf(profile, uri)) };
+            .find((tool) => viewOf(tool.definition) === uri && caller.allows(tool)) ?? {
+            server: links.get(linkOf(profile, uri)),
+          };
         return tools.find((tool) => tool.server === server);
       };
       let tool = named();

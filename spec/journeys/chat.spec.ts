@@ -13,7 +13,7 @@ import { type AskedModel, type ModelReply, type ModelServer, startModelServer } 
 import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
-import { secret as webhookSecret, webhookConfig } from '../support/webhook-home.ts';
+import { webhookConfig, secret as webhookSecret } from '../support/webhook-home.ts';
 
 const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
@@ -191,20 +191,24 @@ t.test(
   },
 );
 
-t.test('CLI-4 · HOME-3 · two chats at once keep the input of both', { skip: !hasTerminal && 'no script' }, async (t) => {
-  const { home } = await scene(t);
-  const chats = [0, 1].map(() => startTerminal(t, ['chat'], { AGENT_HOME: home.path }));
-  for (const [index, chat] of chats.entries()) {
-    await chat.shows(/usual, \d+ tools?\. \/help/);
-    chat.type(`number ${index}\r`);
-    await chat.shows(/1 step/);
-  }
-  for (const chat of chats) {
-    chat.type('\u0003');
-    t.equal(await chat.exited, 0);
-  }
-  t.equal(readFileSync(join(home.path, 'state', 'chat-history'), 'utf8'), 'number 1\nnumber 0\n');
-});
+t.test(
+  'CLI-4 · HOME-3 · two chats at once keep the input of both',
+  { skip: !hasTerminal && 'no script' },
+  async (t) => {
+    const { home } = await scene(t);
+    const chats = [0, 1].map(() => startTerminal(t, ['chat'], { AGENT_HOME: home.path }));
+    for (const [index, chat] of chats.entries()) {
+      await chat.shows(/usual, \d+ tools?\. \/help/);
+      chat.type(`number ${index}\r`);
+      await chat.shows(/1 step/);
+    }
+    for (const chat of chats) {
+      chat.type('\u0003');
+      t.equal(await chat.exited, 0);
+    }
+    t.equal(readFileSync(join(home.path, 'state', 'chat-history'), 'utf8'), 'number 1\nnumber 0\n');
+  },
+);
 
 t.test('CLI-4 · CLI-2 · without a model, a gateway or a profile it says what to do', async (t) => {
   const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {prompt: go}') });

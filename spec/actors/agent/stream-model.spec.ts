@@ -231,9 +231,16 @@ t.test('DIS-3 · Retry-After is obeyed, unless it asks for too long', async (t) 
   const info = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.074824224s' };
   const gemini = [{ error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Quota exceeded', details: [info] } }];
   const body = JSON.stringify(gemini, null, 2);
-  const delayed = await ask(t, [{ kind: 'status', status: 429, body }, { kind: 'says', text: 'Hi' }], {
-    provider: 'openai-compatible',
-  });
+  const delayed = await ask(
+    t,
+    [
+      { kind: 'status', status: 429, body },
+      { kind: 'says', text: 'Hi' },
+    ],
+    {
+      provider: 'openai-compatible',
+    },
+  );
   t.same([delayed.verdict.kind, delayed.waits], ['answered', [34_075]]);
   const { verdict, waits } = await ask(t, busy({ 'retry-after': '3600' }), { provider: 'openai-compatible' });
   t.match(verdict, { kind: 'failed', why: /HTTP 429; it asks to be left alone for 3600 s/ });

@@ -33,7 +33,15 @@ const rows: readonly Row[] = [
     becomes: '${config:a.b} ${command:c}',
     unknown: ['${config:a.b}', '${command:c}'],
   },
-  { program: 'gemini-cli', text: 'a $A_1/$b $5 ${C}', becomes: 'a ${A_1}/$b $5 ${C}', wants: [{ variable: 'A_1', why }, { variable: 'C', why }] },
+  {
+    program: 'gemini-cli',
+    text: 'a $A_1/$b $5 ${C}',
+    becomes: 'a ${A_1}/$b $5 ${C}',
+    wants: [
+      { variable: 'A_1', why },
+      { variable: 'C', why },
+    ],
+  },
   { program: 'gemini-cli', text: '$b', becomes: '${b}', set: 'b', wants: [{ variable: 'b', why }] },
   { program: 'opencode', text: '{env:A} {x}', becomes: '${A} {x}', wants: [{ variable: 'A', why }] },
   { program: 'opencode', text: '{file:~/a}', becomes: '${file:~/a}', unknown: ['${file:~/a}'] },
@@ -61,7 +69,13 @@ t.test('CLI-5 · INT-2 · each reference becomes ours, or is named', (t) => {
     t.same(wanted, wants, text);
     t.same([...strange], unknown, text);
   }
-  const sink = { program: 'vscode' as const, workspace: undefined, isSet: () => true, wanted: [], unknown: new Set<string>() };
+  const sink = {
+    program: 'vscode' as const,
+    workspace: undefined,
+    isSet: () => true,
+    wanted: [],
+    unknown: new Set<string>(),
+  };
   const value = ownReferences('${input:secret}', { server: { name: 'webhook', inputs: {} }, ...sink });
   t.equal(value, '${MCP_WEBHOOK_SECRET}', 'no name that the gateway reads');
   t.end();

@@ -33,7 +33,11 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
       notes: ['not imported: trust'],
     },
   ],
-  ['gemini-cli', { url: 'https://x/sse', httpUrl: 'https://x/mcp', headers: { A: 'b' } }, { entry: { url: 'https://x/mcp' } }],
+  [
+    'gemini-cli',
+    { url: 'https://x/sse', httpUrl: 'https://x/mcp', headers: { A: 'b' } },
+    { entry: { url: 'https://x/mcp' } },
+  ],
   ['gemini-cli', { url: 'https://x/sse' }, { entry: { transport: 'sse' } }],
   [
     'windsurf',

@@ -106,16 +106,19 @@ t.test(
   },
 );
 
-t.test('DLV-4 · CLI-2 · all retried by force are also those that may have arrived, of the route that is named', async (t) => {
-  const it = await openDesk(['k1', { status: 'unknown' }], ['k2', {}], ['k3', { status: 'unknown', route: 'other' }]);
+t.test(
+  'DLV-4 · CLI-2 · all retried by force are also those that may have arrived, of the route that is named',
+  async (t) => {
+    const it = await openDesk(['k1', { status: 'unknown' }], ['k2', {}], ['k3', { status: 'unknown', route: 'other' }]);
 
-  const careful = await it.land(it.desk.retryAll({ route: 'other' }, { force: false }));
-  const forced = await it.land(it.desk.retryAll({ route: 'r' }, { force: true }));
+    const careful = await it.land(it.desk.retryAll({ route: 'other' }, { force: false }));
+    const forced = await it.land(it.desk.retryAll({ route: 'r' }, { force: true }));
 
-  t.same([careful.done, forced.done], [0, 2]);
-  t.same(it.living(), ['k1', 'k2']);
-  t.match(it.stored('k3')?.value, { status: 'unknown' });
-});
+    t.same([careful.done, forced.done], [0, 2]);
+    t.same(it.living(), ['k1', 'k2']);
+    t.match(it.stored('k3')?.value, { status: 'unknown' });
+  },
+);
 
 t.test('SCA-1 · DLV-4 · a delivery that another gateway may be sending is not touched here', async (t) => {
   const { desk, land, disk } = await openDesk();

@@ -78,9 +78,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
       }
     >
       {text === '' ? (
-        <p class="pad muted">
-          {part === 'body' && event.status !== 'refused' ? 'The body is empty.' : noText[part]}
-        </p>
+        <p class="pad muted">{part === 'body' && event.status !== 'refused' ? 'The body is empty.' : noText[part]}</p>
       ) : (
         <div class="paper">
           {whole === undefined || part !== 'body' ? (
