@@ -5,9 +5,12 @@ import { serverCommands } from '../../../runtime/control/server-commands.ts';
 import { makeHome } from '../../support/home.ts';
 
 t.test('CLI-6 · OBS-1 · PRF-1 · settings are masked whether their profile is served or not', async (t) => {
-  const server = '{command: x, env: {DB_PWD: own-password, REGION: eu-central}}';
-  const text = `mcp_servers: {s: ${server}}\n`;
-  const home = makeHome(t, { 'config.yaml': text, 'profiles/work/config.yaml': text });
+  const withPassword = (password: string): string =>
+    `mcp_servers: {s: {command: x, env: {DB_PWD: ${password}, REGION: eu-central}}}\n`;
+  const home = makeHome(t, {
+    'config.yaml': withPassword('own-password'),
+    'profiles/work/config.yaml': withPassword('another-password'),
+  });
   for (const profile of ['default', 'work']) {
     const { settings } = await showConfig({ home: home.path, env: {} }, profile as ProfileName);
     const values = settings.filter(({ key }) => key.startsWith('mcp_servers.s.env.')).map(({ value }) => value);
