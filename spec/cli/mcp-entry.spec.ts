@@ -123,7 +123,7 @@ t.test('CLI-5 · PRF-1 · a server that is not added makes no profile', async (t
   const folder = join(home.path, 'profiles/wrok');
   const gone = await agent('mcp', 'add', 'notes', '--profile', 'wrok', '--', '/no/such/program');
   t.equal(gone.code, 1, gone.stderr);
-  t.match(gone.stderr, /command not found.*\nNothing was written/s);
+  t.match(gone.stderr, /cannot be started.*\nNothing was written/s);
   t.equal(existsSync(folder), false);
   t.equal((await agent('mcp', 'add', 'notes', '--profile', 'wrok', '--no-test', '--', 'x')).code, 0);
   t.equal(existsSync(join(folder, 'config.yaml')), true);
