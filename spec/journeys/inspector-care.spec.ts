@@ -1093,7 +1093,9 @@ t.test('INS-4 · a key acts on the group of failures that has the focus', option
   await page.getByText('1 selected').waitFor();
   t.same([await boxOf('one').isChecked(), await boxOf('other').isChecked()], [true, false]);
   await page.keyboard.press('?');
-  t.equal(await page.getByRole('dialog').getByRole('heading', { name: 'Failures' }).count(), 1);
+  const heading = page.getByRole('dialog').getByRole('heading', { name: 'Failures' });
+  await heading.first().waitFor();
+  t.equal(await heading.count(), 1);
   await page.unrouteAll({ behavior: 'wait' });
   await open.context.close();
 });
