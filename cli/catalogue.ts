@@ -5,6 +5,7 @@
  */
 
 import { deliveryStatuses, historyStatuses, runStatuses } from '../machines/base/status.ts';
+import { programTitles } from '../machines/mcp/foreign-files.ts';
 import type { CommandContext, ExitCode } from './context.ts';
 
 /** The kinds of names that completion can look up. */
@@ -579,17 +580,7 @@ export const catalogue: readonly CliCommand[] = [
         name: 'from',
         value: 'program',
         help: 'Only of this program.',
-        oneOf: [
-          'claude-code',
-          'claude-desktop',
-          'cursor',
-          'vscode',
-          'codex',
-          'gemini-cli',
-          'windsurf',
-          'zed',
-          'opencode',
-        ],
+        oneOf: Object.keys(programTitles),
       },
       { name: 'all', help: 'All that are new; which of them is not asked.' },
       { name: 'project', help: 'Also those that a file in this folder, or in one around it, offers.' },

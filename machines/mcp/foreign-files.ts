@@ -6,20 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
-const foreignPrograms = [
-  'claude-code',
-  'claude-desktop',
-  'cursor',
-  'vscode',
-  'codex',
-  'gemini-cli',
-  'windsurf',
-  'zed',
-  'opencode',
-] as const;
-export type ForeignProgram = (typeof foreignPrograms)[number];
-
-export const programTitles: Readonly<Record<ForeignProgram, string>> = {
+export const programTitles = {
   'claude-code': 'Claude Code',
   'claude-desktop': 'Claude Desktop',
   cursor: 'Cursor',
@@ -29,7 +16,8 @@ export const programTitles: Readonly<Record<ForeignProgram, string>> = {
   windsurf: 'Windsurf',
   zed: 'Zed',
   opencode: 'OpenCode',
-};
+} as const;
+export type ForeignProgram = keyof typeof programTitles;
 
 export interface ForeignFile {
   readonly program: ForeignProgram;

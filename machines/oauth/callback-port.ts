@@ -70,7 +70,7 @@ export function redirectUriOf(settings: OauthSettings, port: number): string {
   return settings.redirectUri ?? `http://127.0.0.1:${port}/callback`;
 }
 
-/** Where the redirect is awaited: the loopback address that a configured redirect URI spells out, as `[::1]`, else the usual. */
+/** Where the redirect is awaited: at the loopback address in the configured redirect URI, such as `[::1]`, else the usual one. */
 export function callbackHost({ redirectUri }: OauthSettings): string {
   const host = redirectUri === undefined ? '' : new URL(redirectUri).hostname.replace(/^\[|\]$/g, '');
   return isLoopback(host) && !host.endsWith('localhost') ? host : '127.0.0.1';

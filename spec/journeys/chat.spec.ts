@@ -253,22 +253,28 @@ t.test('CLI-3 · CLI-4 · INS-1 · a session is a machine that ends with its con
   await until(async () => !(await askCli(['inspect', 'tree'], home.path)).stdout.includes('chatSession'));
 });
 
-t.test('CLI-4 · TRU-3 · the question of a run is none of a chat that waits for the same tool', async (t) => {
-  const { home, daemon } = await scene(t);
-  const control = await controlOf(t, home);
-  const child = spawn(process.execPath, [main, 'chat'], { env: { ...process.env, AGENT_HOME: home.path } });
-  let stderr = '';
+/** A chat whose input and output are pipes. */
+function pipedChat(t: Test, home: string) {
+  const child = spawn(process.execPath, [main, 'chat'], { env: { ...process.env, AGENT_HOME: home } });
+  let said = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr += chunk;
+    said += chunk;
   });
   child.stdout.resume();
   const exited = new Promise((resolve) => child.once('close', resolve));
   t.teardown(() => child.kill('SIGKILL'));
+  return { child, exited, stderr: () => said };
+}
+
+t.test('CLI-4 · TRU-3 · the question of a run is none of a chat that waits for the same tool', async (t) => {
+  const { home, daemon } = await scene(t);
+  const control = await controlOf(t, home);
+  const { child, exited, stderr } = pipedChat(t, home.path);
   const rows = async (method: string) => (await control.call(method)) as readonly JsonObject[];
   await until(async () => (await rows('mcp.list')).every(({ state }) => state === 'connected'));
 
   child.stdin.write('make it\n');
-  await until(() => stderr.includes('waits for a yes'));
+  await until(() => stderr().includes('waits for a yes'));
   await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret: webhookSecret });
   await until(async () => (await rows('approvals.list')).length === 2);
   const [own, other] = await rows('approvals.list');
@@ -278,23 +284,16 @@ t.test('CLI-4 · TRU-3 · the question of a run is none of a chat that waits for
   child.stdin.end();
   t.equal(await exited, 0);
 
-  t.same(stderr.match(/\S+ waits for a yes/g), [`${String(own?.id)} waits for a yes`]);
+  t.same(stderr().match(/\S+ waits for a yes/g), [`${String(own?.id)} waits for a yes`]);
 });
 
 t.test('CLI-4 · CON-2 · a gateway that stops ends the session and says so', async (t) => {
   const { home, server, daemon } = await scene(t);
-  const child = spawn(process.execPath, [main, 'chat'], { env: { ...process.env, AGENT_HOME: home.path } });
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr += chunk;
-  });
-  child.stdout.resume();
-  const exited = new Promise((resolve) => child.once('close', resolve));
-  t.teardown(() => child.kill('SIGKILL'));
+  const { child, exited, stderr } = pipedChat(t, home.path);
   child.stdin.write('slow\n');
   await until(() => server.asked.length === 1);
   daemon.kill('SIGTERM');
   t.equal(await daemon.exited, 0);
   t.equal(await exited, 1);
-  t.match(stderr, /the gateway closed/);
+  t.match(stderr(), /the gateway closed/);
 });

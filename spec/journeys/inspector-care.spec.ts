@@ -5,6 +5,7 @@
  */
 
 import { readFileSync, renameSync } from 'node:fs';
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import {
@@ -1757,18 +1758,22 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
   await open.context.close();
 });
 
+/** Changes what the daemon answers for an event that is opened. */
+async function openEventsWith(page: Page, change: object): Promise<void> {
+  await page.route('**/rpc', async (route) => {
+    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
+    const { result, ...message } = await (await route.fetch()).json();
+    return route.fulfill({ json: { ...message, result: { ...result, ...change } } });
+  });
+}
+
 t.test('INS-4 · DUR-2 · an accepted event with an empty body is not called refused', options, async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
   await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
   const open = await openInspector(browser, gateway);
   const { page } = open;
-  await page.route('**/rpc', async (route) => {
-    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
-    const { result, ...message } = await (await route.fetch()).json();
-    const payload = { text: '', bytes: 0, whole: true };
-    return route.fulfill({ json: { ...message, result: { ...result, payload } } });
-  });
+  await openEventsWith(page, { payload: { text: '', bytes: 0, whole: true } });
 
   await goTo(open, '#/events/one');
 
@@ -1784,12 +1789,7 @@ t.test('INS-4 · the sender of an event that is over is not said to wait', optio
   await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'closed' }, { secret, id: 'one' });
   const open = await openInspector(browser, gateway);
   const { page } = open;
-  await page.route('**/rpc', async (route) => {
-    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
-    const { result, ...message } = await (await route.fetch()).json();
-    const { answer: _, ...others } = result;
-    return route.fulfill({ json: { ...message, result: others } });
-  });
+  await openEventsWith(page, { answer: undefined });
 
   await goTo(open, '#/events/one');
 
