@@ -220,15 +220,16 @@ function standingIn(text: string): Standing {
 export async function inputLines(count: number, out: Output): Promise<readonly string[]> {
   if (count === 0) return [];
   const isTyped = process.stdin.isTTY === true;
-  if (isTyped) {
-    const what = count === 1 ? 'the secret' : `the ${count} secrets, a line each`;
-    out.complain(`Type ${what}, then Enter; what you type is not shown.\n`);
-  }
   const { createInterface } = await import('node:readline');
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const reader = createInterface({ input: process.stdin, ...(isTyped ? { output: unseen, terminal: true } : {}) });
   // A terminal that shows nothing hands over Ctrl-C as a key.
   reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  // Asked only now: what is typed before the terminal hides it would be shown.
+  if (isTyped) {
+    const what = count === 1 ? 'the secret' : `the ${count} secrets, a line each`;
+    out.complain(`Type ${what}, then Enter; what you type is not shown.\n`);
+  }
   const lines: string[] = [];
   for await (const line of reader) {
     lines.push(line);
