@@ -7,7 +7,7 @@
 
 import { assign, sendParent, setup } from 'xstate';
 import { promiseHole } from './base/declare.ts';
-import { causeOf } from './base/fault.ts';
+import { faultOfError } from './base/fault.ts';
 import type { ServersFact } from './mcp/servers.machine.ts';
 import type { GatewayFact } from './webhook/gateway.machine.ts';
 
@@ -104,10 +104,7 @@ export const reloadMachine = setup({
           },
           { target: 'adopting', actions: { type: 'rememberPlan', params: ({ event }) => planOf(event.output) } },
         ],
-        onError: {
-          target: 'refused',
-          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
-        },
+        onError: { target: 'refused', actions: { type: 'rememberFault', params: faultOfError } },
       },
     },
     moving: {
@@ -136,10 +133,7 @@ export const reloadMachine = setup({
         src: 'adoptHome',
         input: undefined,
         onDone: { target: 'reconciling', actions: 'rememberAdoption' },
-        onError: {
-          target: 'refused',
-          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
-        },
+        onError: { target: 'refused', actions: { type: 'rememberFault', params: faultOfError } },
       },
     },
     reconciling: {

@@ -37,3 +37,8 @@ export function fault(code: FaultCode, message: string, cause?: string): Fault {
 export function causeOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** The fault of a failed effect, as the parameters of a chart's action. */
+export function faultOfError({ event }: { readonly event: { readonly error: unknown } }): { readonly fault: string } {
+  return { fault: causeOf(event.error) };
+}

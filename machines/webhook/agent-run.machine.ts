@@ -62,6 +62,26 @@ const mostUnbegun = 35;
 /** A process group that ignores SIGTERM is killed well before this. */
 const stopPatienceMs = 15_000;
 
+const noteCancel = {
+  type: 'noteCancel',
+  params: ({ event }: { readonly event: { readonly by: string } }) => event,
+} as const;
+const endCancelled = { type: 'rememberCancel', params: {} } as const;
+/** The agent does not have the prompt: a cancel ends the run at once. */
+const whileItWaits = {
+  'work.lost': 'lost',
+  'run.cancel': { target: 'recording', actions: [noteCancel, endCancelled] },
+} as const;
+/** A cancel counts once the journal has answered. */
+const whileItIsWritten = { 'work.lost': 'lost', 'run.cancel': { actions: noteCancel } } as const;
+const afterSetBack = [
+  { guard: 'isToBeCancelled', target: 'recording', actions: endCancelled },
+  { target: 'unbegun' },
+] as const;
+const settledOf = ({ event }: { readonly event: Settled }): Settled => event;
+const rememberDelivery = { type: 'rememberDelivery', params: settledOf } as const;
+const news = { guard: { type: 'isNews', params: settledOf }, actions: rememberDelivery } as const;
+
 export const agentRunMachine = setup({
   types: { input: {} as RunInput, context: {} as RunContext, events: {} as RunEvent, output: {} as RunRecord },
   actors: {
@@ -93,12 +113,11 @@ export const agentRunMachine = setup({
         reason: `cancelled by ${context.cancelledBy ?? 'nobody'}`,
       },
     })),
-    rememberNews: assign(({ context }, settled: Settled) => ({
+    rememberDelivery: assign(({ context }, settled: Settled) => ({
       record: withSettled(context.record, settled),
       hasNews: true,
     })),
     offer: assign({ hasNews: false }),
-    rememberDelivery: assign(({ context }, settled: Settled) => ({ record: withSettled(context.record, settled) })),
   },
   guards: {
     isQueued: ({ context }) => context.record.status === 'queued',
@@ -141,14 +160,7 @@ export const agentRunMachine = setup({
       entry: 'awaitPlace',
       on: {
         'place.granted': { target: 'starting', actions: { type: 'begin', params: ({ event }) => event } },
-        'work.lost': 'lost',
-        'run.cancel': {
-          target: 'recording',
-          actions: [
-            { type: 'noteCancel', params: ({ event }) => event },
-            { type: 'rememberCancel', params: {} },
-          ],
-        },
+        ...whileItWaits,
       },
     },
     starting: {
@@ -166,23 +178,14 @@ export const agentRunMachine = setup({
           },
         },
         'journal.written': [
-          {
-            guard: 'isToBeCancelled',
-            target: 'recording',
-            actions: ['withdraw', { type: 'rememberCancel', params: {} }],
-          },
+          { guard: 'isToBeCancelled', target: 'recording', actions: ['withdraw', endCancelled] },
           { target: 'running' },
         ],
         'journal.refused': [
-          {
-            guard: 'isToBeCancelled',
-            target: 'recording',
-            actions: ['withdraw', { type: 'rememberCancel', params: {} }],
-          },
+          { guard: 'isToBeCancelled', target: 'recording', actions: ['withdraw', endCancelled] },
           { target: 'postponed', actions: 'withdraw' },
         ],
-        'work.lost': 'lost',
-        'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
+        ...whileItIsWritten,
       },
     },
     postponed: {
@@ -190,16 +193,7 @@ export const agentRunMachine = setup({
       meta: { rule: 'DUR-1' },
       tags: ['resting', 'retrying', 'holdsSlot'],
       after: { retryJournal: { target: 'queued' } },
-      on: {
-        'work.lost': 'lost',
-        'run.cancel': {
-          target: 'recording',
-          actions: [
-            { type: 'noteCancel', params: ({ event }) => event },
-            { type: 'rememberCancel', params: {} },
-          ],
-        },
-      },
+      on: whileItWaits,
     },
     running: {
       description: 'The agent has the prompt.',
@@ -223,7 +217,7 @@ export const agentRunMachine = setup({
         },
       },
       on: {
-        'run.cancel': { target: 'cancelling', actions: { type: 'noteCancel', params: ({ event }) => event } },
+        'run.cancel': { target: 'cancelling', actions: noteCancel },
         'work.lost': 'stopping',
       },
     },
@@ -246,16 +240,9 @@ export const agentRunMachine = setup({
       tags: ['working', 'underWay', 'holdsSlot'],
       entry: 'writeRun',
       on: {
-        'journal.written': [
-          { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
-          { target: 'unbegun' },
-        ],
-        'journal.refused': [
-          { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
-          { target: 'unbegun' },
-        ],
-        'work.lost': 'lost',
-        'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
+        'journal.written': afterSetBack,
+        'journal.refused': afterSetBack,
+        ...whileItIsWritten,
       },
     },
     unbegun: {
@@ -263,16 +250,7 @@ export const agentRunMachine = setup({
       meta: { rule: 'LIM-5' },
       tags: ['resting', 'retrying', 'holdsSlot'],
       after: { pause: { target: 'queued' } },
-      on: {
-        'work.lost': 'lost',
-        'run.cancel': {
-          target: 'recording',
-          actions: [
-            { type: 'noteCancel', params: ({ event }) => event },
-            { type: 'rememberCancel', params: {} },
-          ],
-        },
-      },
+      on: whileItWaits,
     },
     cancelling: {
       description: 'The agent is being stopped; what it began ends before the place is free again.',
@@ -283,9 +261,9 @@ export const agentRunMachine = setup({
         src: 'awaitStopped',
         input: ({ context }) => context,
         onDone: { target: 'recording', actions: { type: 'rememberCancel', params: ({ event }) => event.output } },
-        onError: { target: 'recording', actions: { type: 'rememberCancel', params: {} } },
+        onError: { target: 'recording', actions: endCancelled },
       },
-      after: { stopPatience: { target: 'recording', actions: { type: 'rememberCancel', params: {} } } },
+      after: { stopPatience: { target: 'recording', actions: endCancelled } },
     },
     recording: {
       description: 'Writes the response down together with the delivery it asks for.',
@@ -316,7 +294,7 @@ export const agentRunMachine = setup({
       tags: ['working'],
       entry: 'openDelivery',
       on: {
-        'delivery.settled': { target: 'closing', actions: { type: 'rememberDelivery', params: ({ event }) => event } },
+        'delivery.settled': { target: 'closing', actions: rememberDelivery },
       },
     },
     closing: {
@@ -334,10 +312,7 @@ export const agentRunMachine = setup({
         ],
         'journal.refused': 'unclosed',
         'work.lost': 'lost',
-        'delivery.settled': {
-          guard: { type: 'isNews', params: ({ event }) => event },
-          actions: { type: 'rememberNews', params: ({ event }) => event },
-        },
+        'delivery.settled': news,
       },
     },
     unclosed: {
@@ -345,12 +320,7 @@ export const agentRunMachine = setup({
       meta: { rule: 'DUR-2' },
       tags: ['resting', 'retrying'],
       after: { retryJournal: { target: 'closing' } },
-      on: {
-        'delivery.settled': {
-          guard: { type: 'isNews', params: ({ event }) => event },
-          actions: { type: 'rememberDelivery', params: ({ event }) => event },
-        },
-      },
+      on: { 'delivery.settled': news },
     },
     delivered: {
       description: 'The run responded and its response was delivered.',

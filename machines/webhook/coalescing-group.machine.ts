@@ -51,6 +51,16 @@ export type GroupEvent =
 /** Delay before a batch that the journal refused is offered again: a full disk takes a person to clear. */
 const reopenDelayMs = 1_000;
 
+const eventOf = <Event>({ event }: { readonly event: Event }): Event => event;
+const gather = { type: 'gather', params: eventOf<{ burst: Burst; atMs: number }> } as const;
+const isOwnRun = { type: 'isOwnRun', params: eventOf<{ run: string }> } as const;
+const forgetRun = { type: 'forgetRun', params: eventOf<{ atMs: number }> } as const;
+const stampTime = { type: 'stampTime', params: eventOf<{ atMs: number }> } as const;
+const ownRunEnds = { guard: isOwnRun, actions: forgetRun } as const;
+const drain = { target: 'opening', actions: [stampTime, 'settle'] } as const;
+/** While a run is opened: when the listener moves, the run before it may still be in progress. */
+const meanwhile = { 'event.joined': { actions: gather }, 'run.finished': ownRunEnds } as const;
+
 export const coalescingGroupMachine = setup({
   types: { input: {} as GroupInput, context: {} as GroupContext, events: {} as GroupEvent },
   actions: {
@@ -101,14 +111,9 @@ export const coalescingGroupMachine = setup({
       tags: ['resting', 'underWay'],
       on: {
         'burst.left': 'closed',
-        'event.joined': { target: 'pending', reenter: true, actions: { type: 'gather', params: ({ event }) => event } },
-        'run.finished': {
-          guard: { type: 'isOwnRun', params: ({ event }) => event },
-          target: 'pending',
-          reenter: true,
-          actions: { type: 'forgetRun', params: ({ event }) => event },
-        },
-        'group.drain': { target: 'opening', actions: [{ type: 'stampTime', params: ({ event }) => event }, 'settle'] },
+        'event.joined': { target: 'pending', reenter: true, actions: gather },
+        'run.finished': { ...ownRunEnds, target: 'pending', reenter: true },
+        'group.drain': drain,
       },
       after: {
         untilSettled: [
@@ -123,13 +128,9 @@ export const coalescingGroupMachine = setup({
       tags: ['resting', 'underWay'],
       on: {
         'burst.left': 'closed',
-        'event.joined': { target: 'pending', actions: { type: 'gather', params: ({ event }) => event } },
-        'run.finished': {
-          guard: { type: 'isOwnRun', params: ({ event }) => event },
-          target: 'opening',
-          actions: [{ type: 'forgetRun', params: ({ event }) => event }, 'settle'],
-        },
-        'group.drain': { target: 'opening', actions: [{ type: 'stampTime', params: ({ event }) => event }, 'settle'] },
+        'event.joined': { target: 'pending', actions: gather },
+        'run.finished': { guard: isOwnRun, target: 'opening', actions: [forgetRun, 'settle'] },
+        'group.drain': drain,
       },
     },
     opening: {
@@ -138,31 +139,20 @@ export const coalescingGroupMachine = setup({
       tags: ['working', 'underWay'],
       entry: 'openRun',
       on: {
-        'event.joined': { actions: { type: 'gather', params: ({ event }) => event } },
-        // A batch is opened beside the run before it when the listener moves.
-        'run.finished': {
-          guard: { type: 'isOwnRun', params: ({ event }) => event },
-          actions: { type: 'forgetRun', params: ({ event }) => event },
-        },
+        ...meanwhile,
         'run.opened': {
           target: 'resuming',
           actions: { type: 'rememberRun', params: ({ event }) => event },
         },
         'burst.gone': { target: 'resuming', actions: { type: 'forgetOpening', params: ({ event }) => event } },
-        'run.refused': { target: 'refused', actions: { type: 'stampTime', params: ({ event }) => event } },
+        'run.refused': { target: 'refused', actions: stampTime },
       },
     },
     refused: {
       description: 'The journal could not write the run; the batch stays on disk and is offered again.',
       meta: { rule: 'DUR-1' },
       tags: ['resting', 'retrying'],
-      on: {
-        'event.joined': { actions: { type: 'gather', params: ({ event }) => event } },
-        'run.finished': {
-          guard: { type: 'isOwnRun', params: ({ event }) => event },
-          actions: { type: 'forgetRun', params: ({ event }) => event },
-        },
-      },
+      on: meanwhile,
       after: { reopenDelay: { target: 'opening' } },
     },
     dispatched: {
@@ -170,8 +160,8 @@ export const coalescingGroupMachine = setup({
       meta: { rule: 'COA-3' },
       tags: ['resting'],
       on: {
-        'event.joined': { target: 'pending', actions: { type: 'gather', params: ({ event }) => event } },
-        'run.finished': { guard: { type: 'isOwnRun', params: ({ event }) => event }, target: 'closed' },
+        'event.joined': { target: 'pending', actions: gather },
+        'run.finished': { guard: isOwnRun, target: 'closed' },
       },
     },
     closed: {

@@ -6,7 +6,7 @@
 
 import { assign, sendParent, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
-import { causeOf } from '../base/fault.ts';
+import { faultOfError } from '../base/fault.ts';
 
 export interface JournalContext {
   /** Why the journal cannot write; null if it can. */
@@ -31,6 +31,14 @@ export const heartbeatMs = 20_000;
 const firstRetryMs = 500;
 /** A database is back at any moment, and until then events are refused. */
 const longestRetryMs = 2_000;
+
+const whileOpen = {
+  'journal.refused': {
+    target: 'unavailable',
+    actions: { type: 'rememberFault', params: ({ event }: { readonly event: { readonly fault: string } }) => event },
+  },
+  'journal.cut': 'opening',
+} as const;
 
 export const journalMachine = setup({
   types: { context: {} as JournalContext, events: {} as JournalEvent },
@@ -76,20 +84,14 @@ export const journalMachine = setup({
           { guard: 'hasFailed', target: 'ready', actions: ['reportMended', 'forgetFault', 'tellReady'] },
           { target: 'ready', actions: ['tellReady'] },
         ],
-        onError: {
-          target: 'unavailable',
-          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
-        },
+        onError: { target: 'unavailable', actions: { type: 'rememberFault', params: faultOfError } },
       },
     },
     ready: {
       description: 'Commits reach the disk.',
       meta: { rule: 'DUR-1' },
       tags: ['resting', 'serving'],
-      on: {
-        'journal.refused': { target: 'unavailable', actions: { type: 'rememberFault', params: ({ event }) => event } },
-        'journal.cut': 'opening',
-      },
+      on: whileOpen,
       after: { heartbeat: { target: 'keeping' } },
     },
     keeping: {
@@ -101,15 +103,9 @@ export const journalMachine = setup({
         src: 'keepJournal',
         input: undefined,
         onDone: { target: 'ready' },
-        onError: {
-          target: 'unavailable',
-          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
-        },
+        onError: { target: 'unavailable', actions: { type: 'rememberFault', params: faultOfError } },
       },
-      on: {
-        'journal.refused': { target: 'unavailable', actions: { type: 'rememberFault', params: ({ event }) => event } },
-        'journal.cut': 'opening',
-      },
+      on: whileOpen,
     },
     unavailable: {
       description: 'Nothing can be acknowledged; the store is tried again after a while.',

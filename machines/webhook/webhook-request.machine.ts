@@ -106,22 +106,18 @@ export interface ScriptInput {
 /** The output for the pool when the request ends. */
 export type RequestOutput = RequestContext;
 
+const stopped = (before: string) =>
+  ({
+    target: 'answered',
+    actions: {
+      type: 'decide',
+      params: { outcome: { kind: 'draining' }, reason: `the gateway stopped before the ${before} was decided` },
+    },
+  }) as const;
 /** Nothing of the request is on disk yet; its sender repeats it. */
-const turnedAway = {
-  target: 'answered',
-  actions: {
-    type: 'decide',
-    params: { outcome: { kind: 'draining' }, reason: 'the gateway stopped before the request was decided' },
-  },
-} as const;
+const turnedAway = stopped('request');
 /** The delivery is on disk and continues separately; a repeated request gets its outcome. */
-const leftBehind = {
-  target: 'answered',
-  actions: {
-    type: 'decide',
-    params: { outcome: { kind: 'draining' }, reason: 'the gateway stopped before the delivery was decided' },
-  },
-} as const;
+const leftBehind = stopped('delivery');
 
 export const webhookRequestMachine = setup({
   types: {
