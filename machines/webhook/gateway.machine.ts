@@ -7,7 +7,7 @@
 
 import { assign, sendParent, setup } from 'xstate';
 import { effect, logicHole, promiseHole } from '../base/declare.ts';
-import { causeOf } from '../base/fault.ts';
+import { faultOfError } from '../base/fault.ts';
 
 export interface GatewayContext {
   /** The base URL while it listens; else null. */
@@ -23,16 +23,15 @@ export type GatewayEvent =
   | { readonly type: 'gateway.reopen'; readonly enabled: boolean; readonly fault: string | null }
   | { readonly type: 'gateway.drain' };
 
-/** The outcome of a move: the HTTP server listens at the new address, still at the old one, or not at all. */
-export type FrontMove =
-  | { readonly kind: 'moved'; readonly url: string }
-  | { readonly kind: 'stayed'; readonly url: string; readonly fault: string }
-  | { readonly kind: 'lost'; readonly fault: string };
-
 /** Reported to the supervisor. */
 export type GatewayFact =
   | { readonly type: 'gateway.opened'; readonly url: string | null }
   | { readonly type: 'gateway.refused'; readonly fault: string };
+
+const unbound = {
+  target: 'closed',
+  actions: [{ type: 'rememberFault', params: faultOfError }, 'tellRefused'],
+} as const;
 
 export const gatewayMachine = setup({
   types: { context: {} as GatewayContext, events: {} as GatewayEvent },
@@ -43,8 +42,9 @@ export const gatewayMachine = setup({
     deliveries: logicHole('deliveries'),
     platforms: logicHole('platforms'),
     cronJobs: logicHole('cronJobs'),
-    openFront: promiseHole<{ readonly url: string }, undefined>('openFront'),
-    moveFront: promiseHole<FrontMove, undefined>('moveFront'),
+    openFront: promiseHole<GatewayContext, undefined>('openFront'),
+    /** Resolves with the new address, with the old one and a fault, or with the fault alone. */
+    moveFront: promiseHole<GatewayContext, undefined>('moveFront'),
     closeFront: promiseHole<undefined, undefined>('closeFront'),
     finishWork: promiseHole<undefined, undefined>('finishWork'),
   },
@@ -54,9 +54,8 @@ export const gatewayMachine = setup({
     flushGroups: effect('flushGroups'),
     settleGroups: effect('settleGroups'),
     retireFront: effect('retireFront'),
-    rememberUrl: assign((_, params: { url: string }) => ({ url: params.url, fault: null })),
-    rememberStay: assign((_, params: { url: string; fault: string }) => ({ url: params.url, fault: params.fault })),
-    rememberFault: assign((_, params: { fault: string }) => ({ url: null, fault: params.fault })),
+    rememberFront: assign((_, { url, fault }: GatewayContext) => ({ url, fault })),
+    rememberFault: assign((_, { fault }: Pick<GatewayContext, 'fault'>) => ({ url: null, fault })),
     forgetUrl: assign({ url: null, fault: null }),
     tellOpened: sendParent(({ context }): GatewayFact => ({ type: 'gateway.opened', url: context.url })),
     tellRefused: sendParent(({ context }): GatewayFact => ({ type: 'gateway.refused', fault: context.fault ?? '' })),
@@ -64,8 +63,8 @@ export const gatewayMachine = setup({
   guards: {
     asksToListen: (_, params: { enabled: boolean }) => params.enabled,
     isBlocked: (_, params: { fault: string | null }) => params.fault !== null,
-    hasMoved: (_, move: FrontMove) => move.kind === 'moved',
-    hasStayed: (_, move: FrontMove) => move.kind === 'stayed',
+    hasMoved: (_, { fault }: GatewayContext) => fault === null,
+    hasStayed: (_, { url }: GatewayContext) => url !== null,
   },
 }).createMachine({
   id: 'gateway',
@@ -89,11 +88,7 @@ export const gatewayMachine = setup({
         'gateway.open': [
           {
             guard: { type: 'isBlocked', params: ({ event }) => event },
-            actions: [
-              { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) },
-              'startSchedule',
-              'tellOpened',
-            ],
+            actions: [{ type: 'rememberFault', params: ({ event }) => event }, 'startSchedule', 'tellOpened'],
           },
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
           { actions: ['startSchedule', 'tellOpened'] },
@@ -101,7 +96,7 @@ export const gatewayMachine = setup({
         'gateway.reopen': [
           {
             guard: { type: 'isBlocked', params: ({ event }) => event },
-            actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) }, 'tellRefused'],
+            actions: [{ type: 'rememberFault', params: ({ event }) => event }, 'tellRefused'],
           },
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
           { actions: ['forgetUrl', 'tellOpened'] },
@@ -119,12 +114,9 @@ export const gatewayMachine = setup({
         input: undefined,
         onDone: {
           target: 'listening',
-          actions: [{ type: 'rememberUrl', params: ({ event }) => event.output }, 'startSchedule', 'tellOpened'],
+          actions: [{ type: 'rememberFront', params: ({ event }) => event.output }, 'startSchedule', 'tellOpened'],
         },
-        onError: {
-          target: 'closed',
-          actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) }, 'tellRefused'],
-        },
+        onError: unbound,
       },
       on: { 'gateway.drain': 'draining' },
     },
@@ -152,30 +144,19 @@ export const gatewayMachine = setup({
           {
             guard: { type: 'hasMoved', params: ({ event }) => event.output },
             target: 'listening',
-            actions: [
-              'settleGroups',
-              { type: 'rememberUrl', params: ({ event }) => urlOf(event.output) },
-              'tellOpened',
-            ],
+            actions: ['settleGroups', { type: 'rememberFront', params: ({ event }) => event.output }, 'tellOpened'],
           },
           {
             guard: { type: 'hasStayed', params: ({ event }) => event.output },
             target: 'listening',
-            actions: [{ type: 'rememberStay', params: ({ event }) => stayOf(event.output) }, 'tellRefused'],
+            actions: [{ type: 'rememberFront', params: ({ event }) => event.output }, 'tellRefused'],
           },
           {
             target: 'closed',
-            actions: [
-              'settleGroups',
-              { type: 'rememberFault', params: ({ event }) => stayOf(event.output) },
-              'tellRefused',
-            ],
+            actions: ['settleGroups', { type: 'rememberFront', params: ({ event }) => event.output }, 'tellRefused'],
           },
         ],
-        onError: {
-          target: 'closed',
-          actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) }, 'tellRefused'],
-        },
+        onError: unbound,
       },
       on: { 'gateway.drain': 'draining' },
     },
@@ -202,11 +183,3 @@ export const gatewayMachine = setup({
     },
   },
 });
-
-function urlOf(move: FrontMove): { url: string } {
-  return { url: move.kind === 'lost' ? '' : move.url };
-}
-
-function stayOf(move: FrontMove): { url: string; fault: string } {
-  return { ...urlOf(move), fault: move.kind === 'moved' ? '' : move.fault };
-}

@@ -8,13 +8,14 @@
 import { causeOf } from '../../machines/base/fault.ts';
 import { sameListener } from '../../machines/config/reload.ts';
 import type { Settings } from '../../machines/config/settings.ts';
-import type { FrontMove } from '../../machines/webhook/gateway.machine.ts';
+import type { GatewayContext } from '../../machines/webhook/gateway.machine.ts';
 import type { Front } from './front.ts';
 
 export interface FrontKeeper {
   /** Resolves with the base URL; rejects with the reason if the address cannot be bound. */
-  open(signal: AbortSignal): Promise<{ readonly url: string }>;
-  move(signal: AbortSignal): Promise<FrontMove>;
+  open(signal: AbortSignal): Promise<GatewayContext>;
+  /** Resolves with the new base URL, with the old one and why it stays, or with the reason alone. */
+  move(signal: AbortSignal): Promise<GatewayContext>;
   /** Accepts no further request; returns at once. */
   retire(): void;
   /** Resolves when every retired server has answered its requests, or its grace is over. */
@@ -71,12 +72,12 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
       // A crashed gateway left its server behind.
       retire();
       standing = await stand(ports.wanted(), signal);
-      return { url: urlOf(standing.front) };
+      return { url: urlOf(standing.front), fault: null };
     },
     async move(signal) {
       const next = ports.wanted();
       const old = standing;
-      if (old !== undefined && sameListener(old.at, next)) return { kind: 'moved', url: urlOf(old.front) };
+      if (old !== undefined && sameListener(old.at, next)) return { url: urlOf(old.front), fault: null };
       // An address cannot be bound twice, nor beside a wildcard address with the same port.
       const isSamePort = old !== undefined && old.front.port === next.webhook.port;
       if (isSamePort) retire();
@@ -86,16 +87,16 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
         // vice versa.
         retire();
         standing = moved;
-        return { kind: 'moved', url: urlOf(moved.front) };
+        return { url: urlOf(moved.front), fault: null };
       } catch (thrown) {
         const fault = causeOf(thrown);
-        if (old === undefined) return { kind: 'lost', fault };
-        if (!isSamePort) return { kind: 'stayed', url: urlOf(old.front), fault: stays(fault, old.front) };
+        if (old === undefined) return { url: null, fault };
+        if (!isSamePort) return stays(fault, old.front);
         try {
           standing = await stand(old.at, signal);
-          return { kind: 'stayed', url: urlOf(standing.front), fault: stays(fault, standing.front) };
+          return stays(fault, standing.front);
         } catch (again) {
-          return { kind: 'lost', fault: `${fault}; and the old address is lost too: ${causeOf(again)}` };
+          return { url: null, fault: `${fault}; and the old address is lost too: ${causeOf(again)}` };
         }
       }
     },
@@ -108,8 +109,9 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
   };
 }
 
-function stays(fault: string, front: Front): string {
-  return `${fault}; the last good configuration stays in force, at ${urlOf(front)}`;
+function stays(fault: string, front: Front): GatewayContext {
+  const url = urlOf(front);
+  return { url, fault: `${fault}; the last good configuration stays in force, at ${url}` };
 }
 
 export function urlOf({ host, port }: Front): string {

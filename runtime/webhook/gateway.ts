@@ -5,7 +5,7 @@ import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
-import { type FrontMove, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
+import { type GatewayContext, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
 import { isWaitedFor } from '../../machines/webhook/record.ts';
 import type { FrontKeeper } from '../http/front-keeper.ts';
 import { nextMove } from '../system/next-move.ts';
@@ -54,8 +54,8 @@ export function wireGateway(ports: GatewayPorts) {
       deliveries: ports.deliveries,
       platforms: ports.platforms,
       cronJobs: ports.cronJobs,
-      openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
-      moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
+      openFront: fromPromise<GatewayContext, undefined>(({ signal }) => fronts.open(signal)),
+      moveFront: fromPromise<GatewayContext, undefined>(({ signal }) => fronts.move(signal)),
       closeFront: fromPromise<undefined, undefined>(async ({ signal }) => {
         drainEndsAtMs = ports.steadyMs() + ports.drainTimeoutMs();
         fronts.retire();

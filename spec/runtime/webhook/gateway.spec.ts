@@ -4,7 +4,6 @@ import { createPlaces } from '../../../actors/dispatch/places.ts';
 import { agentRunMachine } from '../../../machines/webhook/agent-run.machine.ts';
 import { coalescingGroupMachine } from '../../../machines/webhook/coalescing-group.machine.ts';
 import { deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
-import type { FrontMove } from '../../../machines/webhook/gateway.machine.ts';
 import type { FrontKeeper } from '../../../runtime/http/front-keeper.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { wireGateway } from '../../../runtime/webhook/gateway.ts';
@@ -30,9 +29,9 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
   const fronts: FrontKeeper = {
     open: async () => {
       steps.push('open');
-      return { url: 'http://a:1' };
+      return { url: 'http://a:1', fault: null };
     },
-    move: async (): Promise<FrontMove> => ({ kind: 'moved', url: 'http://a:2' }),
+    move: async () => ({ url: 'http://a:2', fault: null }),
     retire: () => void steps.push('retire'),
     retired: () => answered.promise,
     stands: () => true,
