@@ -27,14 +27,15 @@ import type { Inspector } from '../inspector/inspector.ts';
 import { tellStory } from '../inspector/story.ts';
 import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
 import type { StorySources } from '../inspector/story-sources.ts';
+import type { SpawnPorts } from '../webhook/exchanges.ts';
 import type { FindEvent, FoundEvent } from '../webhook/find-event.ts';
-import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
+import { replayEvent } from '../webhook/own-request.ts';
 import type { EventView } from './view.ts';
 
 export interface EventViewPorts {
   readonly inspector: Pick<Inspector, 'actor' | 'stepsOf'>;
   readonly keeper: Pick<JournalKeeper, 'journal'>;
-  readonly replay: ReplayPorts;
+  readonly replay: SpawnPorts;
   readonly pauseOf: Platforms['pauseOf'];
   /** The calls and questions of a run. */
   readonly workOf: (run: string) => WorkOfRun;

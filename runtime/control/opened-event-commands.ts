@@ -11,7 +11,7 @@ import { curlCommand } from '../../machines/webhook/curl.ts';
 import { type EventRecord, isRequestKept } from '../../machines/webhook/record.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
 import { counted } from '../inspector/story-words.ts';
-import type { ReplayChanges } from '../webhook/replay.ts';
+import type { ReplayChanges } from '../webhook/own-request.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, refuse, textOf } from './command.ts';
 import type { Diagnosis, EventChoice, HistoryDetail } from './contract.ts';
 import { choiceOf, formatChoice } from './event-choice.ts';

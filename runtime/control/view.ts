@@ -16,8 +16,7 @@ import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions, PageGuest } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
-import type { OwnRequest } from '../webhook/own-request.ts';
-import type { ReplayChanges } from '../webhook/replay.ts';
+import type { OwnRequest, ReplayChanges } from '../webhook/own-request.ts';
 import type {
   ActorNode,
   ActorShown,

@@ -14,6 +14,8 @@ import type { RequestContext } from '../../machines/webhook/webhook-request.mach
 import type { BodyAccount } from '../http/body-budget.ts';
 import type { Exchange } from '../http/front.ts';
 import type { TracedSpan } from '../observe/tracing.ts';
+import type { NextId } from '../system/ids.ts';
+import type { Wards } from '../system/wards.ts';
 
 export interface LiveRequest {
   readonly exchange: Exchange;
@@ -56,6 +58,14 @@ export interface Exchanges {
   set(id: string, live: LiveRequest): unknown;
   delete(id: string): boolean;
   clear(): void;
+}
+
+/** What spawning a request takes. */
+export interface SpawnPorts {
+  readonly exchanges: Exchanges;
+  readonly wards: () => Wards;
+  readonly nextId: NextId;
+  readonly nowMs: () => number;
 }
 
 const noBody = Buffer.alloc(0);

@@ -12,16 +12,11 @@ import { maxItems } from '../../machines/webhook/body.ts';
 import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
-import type { NextId } from '../system/ids.ts';
 import { inTurns, type NextTurn } from '../system/turns.ts';
 import type { Wards } from '../system/wards.ts';
-import { type Exchanges, type LivePart, type LiveRequest, liveRequest } from './exchanges.ts';
+import { type LivePart, type LiveRequest, liveRequest, type SpawnPorts } from './exchanges.ts';
 
-export interface PartsPorts {
-  readonly exchanges: Exchanges;
-  readonly wards: () => Wards;
-  readonly nextId: NextId;
-  readonly nowMs: () => number;
+export interface PartsPorts extends SpawnPorts {
   readonly claim: ClaimDelivery;
   /** Commits everything that is submitted before the callback returns together, or nothing of it. */
   readonly together: (submitAll: () => void) => void;

@@ -9,16 +9,10 @@ import { readTarget } from '../../machines/webhook/routes.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 import type { Exchange, ExchangeHandler } from '../http/front.ts';
 import type { EventTraces } from '../observe/tracing-spans.ts';
-import type { NextId } from '../system/ids.ts';
-import type { Wards } from '../system/wards.ts';
-import { type Exchanges, liveRequest } from './exchanges.ts';
+import { liveRequest, type SpawnPorts } from './exchanges.ts';
 
-export interface ReceiverPorts {
-  readonly exchanges: Exchanges;
-  readonly wards: () => Wards;
-  readonly nextId: NextId;
+export interface ReceiverPorts extends SpawnPorts {
   readonly traces: Pick<EventTraces, 'begin'>;
-  readonly nowMs: () => number;
   /** How many of the requests in the pool are events of arrays, which have their own limit. */
   readonly parts: () => number;
 }

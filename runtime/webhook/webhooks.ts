@@ -5,9 +5,7 @@
  */
 
 import { hostname } from 'node:os';
-import type { AnyActorLogic, AnyActorRef } from 'xstate';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
-import type { Logger } from '../../actors/ports.ts';
+import type { AnyActorLogic } from 'xstate';
 import { createKeeper, type JournalKeeper } from '../../actors/store/keeper.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
@@ -17,7 +15,7 @@ import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { signatureHolder } from '../../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
-import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { compile } from '../../machines/base/compile.ts';
 import { causeOf, done, type Fault } from '../../machines/base/fault.ts';
 import { Roster } from '../../machines/base/roster.ts';
 import { createWard } from '../../machines/base/ward.ts';
@@ -36,84 +34,51 @@ import {
   type RequestOutput,
   requestContext,
 } from '../../machines/webhook/webhook-request.machine.ts';
-import type { ProfileDesk } from '../agent/profile-tools.ts';
-import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
 import type { CronView } from '../cron/view.ts';
-import { assembleWork, type WorkHalf } from '../dispatch/assemble.ts';
-import type { CancelRun } from '../dispatch/cancel-run.ts';
+import { assembleWork, type WorkHalf, type WorkPorts } from '../dispatch/assemble.ts';
 import type { ProgressReports } from '../dispatch/progress-reports.ts';
 import type { LeftWork } from '../dispatch/work-log.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
 import { openFront } from '../http/choose.ts';
 import type { Reply } from '../http/front.ts';
 import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import { createRequestCount, timedKeeper } from '../observe/metrics-counts.ts';
-import type { Redactor } from '../observe/redact.ts';
-import type { Tracing } from '../observe/tracing.ts';
 import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds, timeKey } from '../system/ids.ts';
 import { wireJournal } from '../system/supervisor.ts';
-import type { Every } from '../system/ticks.ts';
 import { editSubscription } from './edit-subscription.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
-import { addressIn, type LiveRequest, parsedOf } from './exchanges.ts';
+import { addressIn, type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
 import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
-import type { ReplayPorts } from './replay.ts';
 import { type KeyHandshake, wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteDesk, type RouteSources } from './route-table.ts';
 
-export interface WebhookPorts {
+export interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeConcurrency' | 'hasRoute'> {
   readonly paths: HomePaths;
   /** Locks the home before its journal is opened; resolves with the fault that prevents it. */
   readonly hold: () => Promise<Fault | undefined>;
   /** Reads the shared documents; resolves with the fault that prevents it. */
   readonly openDocuments: () => Promise<Fault | undefined>;
-  readonly root: () => AnyActorRef;
-  /** Calls back when a run begins or stops waiting for a person; returns the function that ends this. */
-  readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
-  /** The home as it was last read. */
-  readonly home: () => LoadedHome;
-  /** What a profile provides to its routes; undefined if the profile is not configured. */
-  readonly deskOf: (profile: string) => ProfileDesk | undefined;
   /** The settings to listen by: those of a reload in progress, else those in force. */
   readonly wanted: () => Settings;
-  readonly redactor: Redactor;
-  readonly compiling: CompileOptions;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing;
-  readonly nowMs: () => number;
-  /** Milliseconds that only rise. */
-  readonly steadyMs: () => number;
-  readonly every: Every;
   /** Answers a question of another gateway of the database. */
   readonly answerOthers: (question: string) => Promise<string>;
-  /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
-  readonly mostWaiting?: number | undefined;
-  readonly log: Logger;
 }
 
-export interface Webhooks {
+export interface Webhooks
+  extends Pick<WorkHalf, 'load' | 'sendings' | 'pauseOf' | 'cancelRun' | 'seenRun' | 'recovered'> {
   readonly journal: AnyActorLogic;
   readonly gateway: AnyActorLogic;
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
-  readonly replay: ReplayPorts;
+  readonly replay: SpawnPorts;
   /** The delivery id of an event, by its key or its run's key; undefined if the journal has no synchronous read. */
   deliveryOf(key: string): string | undefined;
-  /** How many runs hold a slot and how many wait for one. */
-  load(): { readonly running: number; readonly waiting: number };
-  /** Deliveries to targets, for the commands. */
-  sendings(keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk;
-  readonly pauseOf: WorkHalf['pauseOf'];
-  readonly cancelRun: CancelRun;
-  readonly seenRun: SeenRun;
-  readonly recovered: WorkHalf['recovered'];
   /** Sends a request of the owner; resolves with the answer that its sender would get. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   /** Reports that a run has a question for a person. */
@@ -161,7 +126,7 @@ const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, steadyMs, every, mostWaiting, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, steadyMs, every, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
@@ -242,25 +207,14 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   let isAbandoned = false;
   const work = assembleWork({
-    root,
-    home,
-    deskOf,
+    ...ports,
     routeConcurrency: (profile, route) => routes.named(profile, route)?.route.concurrency,
     hasRoute: (profile, route) => routes.named(profile, route) !== undefined,
     keeper,
     nextId,
-    redactor,
-    compiling,
-    metrics,
-    tracing,
     nowMs,
-    whileAsked: ports.whileAsked,
-    steadyMs,
-    every,
-    mostWaiting,
-    log,
   });
-  const { wards } = work;
+  const { wards, load, sendings, pauseOf, cancelRun, seenRun, recovered, reports } = work;
   const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
 
   const certificates = createCertificates({ log });
@@ -270,7 +224,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     findJob: work.cron.findJob,
     placeOf: work.placeOf,
     hasRoom: work.hasRoom,
-    reports: work.reports,
+    reports,
   });
   async function learnKey(route: Route, { key, query }: KeyHandshake): Promise<boolean> {
     const code = new URLSearchParams(query ?? '').get(notionCode);
@@ -286,7 +240,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return false;
     }
   }
-  const parts = createParts({ exchanges, wards, nextId, nowMs, claim, together: keeper.together });
+  const spawning: SpawnPorts = { exchanges, wards, nextId, nowMs };
+  const parts = createParts({ ...spawning, claim, together: keeper.together });
   const requestLogic = wireRequest({
     facts: {
       maxBodyBytes: () => settings().webhook.maxBodyBytes,
@@ -329,7 +284,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wards,
   });
-  const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs, parts: parts.underWay });
+  const receive = createReceiver({ ...spawning, traces, parts: parts.underWay });
   const fronts = createFrontKeeper({
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       const opened = await openFront(
@@ -397,13 +352,17 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     gateway: compile(gateway, compiling),
     keeper,
     decisions,
-    replay: { exchanges, wards, nextId, nowMs },
+    replay: spawning,
     deliveryOf(key) {
       const journal = keeper.journal()?.local;
       return journal?.get('events', journal.get('runs', key)?.value.eventKey ?? key)?.value.deliveryId;
     },
-    sendings: work.sendings,
-    pauseOf: work.pauseOf,
+    load,
+    sendings,
+    pauseOf,
+    cancelRun,
+    seenRun,
+    recovered,
     resume: async () => {
       if (isAbandoned) {
         // The session still lives, and its claims would keep the work from the restarted gateway.
@@ -413,14 +372,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       }
       await work.resume();
     },
-    cancelRun: work.cancelRun,
-    seenRun: work.seenRun,
-    recovered: work.recovered,
-    asked: work.reports.asked,
-    sendOwn: (request) => sendOwnRequest(request, { exchanges, wards, nextId, nowMs }),
+    asked: reports.asked,
+    sendOwn: (request) => sendOwnRequest(request, spawning),
     cron: work.cron.view,
     ...(isShared ? { neighbours } : {}),
-    load: work.load,
     sources: () => sources,
     routesVersion: routes.version,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
