@@ -4,27 +4,35 @@
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
+import { isTooDeep } from './read-json.ts';
+
 /** Strings, punctuation, and numbers and words. */
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** The deepest nesting of a payload that a route takes. */
-const deepest = 200;
-
 /** Returns any other text unchanged, and one that is nested too deep to be read. */
 export function indentedJson(text: string): string {
-  if (!isJson(text)) return text;
+  return isJson(text) && !isTooDeep(text) ? indented(jsonTokens(text), 2) : text;
+}
+
+/** The tokens of a text that is JSON; each string as JavaScript writes it. */
+export function jsonTokens(json: string): readonly string[] {
+  const found = json.match(tokens) ?? [];
+  return found.map((token) => (token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token));
+}
+
+/** Joins tokens with this many spaces per level. */
+export function indented(given: readonly string[], width: number): string {
   let written = '';
   let depth = 0;
   let before = '';
-  for (const [token] of text.matchAll(tokens)) {
+  for (const token of given) {
     const isEnd = token === '}' || token === ']';
     const isFirst = before === '{' || before === '[';
     if (isEnd) depth -= 1;
     // What is empty stays in one line.
-    if (before === ',' || isEnd !== isFirst) written += `\n${'  '.repeat(depth)}`;
-    written += token === ':' ? ': ' : token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
+    if (before === ',' || isEnd !== isFirst) written += `\n${' '.repeat(depth * width)}`;
+    written += token === ':' ? ': ' : token;
     if (token === '{' || token === '[') depth += 1;
-    if (depth > deepest) return text;
     before = token;
   }
   return written;

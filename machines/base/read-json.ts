@@ -29,8 +29,8 @@ export function readJson(text: string): Json | undefined {
 /** The deepest nesting allowed for values that are walked recursively; the configuration has the same limit. */
 export const deepestJson = 200;
 
-/** Whether lists and objects are nested more than 200 deep in JSON text; `JSON.parse` accepts any depth. */
-export function isTooDeep(text: string): boolean {
+/** Whether lists and objects are nested deeper in JSON text; `JSON.parse` accepts any depth. */
+export function isTooDeep(text: string, deepest = deepestJson): boolean {
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -40,7 +40,7 @@ export function isTooDeep(text: string): boolean {
     else if (quoted) continue;
     else if (unit === openBrace || unit === openBracket) depth += 1;
     else if (unit === closeBrace || unit === closeBracket) depth -= 1;
-    if (depth > deepestJson) return true;
+    if (depth > deepest) return true;
   }
   return false;
 }

@@ -5,8 +5,9 @@
  * @see SRC-5 in docs/specification.md
  */
 
+import { indented, jsonTokens } from '../base/indented-json.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { readJson } from '../base/read-json.ts';
+import { isTooDeep, readJson } from '../base/read-json.ts';
 import { stateWords } from '../base/status.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
@@ -404,10 +405,9 @@ function bodiesLike(text: string): readonly (readonly [what: string, body: Buffe
     ['without the white space around it', text.trim()],
     ['without the byte order mark before it', text.replace(/^\uFEFF/, '')],
   ];
-  const value = isShallow(text) ? readJson(text) : undefined;
+  const value = isTooDeep(text, mostDepth) ? undefined : readJson(text);
   if (value !== undefined) {
-    const tokens = tokensOf(text);
-    const plain = tokens.map((token) => (token.startsWith('"') ? JSON.stringify(readJson(token)) : token));
+    const plain = jsonTokens(text);
     texts.push(
       ['without white space in its JSON', plain.join('')],
       ['with a space after each comma and colon of its JSON', spaced(plain)],
@@ -428,41 +428,8 @@ function bodiesLike(text: string): readonly (readonly [what: string, body: Buffe
 /** Deeper JSON is not reformatted: its keys take a call per level, and its lines an indent. */
 const mostDepth = 64;
 
-function isShallow(text: string): boolean {
-  let depth = 0;
-  for (const character of text) {
-    if (character === '{' || character === '[') depth += 1;
-    else if (character === '}' || character === ']') depth -= 1;
-    if (depth > mostDepth) return false;
-  }
-  return true;
-}
-
-/** Numbers stay as they were written. */
-function tokensOf(text: string): readonly string[] {
-  return text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
-}
-
 function spaced(tokens: readonly string[]): string {
   return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');
-}
-
-function indented(tokens: readonly string[], width: number): string {
-  let depth = 0;
-  const line = (): string => `\n${' '.repeat(depth * width)}`;
-  const pieces = tokens.map((token, at) => {
-    if (token === ',') return `,${line()}`;
-    if (token === ':') return ': ';
-    const isEmpty = /^[{[]$/.test(tokens[at - 1] ?? '') && /^[}\]]$/.test(token);
-    if (/^[{[]$/.test(token)) {
-      depth += 1;
-      return /^[}\]]$/.test(tokens[at + 1] ?? '') ? token : `${token}${line()}`;
-    }
-    if (!/^[}\]]$/.test(token)) return token;
-    depth -= 1;
-    return isEmpty ? token : `${line()}${token}`;
-  });
-  return pieces.join('');
 }
 
 function inOrder(value: Json): string {
