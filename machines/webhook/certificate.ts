@@ -1,5 +1,5 @@
 /**
- * Senders that sign with a published certificate: where it may be fetched from, and what they sign. Fetches nothing.
+ * Senders that sign with a published certificate: where it may be fetched from, and what they sign, and whether a signature is genuine. Fetches nothing.
  * @see SRC-1 in docs/specification.md
  * @see [PayPal](https://developer.paypal.com/api/rest/webhooks/rest/)
  * @see [Amazon SNS](https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html)
@@ -7,7 +7,7 @@
 
 import { type KeyObject, verify, X509Certificate } from 'node:crypto';
 import type { Json } from '../base/json.ts';
-import type { SignedRequest } from './signature.ts';
+import { digestOf, type SignatureVerdict, type SignedRequest } from './signature.ts';
 
 export type CertifiedForm = 'paypal' | 'sns';
 
@@ -26,6 +26,31 @@ export function certificateUrl(form: CertifiedForm, { headers, payload }: Signed
 /** Whether SNS confirms subscriptions at this address. */
 export function isConfirmUrl(url: string): boolean {
   return confirmUrl.test(url);
+}
+
+/** Verifies a signature with the certificate that the request names, if it could be fetched. */
+export function certifiedBy(
+  form: CertifiedForm,
+  { name, secret }: { readonly name: string; readonly secret: string },
+): (request: SignedRequest, signature: string) => SignatureVerdict {
+  const refused = (why: string, more = {}): SignatureVerdict => ({ kind: 'refused', scheme: name, why, ...more });
+  const keyIn = certificateReader();
+  return (request, signature) => {
+    const content = certifiedContent(form, request, secret);
+    if ('why' in content) return refused(content.why);
+    const url = certificateUrl(form, request);
+    if (url === undefined) return refused('its certificate is at an address that is not the provider’s');
+    const pem = request.certificate?.(url);
+    if (pem === undefined) return refused('its certificate could not be fetched in time', { isTemporary: true });
+    const key = keyIn(pem, request.nowMs);
+    if (key === undefined) return refused('its certificate has expired or cannot be read');
+    const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');
+    const isGenuine = isSignedBy(key, { hash: content.hash, bytes }, signature);
+    if (isGenuine === undefined)
+      return refused(`OpenSSL verifies no ${content.hash} here; let SNS sign by SHA-256 (SignatureVersion 2)`);
+    if (!isGenuine) return refused('the signature does not match');
+    return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
+  };
 }
 
 /**
@@ -48,7 +73,7 @@ export function certificateReader(): (pem: string, nowMs: number) => KeyObject |
 }
 
 /** Whether a signature is genuine; undefined if the system's OpenSSL verifies none with the hash, as Red Hat's with SHA-1. */
-export function isSignedBy(
+function isSignedBy(
   key: KeyObject,
   { hash, bytes }: Pick<CertifiedContent, 'hash'> & { readonly bytes: Uint8Array },
   signature: string,

@@ -21,8 +21,7 @@ import { compileFilters, type FilterMatcher } from './filter.ts';
 import { compileHandshake, type Handshake } from './handshake.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
 import { claimLifeMs } from './record.ts';
-import { compileScheme } from './scheme.ts';
-import { bySecret, digestOf, type SignatureVerifier, type SignedRequest, signatureVerifier } from './signature.ts';
+import { digestOf, type SignatureVerifier, type SignedRequest } from './signature.ts';
 import {
   type CompiledExtra,
   type CompiledTemplate,
@@ -31,6 +30,7 @@ import {
   compileTemplate,
   type TemplateView,
 } from './template.ts';
+import { pinnedSchemes, signatureVerifier } from './verifier.ts';
 
 export interface CompiledRoute {
   readonly route: Route;
@@ -85,12 +85,13 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
   const filters = matcherOf(route.filters);
   const deliverTo = route.deliverTo?.map(compileDelivery);
   const source = sourceOf(route.sender);
+  const pinned = pinnedSchemes(route);
   // A direct delivery has no run, and a cron job has its own `on_failure`.
   const notice = route.deliverOnly || route.cronJob !== undefined ? undefined : noticePlace(route);
   return {
     route,
-    verify: verifierOf(route, secret),
-    isPinned: source !== undefined || route.signature !== undefined,
+    verify: signatureVerifier(route, secret),
+    isPinned: pinned !== undefined,
     ...certificateOf(source, secret),
     ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret, route) }),
     ...(source?.answer === undefined ? {} : { answer: source.answer }),
@@ -98,7 +99,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     eventType: typeReader(source),
     deliveryId: idReader(route, source),
     claimedBy: claimReader(route, source),
-    claimedForMs: Math.max(claimLifeMs, ...schemesOf(route).map(genuineMs)),
+    claimedForMs: Math.max(claimLifeMs, ...(pinned ?? []).map(genuineMs)),
     acceptsEvent: eventMatcher(route.events),
     filters,
     keptHeaders: compileKeptHeaders([
@@ -111,7 +112,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     ...(deliverTo === undefined ? {} : { deliverTo }),
     ...(notice === undefined ? {} : { notice: { target: notice.target, extra: compileExtra(notice.extra) } }),
     ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),
-    insecure: isInsecure(secret),
+    insecure: secret.kind === 'insecure',
   };
 }
 
@@ -163,31 +164,7 @@ function claimReader({ events }: Route, source: Source | undefined): CompiledRou
   };
 }
 
-/** The schemes of a route or its source. */
-function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
-  return signature === undefined ? (sourceOf(sender)?.schemes ?? []) : [signature];
-}
-
 /** From the first to the last moment at which a signed time is within the tolerance, before or after the clock. */
 function genuineMs({ timestamp }: SignatureScheme): number {
   return 2 * (timestamp?.toleranceSeconds ?? 0) * 1_000;
-}
-
-/** A route with named schemes accepts no other: requests signed otherwise are refused (SRC-1). */
-function verifierOf(route: Route, secret: RouteSecret): SignatureVerifier {
-  const { sender, publicUrl } = route;
-  const schemes = schemesOf(route);
-  if (schemes.length === 0 || secret.kind === 'insecure') return signatureVerifier(secret);
-  const name = sender ?? 'declared';
-  return bySecret(secret, (text) => {
-    const verifiers = schemes.map((scheme) => compileScheme(scheme, { name, secret: text, publicUrl }));
-    return (request) => {
-      const fit = verifiers.find(({ applies }) => applies(request)) ?? verifiers[0];
-      return fit?.verify(request) ?? { kind: 'refused', scheme: name, why: 'the source has no scheme' };
-    };
-  });
-}
-
-function isInsecure(secret: RouteSecret): boolean {
-  return secret.kind === 'insecure';
 }

@@ -5,6 +5,8 @@
  */
 
 import type { Algorithm, SignatureScheme } from '../config/signature-scheme.ts';
+import { labelOf, stampOf } from './scheme.ts';
+import { ownScheme } from './verifier.ts';
 
 export interface CurlRequest {
   readonly url: string;
@@ -22,16 +24,6 @@ export type CurlVerdict =
   | { readonly kind: 'command'; readonly text: string }
   /** Only the sender can sign such a request, or its body cannot be pasted. */
   | { readonly kind: 'refused'; readonly why: string };
-
-/** The gateway's own scheme (SIG-1). */
-const ownScheme: SignatureScheme = {
-  at: { header: 'x-webhook-signature-v2' },
-  algorithm: 'hmac-sha256',
-  encoding: 'hex',
-  signed: '{timestamp}.{body}',
-  key: 'text',
-  timestamp: { at: { header: 'x-webhook-timestamp' }, unit: 's', toleranceSeconds: 300 },
-};
 
 const digests: Partial<Record<Algorithm, string>> = {
   'hmac-sha256': 'sha256',
@@ -80,7 +72,7 @@ export function curlCommand({
 
 /** The signed text within double quotes. */
 function signatureText(scheme: SignatureScheme, url: string, publicUrl: string | undefined): string {
-  const { algorithm, prefix = '', part, list, timestamp } = scheme;
+  const { algorithm, prefix = '' } = scheme;
   if (algorithm === 'token') return `${prefix}$SECRET`;
   const key = `-mac HMAC -macopt ${keyOption(scheme)}`;
   const path = new URL(url).pathname;
@@ -92,10 +84,7 @@ function signatureText(scheme: SignatureScheme, url: string, publicUrl: string |
     .replaceAll('{body}', shell('BODY'));
   const digest = `printf %s "${content}" | openssl dgst -${digests[algorithm] ?? 'sha256'} ${key}`;
   const encoded = scheme.encoding === 'hex' ? `${digest} -r | cut -d' ' -f1` : `${digest} -binary | openssl base64 -A`;
-  const mark = list === 'semicolons' ? ';' : ',';
-  const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=$TIME${mark}` : '';
-  const label = part === undefined ? '' : `${stamp}${part}${list === 'spaces' ? ',' : '='}`;
-  return `${label}${prefix}$(${encoded})`;
+  return `${stampOf(scheme, '$TIME')}${labelOf(scheme)}${prefix}$(${encoded})`;
 }
 
 /** `openssl` takes the key as text or in hexadecimal. */

@@ -23,8 +23,9 @@ import {
 import { compressedBy, parseBody } from './body.ts';
 import { compileRoute } from './compile-route.ts';
 import type { Outcome } from './reply.ts';
-import { placeText, readerOf, statedTime, statedTimeMs } from './scheme.ts';
-import type { SignedRequest } from './signature.ts';
+import { statedTime, statedTimeMs } from './scheme.ts';
+import { placeText, readerOf, type SignedRequest } from './signature.ts';
+import { acceptedSchemes, gitlabAlias } from './verifier.ts';
 
 export interface RefusedRequest {
   /** The key of its row in the history. */
@@ -73,7 +74,7 @@ export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSe
   if (kind === 'handshake') return [handshakeFinding(refused, definition)];
   if (kind !== 'badSignature' || definition.secret.kind === 'insecure') return [otherRefusal(reason)];
   const request = requestOf(refused, definition.route);
-  const used = schemesOf(definition.route).find(({ at }) => readerOf(at)(request) !== undefined);
+  const used = acceptedSchemes(definition.route).find(({ at }) => readerOf(at)(request) !== undefined);
   const foreign = otherProviders(request, definition, used);
   if (used === undefined) return [...foreign, missingHeader(definition.route, request), ...secretKind(definition)];
   return [...foreign, ...judged(refused, { definition, request, scheme: used })];
@@ -131,7 +132,7 @@ function differsText(scheme: SignatureScheme, reason: string, { sender, publicUr
   const source = sourceOf(sender);
   const ofSecret = source === undefined ? '' : ` The route’s secret must be ${source.secret.is}: ${source.page}`;
   const isToken = algorithm === 'token';
-  const why = capital(isToken ? reason.replace('signature', 'token') : reason || 'the signature differs');
+  const why = capital(reason || 'the signature differs');
   // Any other reason already says what to do, unless it was the secret.
   if (!/(?:^|match|matches)$/.test(reason)) return `${why}.${reason.includes('topic') ? ofSecret : ''}`;
   if (isToken)
@@ -174,30 +175,8 @@ function isGenuine(definition: RouteWithSecret, request: SignedRequest): boolean
   return compileRoute(definition).verify(request).kind === 'genuine';
 }
 
-/** An alias of GitLab's header, which no message names (DLV-5). */
-const alias = 'x-hostb-token';
-const plainHmac = { algorithm: 'hmac-sha256', encoding: 'hex', signed: '{body}', key: 'text' } as const;
-/** The schemes that a route without a source accepts, in the verifier's order (SIG-1). */
-const recognised: readonly SignatureScheme[] = [
-  sources['standard-webhooks'].schemes[0],
-  sources.github.schemes[0],
-  sources.gitlab.schemes[1],
-  { ...sources.gitlab.schemes[1], at: { header: alias } },
-  {
-    ...plainHmac,
-    at: { header: 'x-webhook-signature-v2' },
-    signed: '{timestamp}.{body}',
-    timestamp: { at: { header: 'x-webhook-timestamp' }, unit: 's', toleranceSeconds: 300 },
-  },
-  { ...plainHmac, at: { header: 'x-webhook-signature' } },
-];
-
-function schemesOf({ sender, signature }: Route): readonly SignatureScheme[] {
-  return signature === undefined ? (sourceOf(sender)?.schemes ?? recognised) : [signature];
-}
-
 function missingHeader(route: Route, { headers }: SignedRequest): Finding {
-  const schemes = schemesOf(route);
+  const schemes = acceptedSchemes(route);
   const source = sourceOf(route.sender);
   const { unsignedBy } = source ?? {};
   const places = [...new Set(schemes.map(({ at }) => placeText(at)))];
@@ -211,7 +190,7 @@ function missingHeader(route: Route, { headers }: SignedRequest): Finding {
   const what =
     others.length === 0
       ? `${capital(only)} is missing`
-      : `The request has no signature: neither ${places.filter((place) => !place.includes(alias)).join(' nor ')}`;
+      : `The request has no signature: neither ${places.filter((place) => !place.includes(gitlabAlias)).join(' nor ')}`;
   return { code: 'header-missing', text: `${what}. ${cure}` };
 }
 

@@ -8,8 +8,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { Route } from '../config/route.ts';
 import type { Place } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
-import { readerOf } from './scheme.ts';
-import { digestOf, type SignedRequest } from './signature.ts';
+import { digestOf, readerOf, type SignedRequest, visibleAscii } from './signature.ts';
 
 /** Lower-case names; values are bytes as Latin-1 text. */
 type Headers = Readonly<Record<string, string>>;
@@ -24,7 +23,6 @@ const typeFields = ['event_type', 'type'] as const;
 /** A type is used in answers, tables and a run's environment; longer or multi-line text is not a type. */
 const longestType = 256;
 const control = /\p{Cc}/u;
-const visibleAscii = /^[\x20-\x7e]*$/;
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** A header's value as UTF-8 text, with U+FFFD for invalid bytes. */

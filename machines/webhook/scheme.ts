@@ -4,7 +4,7 @@
  */
 
 import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
-import { compilePath, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import {
   type Algorithm,
   type Place,
@@ -15,12 +15,15 @@ import {
 } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
 import { bodyAndPayload, hasMoreFieldsThan, mostFields } from './body.ts';
-import { type CertifiedForm, certificateReader, certificateUrl, certifiedContent, isSignedBy } from './certificate.ts';
+import { certifiedBy } from './certificate.ts';
 import { hmacSha256 } from './hmac.ts';
 import {
   decodedWhole,
   digestOf,
   isTimedContent,
+  latin1,
+  placeText,
+  readerOf,
   type SignatureVerdict,
   type SignedRequest,
   sameBytes,
@@ -49,6 +52,7 @@ interface Content {
   readonly after: string;
 }
 
+const noTexts: Texts = { id: '', timestamp: '', method: '', url: '' };
 const noBody = new Uint8Array();
 /** Further signatures in a list are ignored; senders that rotate their key send two. */
 const mostSignatures = 16;
@@ -58,7 +62,9 @@ const whole = {
   iso: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/,
 } as const;
 const units = { s: 'in whole Unix seconds', ms: 'in whole Unix milliseconds', iso: 'as RFC 3339 has it' } as const;
-const hexDigits = /^(?:[0-9a-f]{2})+$/i;
+const hexDigits = /^[0-9a-f]+$/i;
+/** An odd digit would be ignored. */
+const isHex = (text: string): boolean => text.length % 2 === 0 && hexDigits.test(text);
 /** SubjectPublicKeyInfo of an Ed25519 key, up to its 32 bytes (RFC 8410 §4). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 
@@ -71,34 +77,39 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
   const contentOf = compileContent(scheme.signed);
   const signaturesOf = candidatesOf(scheme);
   const fits = matcherOf(scheme, use.secret);
-  const fitsSha256 = scheme.form === 'twilio' ? matcherOf({ ...scheme, algorithm: 'hmac-sha256' }, use.secret) : fits;
+  const isTwilio = scheme.form === 'twilio';
+  const fitsSha256 = isTwilio ? matcherOf({ ...scheme, algorithm: 'hmac-sha256' }, use.secret) : fits;
+  const signsUrl = scheme.signed.includes('{url}');
+  const isOfBody = scheme.signed === '{body}';
   const certified = scheme.form === 'paypal' || scheme.form === 'sns' ? certifiedBy(scheme.form, use) : undefined;
   const readId = scheme.id === undefined ? undefined : readerOf(scheme.id);
   const { timestamp } = scheme;
+  const readTime = timestamp === undefined ? undefined : timeReader(timestamp, scheme.list);
   const isSigned = scheme.signed.includes('{timestamp}');
   // A time in the body is read once the body is known to be genuine, unless the signature covers it explicitly.
   const isLate = timestamp !== undefined && 'field' in timestamp.at && !isSigned;
 
+  const refused = (why: string): SignatureVerdict => ({ kind: 'refused', scheme: name, why });
+
   function verify(request: SignedRequest): SignatureVerdict {
-    const refused = (why: string): SignatureVerdict => ({ kind: 'refused', scheme: name, why });
     const given = read(request);
     if (given === undefined) return refused(`${where} is missing`);
-    const time = timestamp === undefined || isLate ? '' : timeOf(timestamp, given, request, scheme.list);
+    const time = isLate ? undefined : readTime?.(given, request);
     if (timestamp !== undefined && !isLate) {
       const unfit = timestampFault(timestamp, time, request.nowMs);
       if (unfit !== undefined) return refused(unfit);
     }
     const id = readId?.(request);
     if (readId !== undefined && id === undefined) return refused(`${placeText(scheme.id as Place)} is missing`);
-    if (scheme.signed.includes('{url}') && publicUrl === undefined)
+    if (signsUrl && publicUrl === undefined)
       return refused('its signature covers the public address; set platforms.webhook.extra.public_url');
-    const target = `${request.path ?? ''}${request.query === undefined ? '' : `?${request.query}`}`;
-    const url = `${publicUrl ?? ''}${target}`;
-    const texts = { id: id ?? '', timestamp: time ?? '', method: request.method ?? 'POST', url };
-    const bodies = scheme.signsPayload === true ? bodyAndPayload(request) : [request.body];
-    const contents =
-      scheme.form === 'twilio' ? twilioContents(url, request) : bodies.map((body) => contentOf(texts, body));
-    if (contents.length === 0)
+    const query = request.query === undefined ? '' : `?${request.query}`;
+    const url = signsUrl || isTwilio ? `${publicUrl ?? ''}${request.path ?? ''}${query}` : '';
+    const texts = isOfBody ? noTexts : { id: id ?? '', timestamp: time ?? '', method: request.method ?? 'POST', url };
+    const several = isTwilio
+      ? twilioContents(url, request)
+      : scheme.signsPayload && bodyAndPayload(request).map((body) => contentOf(texts, body));
+    if (several?.length === 0)
       return refused(
         `its signature does not cover the body: that is no form of at most ${mostFields} fields, and bodySHA256 in the query is not its digest`,
       );
@@ -107,12 +118,13 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     const signatures = also === undefined ? signaturesOf(given) : [given, also(request) ?? ''].flatMap(signaturesOf);
     if (certified !== undefined) return certified(request, signatures[0] ?? '');
     if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
+    const fitsHere = isTwilio && saysSha256.test(request.headers[twilioSettings] ?? '') ? fitsSha256 : fits;
     let digest: string | undefined;
-    const fitsHere = saysSha256.test(request.headers['x-twilio-webhooks-signature-settings'] ?? '') ? fitsSha256 : fits;
-    for (const content of contents) digest ??= fitsHere(content, signatures);
-    if (digest === undefined) return refused('the signature does not match');
+    if (several === undefined) digest = fits(contentOf(texts, request.body), signatures);
+    else for (const content of several) digest ??= fitsHere(content, signatures);
+    if (digest === undefined) return refused(mismatchOf(scheme, signatures));
     if (timestamp !== undefined && isLate) {
-      const unfit = timestampFault(timestamp, timeOf(timestamp, given, request, scheme.list), request.nowMs);
+      const unfit = timestampFault(timestamp, readTime?.(given, request), request.nowMs);
       if (unfit !== undefined) return refused(unfit);
     }
     if (digest === '') return { kind: 'genuine', scheme: name };
@@ -123,52 +135,31 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
   return { applies: (request) => read(request) !== undefined, verify };
 }
 
-/** Returns a reader of a request's text, as Latin-1 of its bytes; undefined if it is absent or empty. */
-export function readerOf(place: Place): (request: SignedRequest) => string | undefined {
-  if ('header' in place) {
-    const name = place.header.toLowerCase();
-    return ({ headers }) => (Object.hasOwn(headers, name) ? headers[name] || undefined : undefined);
-  }
-  if ('query' in place) {
-    return ({ query }) => latin1(new URLSearchParams(query ?? '').get(place.query) ?? '') || undefined;
-  }
-  const find = compilePath(place.field);
-  if (place.of !== undefined) {
-    const items = compilePath(place.of);
-    return ({ payload }) => latin1(sharedText(items((payload?.() ?? null) as Json), find)) || undefined;
-  }
-  return ({ payload }) => latin1(scalarText(find((payload?.() ?? null) as Json))) || undefined;
+function mismatchOf({ algorithm, encoding }: SignatureScheme, signatures: readonly string[]): string {
+  if (algorithm === 'token') return 'the token does not match';
+  const isEncoded = encoding === 'base64' || signatures.some(isHex);
+  return isEncoded ? 'the signature does not match' : 'the signature is not in hexadecimal digits';
 }
 
-/** The text that all items of an array share; empty if they differ or there are none. */
-function sharedText(items: Json | undefined, find: (item: Json) => Json | undefined): string {
-  if (!Array.isArray(items)) return '';
-  const texts = new Set(items.map((item) => scalarText(find(item))));
-  const [text = ''] = texts;
-  return texts.size === 1 ? text : '';
+/** The text before a signature in its place, without a prefix. */
+export function labelOf({ part, list }: SignatureScheme): string {
+  return part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`;
 }
 
-const visibleAscii = /^[\x20-\x7e]*$/;
-
-function latin1(text: string): string {
-  return visibleAscii.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
+/** The part with the time that a list of signatures begins with; empty if the time is elsewhere. */
+export function stampOf({ timestamp, list }: SignatureScheme, time: string | number): string {
+  if (timestamp === undefined || !('part' in timestamp.at)) return '';
+  return `${timestamp.at.part}=${time}${list === 'semicolons' ? ';' : ','}`;
 }
 
-/** Describes a place for people, such as `the header x-signature`. */
-export function placeText(place: Place): string {
-  if ('header' in place) return `the header ${place.header}`;
-  if ('field' in place && place.of !== undefined)
-    return `the field ${place.field}, the same in each item of ${place.of} of the body,`;
-  return 'field' in place ? `the field ${place.field} of the body` : `the query’s ${place.query}`;
-}
-
-function formOf({ part, prefix, list }: SignatureScheme): string {
-  const label = part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`;
-  return label + (prefix ?? '') === '' ? '' : `that begins with ${label}${prefix ?? ''}`;
+function formOf(scheme: SignatureScheme): string {
+  const beginning = labelOf(scheme) + (scheme.prefix ?? '');
+  return beginning === '' ? '' : `that begins with ${beginning}`;
 }
 
 /** The signatures in a header's value, without their prefixes. */
-function candidatesOf({ algorithm, part, list, prefix = '' }: SignatureScheme): (given: string) => readonly string[] {
+function candidatesOf(scheme: SignatureScheme): (given: string) => readonly string[] {
+  const { algorithm, part, list, prefix = '' } = scheme;
   if (part === undefined && algorithm === 'token') {
     // The name of an authentication scheme has no case (RFC 9110 §11.1).
     const name = prefix.toLowerCase();
@@ -177,7 +168,7 @@ function candidatesOf({ algorithm, part, list, prefix = '' }: SignatureScheme): 
   if (part === undefined) {
     return (given) => (given.startsWith(prefix) ? [given.slice(prefix.length)] : []);
   }
-  const label = `${part}${list === 'spaces' ? ',' : '='}${prefix}`;
+  const label = labelOf(scheme) + prefix;
   return (given) =>
     partsOf(given, list)
       .filter((one) => one.startsWith(label))
@@ -191,15 +182,20 @@ function partsOf(given: string, list: List): readonly string[] {
 
 /** The text of a request's time, whatever its unit; undefined if it is missing. */
 export function statedTime({ at, timestamp, list }: SignatureScheme, request: SignedRequest): string | undefined {
-  return timestamp && timeOf(timestamp, readerOf(at)(request) ?? '', request, list);
+  return timestamp && timeReader(timestamp, list)(readerOf(at)(request) ?? '', request);
 }
 
-function timeOf({ at }: Timestamp, given: string, request: SignedRequest, list: List): string | undefined {
-  if (!('part' in at)) return readerOf(at)(request);
+/** Returns a reader of the time, given the text at the place of the signature. */
+function timeReader({ at }: Timestamp, list: List): (given: string, request: SignedRequest) => string | undefined {
+  if (!('part' in at)) {
+    const read = readerOf(at);
+    return (_, request) => read(request);
+  }
   const label = `${at.part}=`;
-  return partsOf(given, list === 'semicolons' ? list : 'commas')
-    .find((one) => one.startsWith(label))
-    ?.slice(label.length);
+  return (given) =>
+    partsOf(given, list === 'semicolons' ? list : 'commas')
+      .find((one) => one.startsWith(label))
+      ?.slice(label.length);
 }
 
 /** The request's time in milliseconds; undefined if there is none in the scheme's unit. */
@@ -250,6 +246,7 @@ function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Con
 }
 
 /** Where a shared key signs: https://www.twilio.com/docs/usage/webhooks/webhook-shared-keys */
+const twilioSettings = 'x-twilio-webhooks-signature-settings';
 const saysSha256 = /(?:^|,) *algorithm=HMAC_SHA256(?:,|$)/;
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
@@ -293,38 +290,13 @@ function otherPort(url: string): string {
   return `${start}${host}${port === undefined ? `:${scheme === 'https' ? 443 : 80}` : ''}${rest}`;
 }
 
-/** Verifies a signature with the certificate that the request names, if it could be fetched. */
-function certifiedBy(
-  form: CertifiedForm,
-  { name, secret }: SchemeUse,
-): (request: SignedRequest, signature: string) => SignatureVerdict {
-  const refused = (why: string, more = {}): SignatureVerdict => ({ kind: 'refused', scheme: name, why, ...more });
-  const keyIn = certificateReader();
-  return (request, signature) => {
-    const content = certifiedContent(form, request, secret);
-    if ('why' in content) return refused(content.why);
-    const url = certificateUrl(form, request);
-    if (url === undefined) return refused('its certificate is at an address that is not the provider’s');
-    const pem = request.certificate?.(url);
-    if (pem === undefined) return refused('its certificate could not be fetched in time', { isTemporary: true });
-    const key = keyIn(pem, request.nowMs);
-    if (key === undefined) return refused('its certificate has expired or cannot be read');
-    const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');
-    const isGenuine = isSignedBy(key, { hash: content.hash, bytes }, signature);
-    if (isGenuine === undefined)
-      return refused(`OpenSSL verifies no ${content.hash} here; let SNS sign by SHA-256 (SignatureVersion 2)`);
-    if (!isGenuine) return refused('the signature does not match');
-    return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
-  };
-}
-
 /** Matches a content's signatures: returns the digest that identifies the content (SEC-6), empty if nothing is signed. */
 type Matcher = (content: Content, signatures: readonly string[]) => string | undefined;
 
 function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string): Matcher {
   const bytesOf = (text: string): Buffer | undefined => {
     if (encoding === 'base64') return Buffer.from(text, 'base64');
-    return hexDigits.test(text) ? Buffer.from(text, 'hex') : undefined;
+    return isHex(text) ? Buffer.from(text, 'hex') : undefined;
   };
   if (algorithm === 'token') {
     const token = Buffer.from(secret, 'utf8');
@@ -370,10 +342,9 @@ function bytesOfContent({ before, body, after }: Content): Buffer {
 function hmacOf(algorithm: 'hmac-sha256' | 'hmac-sha1' | 'hmac-sha512', key: Uint8Array): (content: Content) => Buffer {
   const hash = algorithm.slice('hmac-'.length);
   const fast = algorithm === 'hmac-sha256' ? hmacSha256(key) : undefined;
-  return ({ before, body, after }) => {
-    if (fast !== undefined) return fast(before, body, after);
-    return createHmac(hash, key).update(before, 'latin1').update(body).update(after, 'latin1').digest();
-  };
+  if (fast !== undefined) return ({ before, body, after }) => fast(before, body, after);
+  return ({ before, body, after }) =>
+    createHmac(hash, key).update(before, 'latin1').update(body).update(after, 'latin1').digest();
 }
 
 function keyOf(secret: string, key: SignatureScheme['key']): Buffer {
@@ -431,7 +402,7 @@ export function sealEvent(
   source?: Pick<Source, 'event' | 'id' | 'bodyDiffersBy' | 'body'>,
 ): Sealed {
   const scheme = schemeWith(given, secret);
-  const { at, algorithm, part, list, prefix = '', timestamp } = scheme;
+  const { at, algorithm, prefix = '', timestamp } = scheme;
   const headers: Record<string, string> = {};
   let held: Json = payload;
   const put = (place: Place | undefined, value: string | number): void => {
@@ -467,11 +438,8 @@ export function sealEvent(
   if (scheme.form === 'twilio') headers['content-type'] = 'application/x-www-form-urlencoded';
   const body = scheme.form === 'twilio' ? formOfFields(held) : JSON.stringify(wrapped(held, source?.body));
   const signature = 'header' in at ? signatureOf(body) : undefined;
-  if ('header' in at && signature !== undefined) {
-    const mark = list === 'semicolons' ? ';' : ',';
-    const stamp = timestamp !== undefined && 'part' in timestamp.at ? `${timestamp.at.part}=${time}${mark}` : '';
-    headers[at.header] = part === undefined ? signature : `${stamp}${part}${list === 'spaces' ? ',' : '='}${signature}`;
-  }
+  if ('header' in at && signature !== undefined)
+    headers[at.header] = `${stampOf(scheme, time)}${labelOf(scheme)}${signature}`;
   if ('query' in at && secret !== undefined)
     return { headers, body, query: new URLSearchParams({ [at.query]: secret }).toString() };
   return { headers, body };
@@ -479,7 +447,7 @@ export function sealEvent(
 
 /** Whether a sender signs with a private key, which the gateway does not have. */
 export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' | 'ecdsa-sha256' | 'rsa' {
-  return algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
+  return algorithm !== 'token' && !algorithm.startsWith('hmac-');
 }
 
 /** Wraps one event like a provider that sends arrays. */

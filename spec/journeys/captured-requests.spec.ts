@@ -4,9 +4,10 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
-import { signGithub, signV2 } from '../../machines/webhook/signature.ts';
+import { signV2 } from '../../machines/webhook/signature.ts';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { signGithub } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
 
 const shared = 'a-secret-shared-with-senders';

@@ -1,11 +1,10 @@
 /** What untrusted senders are refused does not hide from the owner what else was refused. */
 
 import t from 'tap';
-import { signGithub } from '../../machines/webhook/signature.ts';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
-import { postSigned } from '../support/sign.ts';
+import { postSigned, signGithub } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
 interface Row {

@@ -45,8 +45,8 @@ import { deliveryIdOf, eventTypeOf } from '../../machines/webhook/envelope.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { readTarget } from '../../machines/webhook/routes.ts';
 import { readScriptOutcome } from '../../machines/webhook/script-outcome.ts';
-import { signatureVerifier } from '../../machines/webhook/signature.ts';
 import { compileExtra, compileTemplate } from '../../machines/webhook/template.ts';
+import { signatureVerifier } from '../../machines/webhook/verifier.ts';
 import { readMessage } from '../../runtime/control/protocol.ts';
 import { readHash } from '../../runtime/inspector/page/data/hash.ts';
 import { checkParser, type HostileParser } from '../support/hostile.ts';
@@ -54,7 +54,7 @@ import { readSubscriptions } from '../support/read-config.ts';
 
 const nowMs = 1_700_000_000_000;
 const checkFilters = filterChecker('/home/of/nobody');
-const verify = signatureVerifier({ kind: 'shared', secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=' });
+const verify = signatureVerifier({}, { kind: 'shared', secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=' });
 const scope = { secrets: new Map([['A', '${A}']]), env: { B: 'b' }, userHome: '/home/me', pathSeparator: '/' };
 const objectOf = (text: string): JsonObject => {
   const value = readJson(text);

@@ -23,6 +23,11 @@ const blanksOf = (id: string): string =>
     .map((byte) => byte.toString(4).replace(/\d/g, (digit) => ' \t\n\r'.charAt(Number(digit))))
     .join('');
 
+/** The header that signs a body like GitHub. */
+export function signGithub(secret: string, body: string): Readonly<Record<string, string>> {
+  return { 'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}` };
+}
+
 /** Posts a payload as GitHub signs it, a text as it is; resolves with the answer. */
 export async function postSigned(
   url: string,
@@ -37,7 +42,7 @@ export async function postSigned(
       'content-type': 'application/json',
       'x-github-event': event,
       'x-github-delivery': id,
-      'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+      ...signGithub(secret, body),
       ...headers,
     },
   });

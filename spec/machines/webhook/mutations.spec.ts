@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { type Place, type SignatureScheme, schemeWith } from '../../../machines/config/signature-scheme.ts';
 import { type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
 import type { CompiledRoute } from '../../../machines/webhook/compile-route.ts';
-import { readerOf } from '../../../machines/webhook/scheme.ts';
+import { readerOf } from '../../../machines/webhook/signature.ts';
 import {
   type Genuine,
   genuineByScheme,

@@ -9,7 +9,7 @@ import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { deliveryIdOf, eventTypeOf } from '../../../machines/webhook/envelope.ts';
 import { findSample, type SampleSeal, sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
 import type { Sealed } from '../../../machines/webhook/scheme.ts';
-import { signatureVerifier } from '../../../machines/webhook/signature.ts';
+import { signatureVerifier } from '../../../machines/webhook/verifier.ts';
 
 const secret = 'sécret-of-the-route';
 const publicUrl = 'https://hooks.example.com';
@@ -43,8 +43,8 @@ t.test('SUB-4 · SIG-1 · each sample is genuine by the scheme of its platform, 
     const { headers, body } = seal(name, { secret, id: 'one-1' });
     const request = { headers, body: Buffer.from(body), nowMs: 0 };
     const scheme = name.startsWith('github:') ? 'github' : 'gitlab';
-    t.match(signatureVerifier({ kind: 'shared', secret })(request), { kind: 'genuine', scheme }, name);
-    t.equal(signatureVerifier({ kind: 'shared', secret: 'another-secret' })(request).kind, 'refused', name);
+    t.match(signatureVerifier({}, { kind: 'shared', secret })(request), { kind: 'genuine', scheme }, name);
+    t.equal(signatureVerifier({}, { kind: 'shared', secret: 'another-secret' })(request).kind, 'refused', name);
     const payload = readJson(body);
     if (!isJsonObject(payload)) return t.fail(`${name} is no object`);
     t.equal(deliveryIdOf(headers, request.body), 'one-1', name);

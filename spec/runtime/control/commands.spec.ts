@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { sampleNames } from '../../../machines/webhook/samples.ts';
-import { signatureVerifier } from '../../../machines/webhook/signature.ts';
+import { signatureVerifier } from '../../../machines/webhook/verifier.ts';
 import type { CommandHost } from '../../../runtime/control/command.ts';
 import { commands } from '../../../runtime/control/commands.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
@@ -203,7 +203,7 @@ t.test(
   'SUB-4 · a test is signed with the subscription’s secret, sent to its path, and its answer shown as it is',
   async (t) => {
     const got: { readonly path: string | undefined; readonly genuine: boolean; readonly body: Json }[] = [];
-    const verify = signatureVerifier({ kind: 'shared', secret });
+    const verify = signatureVerifier({}, { kind: 'shared', secret });
     const gateway = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
