@@ -342,24 +342,6 @@ for (const { front, skip } of fronts) {
       t.match(newest, /x 3\s+\[Note: 2 earlier events were superseded by this one\.\]/);
     });
 
-    t.test('CON-2 · COA-1 · SIGTERM flushes what is pending, finishes runs and exits 0', async (t) => {
-      const home = makeHome(t, {
-        'config.yaml': config(
-          front,
-          '        co: {prompt: "{id}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n',
-        ),
-        'scripts/agent.sh': agent,
-      });
-      const daemon = await startDaemon(t, home.path);
-      await postSigned(`${daemon.url}/webhooks/co`, { id: 'late' }, { secret, id: 'l1' });
-      daemon.kill('SIGTERM');
-      t.equal(await daemon.exited, 0);
-
-      const again = await startDaemon(t, home.path);
-      const response = await again.line(({ message }) => message.startsWith('response: '));
-      t.match(response.message, /\|l1\|/, 'the flushed burst was parked as a run and is run at the next start');
-    });
-
     t.test('DIS-2 · DLV-3 · a direct delivery answers 200 or 502 and a failed one releases its id', async (t) => {
       const home = makeHome(t, {
         'config.yaml': config(
@@ -605,54 +587,30 @@ t.test('CFG-3 · RTE-1 · a broken route refuses the start of the adapter and ev
   t.match(checked.stdout, /config\.yaml:\d+:\d+: route "a" sets deliver_only/);
 });
 
-t.test('CFG-2 · a reload with findings keeps the last good configuration', async (t) => {
-  const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n') });
-  const daemon = await startDaemon(t, home.path);
-  home.write(
-    'config.yaml',
-    'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, routes: {two: {}}}}}\n',
-  );
-  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1, 'a route without a secret');
-  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
-  home.write('config.yaml', config('auto', '        two: {}\n'));
-  const reloaded = await askCli(['gateway', 'reload'], home.path);
-  t.equal(reloaded.code, 0, reloaded.stderr);
-  t.equal((await postSigned(`${daemon.url}/webhooks/two`, {}, { secret })).status, 202);
-  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 404);
-});
-
-t.test('CRN-2 · a paused job is logged and dropped, a ready one runs with its own prompt', async (t) => {
-  const home = makeHome(t, {
-    'config.yaml': config(
-      'auto',
-      '        go: {cron_job: nightly, prompt: "context {n}"}\n        no: {cron_job: asleep}\n',
-    ),
-    'scripts/agent.sh': agent,
-    'cron/jobs.json': JSON.stringify([
-      { id: 'j1', name: 'nightly', prompt: 'Do the job.' },
-      { id: 'j2', name: 'asleep', prompt: 'x', paused: true },
-    ]),
-  });
-  const daemon = await startDaemon(t, home.path);
-  const fired = await postSigned(`${daemon.url}/webhooks/go`, { n: 4 }, { secret, id: 'c1' });
-  t.same([fired.status, fired.body], [202, { status: 'accepted', route: 'go', event: 'push', delivery_id: 'c1' }]);
-  t.match((await daemon.line(({ message }) => message.startsWith('response: '))).message, /Do the job\.\n\ncontext 4$/);
-  t.equal((await postSigned(`${daemon.url}/webhooks/no`, {}, { secret, id: 'c2' })).status, 202);
-  const rows = await eventually(async () => {
-    const found = (await cliJson(home.path, 'webhook', 'deliveries', '--route', 'no')) as { reason?: string }[];
-    return found[0]?.reason !== undefined && found;
-  });
-  t.match(rows, [{ delivery_id: 'c2', status: 'cron', reason: /paused/ }]);
-});
-
-t.test('CFG-2 · HOME-3 · a change of config.yaml on disk is taken over without a command', async (t) => {
-  const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n') });
-  const daemon = await startDaemon(t, home.path);
-  home.write('config.yaml', config('auto', '        three: {}\n'));
-  await daemon.line(({ message }) => message === 'configuration reloaded');
-  t.equal((await postSigned(`${daemon.url}/webhooks/three`, {}, { secret })).status, 202);
-  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 404);
-});
+t.test(
+  'CFG-2 · HOME-3 · a reload with findings keeps the last good configuration; a change on disk is applied',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n') });
+    const daemon = await startDaemon(t, home.path);
+    home.write(
+      'config.yaml',
+      'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, routes: {two: {}}}}}\n',
+    );
+    t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1, 'a route without a secret');
+    t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
+    home.write('config.yaml', config('auto', '        two: {}\n'));
+    const reloaded = await askCli(['gateway', 'reload'], home.path);
+    t.equal(reloaded.code, 0, reloaded.stderr);
+    const statuses = async (...routes: readonly string[]) =>
+      Promise.all(
+        routes.map(async (route) => (await postSigned(`${daemon.url}/webhooks/${route}`, {}, { secret })).status),
+      );
+    t.same(await statuses('two', 'one'), [202, 404]);
+    home.write('config.yaml', config('auto', '        three: {}\n'));
+    await until(async () => (await statuses('three'))[0] === 202);
+    t.same(await statuses('two'), [404], 'without a command');
+  },
+);
 
 t.test('RTE-4 · what follows a request changes nothing about its answer', async (t) => {
   const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n'), 'scripts/agent.sh': agent });

@@ -5,7 +5,6 @@ import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts'
 import { refused, type SendOutcome, transient, unknownOutcome } from '../../machines/dispatch/send-outcome.ts';
 import { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
-import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { plainDelivery, plainRun } from '../support/records.ts';
 
@@ -133,45 +132,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('DUR-1 · what a crash cut off goes on, runs again, or is closed with its true outcome', (t) => {
-  const rows: readonly (readonly [
-    Partial<RunRecord>,
-    Partial<DeliveryRecord> | undefined,
-    'rerun' | 'report',
-    Partial<RunRecord>,
-  ])[] = [
-    [{ status: 'queued' }, undefined, 'rerun', { status: 'queued', attempt: 0 }],
-    [{ status: 'running', attempt: 1 }, undefined, 'rerun', { status: 'queued', attempt: 1 }],
-    [{ status: 'running', attempt: 6, cutOffs: 5 }, undefined, 'rerun', { status: 'interrupted' }],
-    [{ status: 'running', attempt: 1 }, undefined, 'report', { status: 'interrupted' }],
-    [{ status: 'delivering' }, { status: 'queued' }, 'report', { status: 'delivering' }],
-    [{ status: 'delivering' }, { status: 'delivered' }, 'rerun', { status: 'delivered' }],
-    [{ status: 'delivering' }, { status: 'waitingToRetry' }, 'rerun', { status: 'delivering' }],
-    [{ status: 'delivering' }, { status: 'deadLettered', reason: 'no' }, 'rerun', { status: 'failed', reason: 'no' }],
-    [{ status: 'delivering' }, { status: 'unknown', reason: 'cut' }, 'rerun', { status: 'unknown', reason: 'cut' }],
-  ];
-  for (const [held, sent, policy, expected] of rows) {
-    t.match(
-      interruptedRun({ ...run, ...held }, sent && { ...delivery, ...sent }, policy),
-      expected,
-      JSON.stringify([held, policy]),
-    );
-  }
-  const cut = (record: Partial<DeliveryRecord>, deduplicatesForMs: number) =>
-    interruptedDelivery({ ...delivery, ...record }, { nowMs: 1_000, deduplicatesForMs });
-  const sending = { status: 'sending', startedAtMs: 500 } as const;
-  const direct = { answerByMs: 2_000 } as const;
-  t.match(
-    cut(sending, 501),
-    { status: 'queued', unsureSinceMs: 500 },
-    'a platform that knows it again is sent it again',
-  );
-  t.match(cut(sending, 500), { status: 'unknown' });
-  t.match(cut({ ...sending, unsureSinceMs: 100 }, 501), { status: 'unknown' }, 'an earlier doubt counts');
-  t.match(cut({ ...sending, ...direct }, 501), { status: 'unknown' }, 'whoever waited for it sends again');
-  t.match(cut({ ...direct, status: 'waitingToRetry' }, 0), { status: 'failed' });
-  for (const status of ['queued', 'waitingToRetry', 'deadLettered', 'delivered', 'unknown'] as const)
-    t.match(cut({ status }, 0), { status }, status);
-  t.end();
-});

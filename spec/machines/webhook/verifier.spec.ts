@@ -1,6 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { createRequire } from 'node:module';
-import { sign } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import { isDeprecated, type SignatureVerdict, signV2 } from '../../../machines/webhook/signature.ts';
@@ -18,29 +16,6 @@ const check = (headers: Record<string, string>, held: Buffer = body): SignatureV
 const genuine = (scheme: string): SignatureVerdict => ({
   kind: 'genuine',
   scheme,
-});
-
-t.test('SIG-1 · takes what GitHub’s own library signs, for real payloads', async (t) => {
-  const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { default?: unknown };
-  const events = (examples.default ?? examples) as readonly {
-    readonly name: string;
-    readonly examples: readonly object[];
-  }[];
-  t.ok(events.length > 20, 'there are real payloads');
-  for (const { name, examples: payloads } of events) {
-    const [payload] = payloads;
-    const text = JSON.stringify(payload);
-    const signature = await sign('shared-secret', text);
-    const verdict = signatureVerifier(
-      {},
-      { kind: 'shared', secret: 'shared-secret' },
-    )({
-      headers: { 'x-hub-signature-256': signature },
-      body: Buffer.from(text),
-      nowMs,
-    });
-    t.match(verdict, genuine('github'), name);
-  }
 });
 
 t.test('SIG-3 · takes what the Standard Webhooks library signs, by its own secret form', (t) => {
@@ -142,19 +117,6 @@ t.test('SIG-3 · allows 300 s of skew either way and not one more', (t) => {
     const headers = { 'x-webhook-timestamp': timestamp, 'x-webhook-signature-v2': hmac(`${timestamp}.${body}`) };
     t.equal(check(headers).kind, 'refused', `"${timestamp}" is no whole second`);
   }
-  t.end();
-});
-
-t.test('SIG-3 · Standard Webhooks are held to the same 300 s, and to whole seconds', (t) => {
-  const send = (timestamp: string): string =>
-    check({
-      'webhook-id': 'msg_1',
-      'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${createHmac('sha256', secret).update(`msg_1.${timestamp}.${body}`).digest('base64')}`,
-    }).kind;
-  for (const skew of [0, 300, -300]) t.equal(send(String(seconds + skew)), 'genuine', `${skew} s`);
-  for (const skew of [301, -301]) t.equal(send(String(seconds + skew)), 'refused', `${skew} s`);
-  for (const timestamp of ['', `${seconds}.5`, String(nowMs)]) t.equal(send(timestamp), 'refused', `"${timestamp}"`);
   t.end();
 });
 
