@@ -7,7 +7,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { causeOf, fault } from '../../machines/base/fault.ts';
-import { type Burst, joinBurst } from '../../machines/webhook/coalesce.ts';
+import { type Burst, type Joining, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
 import type { Anew, CommitVerdict, Expected, SessionId, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -22,18 +22,9 @@ interface Entry {
   over: Entry | undefined;
 }
 
-export interface JoinRequest {
+export interface JoinRequest extends Joining, Omit<GroupRecord, 'burst'> {
   /** The key of the batch's record. */
   readonly key: string;
-  readonly profile: string;
-  readonly route: string;
-  readonly groupKey: string;
-  readonly eventKey: string;
-  readonly nowMs: number;
-  readonly windowMs: number;
-  readonly maxWaitMs: number;
-  readonly mode?: 'batch' | undefined;
-  readonly isDirect?: true | undefined;
 }
 
 export interface Joined {

@@ -8,12 +8,13 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { NoticePlace } from '../../machines/config/notice-place.ts';
-import type { Burst } from '../../machines/webhook/coalesce.ts';
+import type { Joining } from '../../machines/webhook/coalesce.ts';
 import { progressKey, progressReport } from '../../machines/webhook/progress-report.ts';
 import {
   claimLifeMs,
   type DeliveryRecord,
   type EventRecord,
+  type GroupRecord,
   groupName,
   type RunRecord,
   sameSignature,
@@ -31,14 +32,7 @@ export interface ClaimRequest extends Claimant {
     | { readonly kind: 'run'; readonly isDirect?: true | undefined }
     | { readonly kind: 'direct' }
     | { readonly kind: 'cron'; readonly job: string }
-    | {
-        readonly kind: 'group';
-        readonly groupKey: string;
-        readonly windowMs: number;
-        readonly maxWaitMs: number;
-        readonly mode?: 'batch' | undefined;
-        readonly isDirect?: true | undefined;
-      };
+    | ({ readonly kind: 'group'; readonly groupKey: string } & Omit<Joining, 'eventKey' | 'nowMs'>);
 }
 
 /** The cron job at the time of the event. */
@@ -61,13 +55,7 @@ export type Opened =
   | { readonly kind: 'direct'; readonly key: string; readonly record: DeliveryRecord }
   /** A direct delivery that the leader sends. */
   | { readonly kind: 'awaited'; readonly key: string }
-  | {
-      readonly kind: 'group';
-      readonly key: string;
-      readonly profile: string;
-      readonly route: string;
-      readonly burst: Burst;
-    }
+  | ({ readonly kind: 'group'; readonly key: string } & Pick<GroupRecord, 'profile' | 'route' | 'burst'>)
   | { readonly kind: 'nothing' };
 
 export type ClaimVerdict =

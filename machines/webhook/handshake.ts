@@ -8,23 +8,12 @@ import { createHmac } from 'node:crypto';
 import type { Json, JsonObject } from '../base/json.ts';
 import { type Route, type RouteSecret, textsOfSecret } from '../config/route.ts';
 import type { HandshakeName } from '../config/sources.ts';
-import type { Outcome } from './reply.ts';
+import type { HandshakeReply, Outcome } from './reply.ts';
 import { sameBytes, secretNumber } from './signature.ts';
 
-export interface Greeting {
+export interface Greeting extends HandshakeReply {
   /** The request in words, for the history. */
   readonly what: string;
-  readonly status: number;
-  readonly body: string;
-  /** Absent: `application/json`. */
-  readonly contentType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** The field of the body that a person needs; the history keeps its text. */
-  readonly shownField?: string;
-  /** The field of the body with the address to visit as confirmation. */
-  readonly visitField?: string;
-  /** The field of the body that becomes the subscription's secret. */
-  readonly keyField?: string;
 }
 
 interface Head {

@@ -9,18 +9,18 @@ interface Named {
   readonly deliveryId: string;
 }
 
+export interface HandshakeReply extends TableReply {
+  /** The field of the body that a person needs; the history keeps its text. */
+  readonly shownField?: string;
+  /** The field of the body with the address to visit as confirmation. */
+  readonly visitField?: string;
+  /** The field of the body that becomes the subscription's secret. */
+  readonly keyField?: string;
+}
+
 export type Outcome =
   /** A provider's handshake with its required answer; nothing else follows (SRC-3). */
-  | {
-      readonly kind: 'handshake';
-      readonly status: number;
-      readonly body: string;
-      readonly contentType?: string;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly shownField?: string;
-      readonly visitField?: string;
-      readonly keyField?: string;
-    }
+  | ({ readonly kind: 'handshake' } & HandshakeReply)
   /** For an array; each number counts its events. */
   | { readonly kind: 'split'; readonly accepted: number; readonly duplicate: number; readonly ignored: number }
   /** `why` names the limit, if it is not the limit of bytes. */
@@ -40,6 +40,7 @@ export interface TableReply {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Absent: `application/json`. */
   readonly contentType?: string;
 }
 
@@ -65,13 +66,8 @@ const fixed = {
 export function replyTo(outcome: Outcome): TableReply {
   switch (outcome.kind) {
     case 'handshake': {
-      const { status, body, contentType, headers } = outcome;
-      return {
-        status,
-        body,
-        ...(contentType === undefined ? {} : { contentType }),
-        ...(headers === undefined ? {} : { headers }),
-      };
+      const { kind: _, shownField: __, visitField: ___, keyField: ____, ...reply } = outcome;
+      return reply;
     }
     case 'rateLimited':
       return refusal(statusOf(outcome), 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });
