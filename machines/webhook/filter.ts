@@ -127,10 +127,10 @@ export function compileFilters(
 }
 
 function compileCondition(condition: Json, path: Path, gathered: Gathered): Test {
-  if (path.length > deepestPath)
-    return flawed(gathered, path, 'filter-malformed', 'groups are nested too deep; take levels out');
+  const flawed = flawedAt(path, gathered);
+  if (path.length > deepestPath) return flawed('filter-malformed', 'groups are nested too deep; take levels out');
   if (!isJsonObject(condition))
-    return flawed(gathered, path, 'filter-malformed', 'a condition is a mapping with a field and one operator');
+    return flawed('filter-malformed', 'a condition is a mapping with a field and one operator');
   const group = groups.filter((name) => Object.hasOwn(condition, name));
   if (group.length > 0) return compileGroup(condition, group, path, gathered);
   return compileTest(condition, path, gathered);
@@ -140,51 +140,38 @@ function compileGroup(condition: JsonObject, names: readonly string[], path: Pat
   const [name] = names;
   const others = Object.keys(condition).filter((key) => key !== name);
   if (name === undefined || others.length > 0) {
-    return flawed(
-      gathered,
-      path,
-      'filter-malformed',
-      `a group holds nothing beside "${name}"; found ${others.join(', ')}`,
-    );
+    const found = `a group holds nothing beside "${name}"; found ${others.join(', ')}`;
+    return flawedAt(path, gathered)('filter-malformed', found);
   }
+  const within = [...path, name];
+  const flawed = flawedAt(within, gathered);
   const held = condition[name] ?? null;
   const list = Array.isArray(held) ? held : name === 'not' ? [held] : undefined;
-  if (list === undefined)
-    return flawed(gathered, [...path, name], 'filter-malformed', `"${name}" takes a list of conditions`);
+  if (list === undefined) return flawed('filter-malformed', `"${name}" takes a list of conditions`);
   if (list.length === 0) {
-    return flawed(
-      gathered,
-      [...path, name],
-      'filter-empty',
-      `"${name}" holds no condition, so that ${name === 'all' ? 'it says nothing' : 'no event could ever pass'}`,
-    );
+    const so = name === 'all' ? 'it says nothing' : 'no event could ever pass';
+    return flawed('filter-empty', `"${name}" holds no condition, so that ${so}`);
   }
   const tests = list.map((inner, index) =>
-    compileCondition(inner, Array.isArray(held) ? [...path, name, index] : [...path, name], gathered),
+    compileCondition(inner, Array.isArray(held) ? [...within, index] : within, gathered),
   );
-  if (name === 'any') return any(tests, [...path, name]);
-  return name === 'not' ? not(all(tests), [...path, name]) : all(tests);
+  if (name === 'any') return any(tests, within);
+  return name === 'not' ? not(all(tests), within) : all(tests);
 }
 
 function compileTest(condition: JsonObject, path: Path, gathered: Gathered): Test {
+  const flawed = flawedAt(path, gathered);
   const { field } = condition;
-  if (typeof field !== 'string' || field === '') {
-    return flawed(gathered, path, 'filter-malformed', 'a condition names a "field", or is a group: all, any, not');
-  }
+  if (typeof field !== 'string' || field === '')
+    return flawed('filter-malformed', 'a condition names a "field", or is a group: all, any, not');
   const keys = Object.keys(condition).filter((key) => key !== 'field');
-  const unknown = keys.filter((key) => !operators.includes(key as Operator));
-  if (unknown.length > 0) {
-    return flawed(
-      gathered,
-      path,
-      'filter-operator',
-      `unknown operator "${unknown[0]}"; known are ${operators.join(', ')}`,
-    );
-  }
+  const unknown = keys.find((key) => !operators.includes(key as Operator));
+  if (unknown !== undefined)
+    return flawed('filter-operator', `unknown operator "${unknown}"; known are ${operators.join(', ')}`);
   const [operator] = keys;
   if (operator === undefined || keys.length !== 1) {
     const found = keys.length === 0 ? 'none' : keys.join(' and ');
-    return flawed(gathered, path, 'filter-operator', `a condition has exactly one operator; found ${found}`);
+    return flawed('filter-operator', `a condition has exactly one operator; found ${found}`);
   }
   const operand = condition[operator] ?? null;
   const test = compileOperator(operator as Operator, operand, [...path, operator], gathered);
@@ -345,9 +332,11 @@ function not(test: Test, path: Path): Test {
   };
 }
 
-function flawed(gathered: Gathered, path: Path, code: FilterProblem['code'], message: string): Test {
-  gathered.problems.push({ path, message, code });
-  return always;
+function flawedAt(path: Path, { problems }: Gathered): (code: FilterProblem['code'], message: string) => Test {
+  return (code, message) => {
+    problems.push({ path, message, code });
+    return always;
+  };
 }
 
 /** Equality of JSON values: no coercion, keys in any order. */
