@@ -118,7 +118,7 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
 }
 
 /** The distance of a timestamp from the clock grows each second while the reason is the same. */
-function withoutNumbers(text: string): string {
+export function withoutNumbers(text: string): string {
   return text.replace(/\d+/g, '0');
 }
 

@@ -10,6 +10,7 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
 import type { FoundEvent } from './find-event.ts';
+import { withoutNumbers } from './last-refusals.ts';
 
 export interface RefusedRequests {
   add(key: string, event: EventRecord, from: RefusedFrom): void;
@@ -106,8 +107,7 @@ const ownWords: ReadonlySet<string> = new Set(['badSignature', 'badBody', 'hands
 
 function ringOf({ route, outcome, reason = '' }: RefusedFrom): string {
   const kind = outcome?.kind ?? 'internal';
-  // The distance of a timestamp from the clock grows each second while the reason is the same.
-  const why = ownWords.has(kind) ? reason.replace(/\d+/g, '0') : '';
+  const why = ownWords.has(kind) ? withoutNumbers(reason) : '';
   return route === undefined ? `${kind}: ${why}` : `${kind} ${route.profile}/${route.name}: ${why}`;
 }
 
