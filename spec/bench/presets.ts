@@ -18,7 +18,7 @@ import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhoo
 import { digestOf, signV2 } from '../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { liveRequest, parsedOf } from '../../runtime/webhook/exchanges.ts';
-import { plainRoute } from '../support/records.ts';
+import { plainFacts, plainRoute } from '../support/records.ts';
 import { selfSigned } from '../support/tls.ts';
 
 export interface PresetCost {
@@ -118,20 +118,12 @@ function work({ route, secret: of, sent }: Case, pem: string): () => void {
   const live = liveRequest({ head, readBody() {}, reply() {} }, body);
   const parsed = parsedOf(live, compiled.body);
   const facts: RequestFacts = {
-    maxBodyBytes: () => body.length,
-    findRoute: () => compiled,
-    compiled: () => compiled,
+    ...plainFacts(compiled),
     headers: () => live.headers,
     query: () => sent.query,
     body: () => live.body,
     certificate: () => pem,
-    partOf: () => undefined,
     parsed: () => parsed,
-    routesAreRead: () => true,
-    secondsUntilFree: () => undefined,
-    secondsUntilGreeting: () => undefined,
-    signatureHolder: () => undefined,
-    list: () => undefined,
   };
   const context: RequestContext = {
     id: 'k',

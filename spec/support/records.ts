@@ -3,7 +3,9 @@
 import { defaultProfile, type RouteName } from '../../machines/base/names.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { RequestFacts } from '../../machines/webhook/request-rules.ts';
 
 export const plainEvent: EventRecord = {
   deliveryId: 'd',
@@ -66,3 +68,23 @@ export const plainConnection: ConnectionInput = {
   maxLifetimeMs: 0,
   breakerLimits: { failures: 5, resetMs: 30_000 },
 };
+
+/** The facts of a request of this route that nothing stands in the way of. */
+export function plainFacts(compiled: CompiledRoute): RequestFacts {
+  return {
+    maxBodyBytes: () => Number.POSITIVE_INFINITY,
+    findRoute: () => compiled,
+    routesAreRead: () => true,
+    compiled: () => compiled,
+    headers: () => ({}),
+    query: () => undefined,
+    body: () => Buffer.alloc(0),
+    certificate: () => undefined,
+    partOf: () => undefined,
+    parsed: () => ({ ok: true, value: {} }),
+    secondsUntilFree: () => undefined,
+    secondsUntilGreeting: () => undefined,
+    signatureHolder: () => undefined,
+    list: () => undefined,
+  };
+}

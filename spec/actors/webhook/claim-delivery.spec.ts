@@ -21,6 +21,7 @@ import {
 } from '../../../machines/webhook/record.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
 import { fc } from '../../support/property.ts';
+import { plainEvent } from '../../support/records.ts';
 
 const job: JobFinding = {
   kind: 'ready',
@@ -33,11 +34,8 @@ const job: JobFinding = {
 };
 
 const event: EventRecord = {
+  ...plainEvent,
   deliveryId: 'd1',
-  route: 'r',
-  profile: 'default',
-  event: 'push',
-  status: 'accepted',
   receivedAtMs: 1_000,
   headers: { 'x-kept': 'yes' },
   body: '{"a":1}',

@@ -1,18 +1,11 @@
 import t from 'tap';
 import { failureNotices, noticeKey } from '../../../machines/webhook/failure-notice.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
-import { plainRun } from '../../support/records.ts';
+import { plainEvent, plainRun } from '../../support/records.ts';
 
 const event: EventRecord = {
+  ...plainEvent,
   deliveryId: 'd1',
-  route: 'r',
-  profile: 'default',
-  event: 'push',
-  status: 'accepted',
-  receivedAtMs: 1,
-  headers: {},
-  body: '{}',
-  deliver: 'log',
   onFailure: { target: 'slack', extra: { chat_id: 'C1' } },
 };
 const failed: RunRecord = { ...plainRun, eventKey: 'k1', status: 'failed', reason: 'exit code 1' };

@@ -9,7 +9,7 @@ import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import * as rules from '../../../machines/webhook/request-rules.ts';
 import { isDeprecated } from '../../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
-import { plainRoute } from '../../support/records.ts';
+import { plainFacts, plainRoute } from '../../support/records.ts';
 
 const { checkSize, matchEvent, readScript, renderTexts } = rules;
 type Known = Partial<RequestContext>;
@@ -33,7 +33,6 @@ const verifySignature = taking(rules.verifySignature);
 const parsePayload = taking(rules.parsePayload);
 
 const secret = 'a-secret-of-rules';
-const plain = plainRoute;
 
 interface Stage {
   readonly route?: Partial<Route>;
@@ -66,20 +65,18 @@ function stage({
   greetings = [],
   routesAreRead = true,
 }: Stage = {}) {
-  const compiled = compileRoute({ route: { ...plain, ...more }, secret: given ?? { kind: 'shared', secret } });
+  const compiled = compileRoute({ route: { ...plainRoute, ...more }, secret: given ?? { kind: 'shared', secret } });
   const done: string[] = [];
   const sought: string[] = [];
   let asked = 0;
   const desk: Desk = {
+    ...plainFacts(compiled),
     done,
     maxBodyBytes: () => 10,
     findRoute: (path) => (path === '/webhooks/r' ? compiled : undefined),
     routesAreRead: () => routesAreRead,
-    compiled: () => compiled,
     headers: () => headers,
-    certificate: () => undefined,
     partOf: () => part,
-    query: () => undefined,
     body: () => Buffer.from(body, 'latin1'),
     parsed: (_, rule) => parseBody(body.includes('\xff') ? undefined : body, part === undefined ? headers : {}, rule),
     secondsUntilFree: () => {
@@ -699,7 +696,7 @@ t.test(
     }
     const array = stage({ route, headers, body: '[{"n":1}]' });
     t.match(parsePayload(array.context, array.desk), { deliveryId: 'of-the-request', plan: 'split' });
-    const holder = { deliveryId: 'first', route: plain.name, profile: plain.profile };
+    const holder = { deliveryId: 'first', route: 'r', profile: defaultProfile };
     const repeated = stage({ route, part, known, holder });
     t.match(parsePayload(repeated.context, repeated.desk), {
       outcome: { kind: 'duplicate' },

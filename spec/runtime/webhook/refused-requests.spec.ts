@@ -10,6 +10,7 @@ import {
   mostRows,
   type RefusedFrom,
 } from '../../../runtime/webhook/refused-requests.ts';
+import { plainEvent } from '../../support/records.ts';
 
 interface Given {
   readonly at: number;
@@ -28,15 +29,12 @@ function stage() {
   const refused = createRefusedRequests();
   const add = ({ at, route, path = '/webhooks/x', kind = 'badSignature', address = '192.0.2.1', ...given }: Given) => {
     const event: EventRecord = {
+      ...plainEvent,
       deliveryId: given.id ?? `d${at}`,
       route: route ?? path,
-      profile: 'default',
-      event: 'unknown',
       status: 'refused',
       reason: given.reason,
       receivedAtMs: at,
-      headers: {},
-      body: '',
       outcome: kind,
     };
     const from = {

@@ -4,7 +4,6 @@ import { createActor } from 'xstate';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createBursts } from '../../../actors/webhook/bursts.ts';
 import { type ClaimVerdict, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
-import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
 import type { Route } from '../../../machines/config/route.ts';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, sources } from '../../../machines/config/sources.ts';
@@ -20,25 +19,18 @@ import type { Wards } from '../../../runtime/system/wards.ts';
 import { type Exchanges, liveRequest, parsedOf } from '../../../runtime/webhook/exchanges.ts';
 import { wireRequest } from '../../../runtime/webhook/requests.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
+import { plainFacts, plainRoute } from '../../support/records.ts';
 import { selfSigned } from '../../support/tls.ts';
 import { deferred, turn } from '../../support/turns.ts';
 
 const secret = 'wiring-secret';
 const route: Route = {
-  name: 'r' as RouteName,
-  source: 'static',
-  profile: defaultProfile,
-  enabled: true,
-  events: [],
+  ...plainRoute,
   prompt: 'P {n}',
-  filters: [],
-  scriptTimeoutMs: 1,
   skills: ['s'],
   toolsets: ['web_search'],
   deliver: 'telegram',
   deliverExtra: { chat_id: '{n}' },
-  deliverOnly: false,
-  allowIdenticalBodies: false,
 };
 const bytes = Buffer.from('{"n":7}');
 
@@ -96,19 +88,13 @@ async function stage(
     ...given.headers,
   };
   const facts: RequestFacts = {
+    ...plainFacts(compiled),
     maxBodyBytes: () => 100,
-    findRoute: () => compiled,
-    routesAreRead: () => true,
-    compiled: () => compiled,
     headers: (id) => exchanges.get(id)?.headers ?? {},
     certificate: () => fetched,
     partOf: (id) => exchanges.get(id)?.part,
-    query: () => undefined,
     body: (id) => exchanges.get(id)?.body ?? Buffer.alloc(0),
     parsed: (id, shape) => parsedOf(exchanges.get(id), shape),
-    secondsUntilFree: () => undefined,
-    secondsUntilGreeting: () => undefined,
-    signatureHolder: () => undefined,
     list: () => given.list,
   };
   const bodies = createBodyBudget(() => 1_000);
