@@ -60,6 +60,16 @@ async function gateway(journal: Journal, owner = 'gateway', mode?: 'batch'): Pro
   };
 }
 
+async function alone() {
+  const stage = gate();
+  return { stage, ...(await gateway(stage.journal)) };
+}
+
+async function two() {
+  const stage = gate();
+  return { stage, one: await gateway(stage.journal, 'one'), other: await gateway(stage.journal, 'other') };
+}
+
 const standing = (journal: Journal): Burst | undefined =>
   (journal.local?.get('groups', key)?.value as { burst: Burst } | undefined)?.burst;
 
@@ -69,8 +79,7 @@ async function landed<Value>(stage: Gate, asked: Promise<Value>): Promise<Value>
 }
 
 t.test('COA-1 · the newest event replaces, the window restarts, the cap counts from the first event', async (t) => {
-  const stage = gate();
-  const { join, session } = await gateway(stage.journal);
+  const { stage, join, session } = await alone();
   const rows = [
     ['a', 0, { id: 'a', count: 1, firstAtMs: 0, latestEventKey: 'a', dueAtMs: 100 }],
     ['b', 90, { id: 'a', count: 2, firstAtMs: 0, latestEventKey: 'b', dueAtMs: 190 }],
@@ -91,8 +100,7 @@ t.test('COA-1 · the newest event replaces, the window restarts, the cap counts 
 });
 
 t.test('COA-1 · events that come while the disk works join without waiting for each other', async (t) => {
-  const stage = gate();
-  const { join } = await gateway(stage.journal);
+  const { stage, join } = await alone();
   const asked = ['a', 'b', 'c'].map((event, n) => join(event, n));
   await turn();
   t.equal(stage.waiting(), 3, 'nobody reads first');
@@ -111,8 +119,7 @@ t.test('COA-1 · events that come while the disk works join without waiting for 
 });
 
 t.test('COA-1 · closing turns the burst into its run and deletes it, in one commit', async (t) => {
-  const stage = gate();
-  const { join, close } = await gateway(stage.journal);
+  const { stage, join, close } = await alone();
   await landed(stage, join('a'));
   await landed(stage, join('b'));
 
@@ -125,8 +132,7 @@ t.test('COA-1 · closing turns the burst into its run and deletes it, in one com
 });
 
 t.test('COA-1 · an event on its way to disk when the burst closes is taken by that run', async (t) => {
-  const stage = gate();
-  const { join, close } = await gateway(stage.journal);
+  const { stage, join, close } = await alone();
   await landed(stage, join('a'));
   const joining = join('b');
   const closing = close();
@@ -139,8 +145,7 @@ t.test('COA-1 · an event on its way to disk when the burst closes is taken by t
 });
 
 t.test('COA-1 · an event that comes while the burst closes begins the next one', async (t) => {
-  const stage = gate();
-  const { join, close } = await gateway(stage.journal);
+  const { stage, join, close } = await alone();
   await landed(stage, join('a'));
   const closing = close();
   const joining = join('b');
@@ -155,8 +160,7 @@ t.test('COA-1 · an event that comes while the burst closes begins the next one'
 t.test(
   'IDM-2 · a duplicate leaves no mark on the burst, nor do those who joined behind it lose anything',
   async (t) => {
-    const stage = gate();
-    const { join, close } = await gateway(stage.journal);
+    const { stage, join, close } = await alone();
     await landed(stage, join('a', 0, 'id-a'));
     const duplicate = join('b', 50, 'id-a');
     const behind = join('c', 60, 'id-c');
@@ -174,8 +178,7 @@ t.test(
 t.test(
   'DUR-1 · what the disk refuses is forgotten: the burst stands as it was, open to joins and closes',
   async (t) => {
-    const stage = gate();
-    const { join, close } = await gateway(stage.journal);
+    const { stage, join, close } = await alone();
     const first = join('a');
     await stage.refuse();
     t.match(await first, { verdict: { kind: 'unavailable', fault: diskFull } });
@@ -214,8 +217,7 @@ t.test('DUR-1 · COA-3 · a burst found at start is carried on with its count an
 });
 
 t.test('DUR-1 · two gateways on one journal overtake each other, and no event of the burst is lost', async (t) => {
-  const stage = gate();
-  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  const { stage, one, other } = await two();
   const asked = Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? one : other).join(`e${n}`, n));
 
   await stage.settle();
@@ -323,27 +325,15 @@ const steps = (
 
 const settled = { lost: [], left: undefined };
 
-t.test('COA-1 · DUR-1 · in any interleaving of joins and closes every event is in exactly one run', async () => {
-  const played = fc.asyncProperty(steps(['join', 'close', 'land', 'land one']), async (steps) => {
-    assert.deepEqual(await play(steps), settled);
-  });
-  await fc.assert(played, { numRuns: runs(500) });
-});
-
-t.test(
-  'COA-1 · DUR-1 · a batch has each of its events once and in their order, duplicates and refusals among them',
-  async () => {
-    const kinds = ['join', 'duplicate', 'close', 'land', 'land one'] as const;
-    const played = fc.asyncProperty(steps(kinds), async (steps) => {
-      assert.deepEqual(await play(steps, 'batch'), settled);
-    });
-    await fc.assert(played, { numRuns: runs(300) });
-  },
-);
+type Interleaving = readonly [
+  title: string,
+  kinds: readonly Step['kind'][],
+  runs: number,
+  more: { readonly gateways?: readonly Step['at'][]; readonly mode?: 'batch' },
+];
 
 t.test('COA-1 · IDM-2 · an event between two duplicates is told to its group', async (t) => {
-  const stage = gate();
-  const { join, close } = await gateway(stage.journal);
+  const { stage, join, close } = await alone();
   await landed(stage, join('a', 0, 'id-a'));
   await landed(stage, close());
   const [, between] = [join('b', 0, 'id-a'), join('c', 0, 'id-c'), join('d', 0, 'id-a')];
@@ -353,8 +343,7 @@ t.test('COA-1 · IDM-2 · an event between two duplicates is told to its group',
 });
 
 t.test('COA-1 · IDM-2 · whoever joined behind a duplicate drops nobody else', async (t) => {
-  const stage = gate();
-  const { join, close } = await gateway(stage.journal);
+  const { stage, join, close } = await alone();
   await landed(stage, join('a', 0, 'id-a'));
   await landed(stage, close());
   void join('duplicate', 0, 'id-a');
@@ -371,8 +360,7 @@ t.test('COA-1 · IDM-2 · whoever joined behind a duplicate drops nobody else', 
 });
 
 t.test('DUR-1 · a burst that another gateway closed is not brought back', async (t) => {
-  const stage = gate();
-  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  const { stage, one, other } = await two();
   await landed(stage, one.join('a'));
   t.same(await landed(stage, other.close()), { kind: 'committed' });
   await landed(stage, other.join('b'));
@@ -382,25 +370,31 @@ t.test('DUR-1 · a burst that another gateway closed is not brought back', async
   t.match(standing(stage.journal), { id: 'b', count: 2, latestEventKey: 'c' });
 });
 
-for (const [title, kinds, gateways] of [
-  ['IDM-2 · where some of those who join are duplicates', ['duplicate'], ['one']],
-  ['DUR-1 · where the disk refuses some', ['refuse one'], ['one']],
-  ['IDM-2 · DUR-1 · on two gateways, duplicates and a full disk', ['duplicate', 'refuse one'], ['one', 'other']],
-] as const) {
-  t.test(`COA-1 · ${title}, every event is in exactly one run`, async () => {
+for (const [title, kinds, numRuns, { gateways, mode }] of [
+  ['COA-1 · DUR-1 · in any interleaving of joins and closes every event is in exactly one run', [], 500, {}],
+  ['COA-1 · DUR-1 · a batch has each of its events once and in their order', ['duplicate'], 300, { mode: 'batch' }],
+  ['COA-1 · IDM-2 · so it is where some of those who join are duplicates', ['duplicate'], 1_000, {}],
+  ['COA-1 · DUR-1 · and where the disk refuses some', ['refuse one'], 1_000, {}],
+  [
+    'COA-1 · IDM-2 · DUR-1 · and on two gateways, with duplicates and a full disk',
+    ['duplicate', 'refuse one'],
+    1_000,
+    { gateways: ['one', 'other'] },
+  ],
+] as readonly Interleaving[]) {
+  t.test(title, async () => {
     const drawn = steps(['join', 'close', 'land', 'land one', ...kinds], gateways);
     const played = fc.asyncProperty(drawn, async (steps) => {
-      assert.deepEqual(await play(steps), settled);
+      assert.deepEqual(await play(steps, mode), settled);
     });
-    await fc.assert(played, { numRuns: runs(1_000) });
+    await fc.assert(played, { numRuns: runs(numRuns) });
   });
 }
 
 t.test(
   'SCA-1 · COA-1 · where another gateway was faster, an event joins what that left in the same commit',
   async (t) => {
-    const stage = gate();
-    const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+    const { stage, one, other } = await two();
     await landed(stage, one.join('a'));
     await landed(stage, other.join('b'));
     // Each expects what it knows: two are put over one that is overtaken itself.
@@ -437,8 +431,7 @@ t.test(
 );
 
 t.test('SCA-1 · a batch is its holder’s: others join it there, and their news keeps it open', async (t) => {
-  const stage = gate();
-  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  const { stage, one, other } = await two();
   await landed(stage, one.join('a'));
 
   t.match(await landed(stage, other.join('b', 50)), { burst: { id: 'a', count: 2 }, isElsewhere: true });
@@ -457,8 +450,7 @@ t.test('SCA-1 · a batch is its holder’s: others join it there, and their news
 });
 
 t.test('SCA-1 · COA-1 · a burst that is left gathers on at the gateway that gets its next event', async (t) => {
-  const stage = gate();
-  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  const { stage, one, other } = await two();
   t.match(await landed(stage, one.join('e1')), { isElsewhere: false });
   t.match(await landed(stage, other.join('e2')), { isElsewhere: true });
   t.match(await landed(stage, one.join('e3')), { isElsewhere: false });
@@ -475,8 +467,7 @@ t.test('SCA-1 · COA-1 · a burst that is left gathers on at the gateway that ge
 t.test(
   'SCA-1 · a burst is left with the event that another gateway has added, and once another has it, it stays there',
   async (t) => {
-    const stage = gate();
-    const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+    const { stage, one, other } = await two();
     await landed(stage, one.join('e1'));
     t.match(await landed(stage, other.join('e2')), { isElsewhere: true });
     await landed(stage, one.bursts.leave(key));
@@ -507,18 +498,9 @@ t.test(
     });
     const join = (groupKey: string, nowMs: number) =>
       new Promise<Joined>((resolve) => {
-        const eventKey = `${groupKey}-${nowMs}`;
-        const request = {
-          key: groupKey,
-          profile: 'default',
-          route: 'r',
-          groupKey,
-          eventKey,
-          nowMs,
-          windowMs: 1,
-          maxWaitMs: 9,
-        };
-        bursts.join(request, (_, record) => [record], resolve);
+        const joining = { eventKey: `${groupKey}-${nowMs}`, nowMs, windowMs: 1, maxWaitMs: 9 };
+        const place = { key: groupKey, profile: 'default', route: 'r', groupKey };
+        bursts.join({ ...place, ...joining }, (_, record) => [record], resolve);
       });
     await join('first', 1);
     holder = keeper.session();
