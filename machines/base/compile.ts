@@ -139,25 +139,6 @@ export function compile<Machine extends AnyStateMachine>(
       },
 
       getPersistedSnapshot: (snapshot) => persisted(snapshot as CompiledSnapshot) as never,
-
-      restoreSnapshot(given) {
-        // The snapshot type of a logic does not include the chart's fields.
-        const held = given as unknown as {
-          readonly value: string;
-          readonly context: unknown;
-          readonly status: 'active' | 'done';
-        };
-        return shown(
-          new CompiledSnapshot(chart, {
-            state: chart.indexOf(held.value),
-            context: held.context,
-            status: held.status,
-            children: noChildren,
-            since: now(),
-            trail: undefined,
-          }),
-        );
-      },
     };
   // The logic works for any machine; its type is that of the given one.
   return logic as unknown as CompiledLogic<Machine>;

@@ -70,7 +70,6 @@ export interface Chart {
   readonly states: readonly ChartState[];
   readonly steps: readonly Step[];
   readonly rootInvokes: readonly Invoke[];
-  indexOf(key: string): number;
   initialContext(scope: { readonly self: AnyActorRef }, input: unknown, event: EventObject): unknown;
   output(context: unknown, scope: { readonly self: AnyActorRef }, event: EventObject): unknown;
   /** The transition for an event: the state's own, else the root's. */
@@ -133,7 +132,6 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
     states,
     steps,
     rootInvokes: root.invoke.map((invoke) => invokeOf(invoke as never, 'root')),
-    indexOf,
     initialContext: (scope, input) =>
       typeof contextConfig === 'function'
         ? contextConfig({ input, self: scope.self, spawn: noSpawn })

@@ -19,8 +19,6 @@ export type CompiledPattern =
       readonly longestText: number;
       /** Searches for the pattern anywhere in a text. */
       readonly search: (text: string) => PatternVerdict;
-      /** Whether the pattern was found; false for a text that is too long. */
-      readonly value: (text: string) => boolean;
     }
   | { readonly ok: false; readonly why: string };
 
@@ -48,7 +46,7 @@ export function compilePattern(pattern: string): CompiledPattern {
       if (text.length > longestText) return 'tooLong';
       return compiled.test(text) ? 'found' : 'absent';
     };
-    return { ok: true, size, longestText, search, value: (text) => search(text) === 'found' };
+    return { ok: true, size, longestText, search };
   } catch (thrown) {
     return { ok: false, why: thrown instanceof Error ? thrown.message : String(thrown) };
   }

@@ -37,7 +37,7 @@ const machine = setup({
   },
 }) as unknown as AnyStateMachine;
 const chart = chartOf(machine);
-const [shut, ajar, gone] = ['shut', 'ajar', 'gone'].map((key) => chart.indexOf(key)) as [number, number, number];
+const [shut, ajar, gone] = [0, 1, 2] as const;
 /** Where an event leads: a state's name, `stays`, or nothing where no transition is open. */
 const leads = (state: number, type: string, context = { open: false }): string | undefined => {
   const step = chart.select(at(state, context), { type });
@@ -45,7 +45,7 @@ const leads = (state: number, type: string, context = { open: false }): string |
 };
 
 t.test('INS-1 · a chart is read once: its states by number, its steps in order', (t) => {
-  t.same([chart.id, chart.initial, chart.indexOf('nowhere')], ['door', shut, -1]);
+  t.same([chart.id, chart.initial], ['door', shut]);
   t.same(
     chart.states.map(({ key, isFinal, tags, meta }) => [key, isFinal, tags, meta]),
     [

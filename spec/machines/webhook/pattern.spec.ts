@@ -31,7 +31,6 @@ t.test('FIL-4 · patterns that hang other engines are searched up to their budge
     const text = `${'a'.repeat(pattern.longestText - 1)}!`;
     t.not(pattern.search(text), 'tooLong', source);
     t.equal(pattern.search(`${text}!`), 'tooLong', source);
-    t.equal(pattern.value(`${text}!`), false, source);
   }
   t.end();
 });
