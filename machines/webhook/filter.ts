@@ -353,3 +353,38 @@ export function sameJson(one: Json, other: Json): boolean {
   if (keys.length !== Object.keys(right).length) return false;
   return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key] as Json, right[key] as Json));
 }
+
+const operatorWords: Readonly<Record<string, string>> = {
+  equals: 'equals',
+  not_equals: 'does not equal',
+  contains: 'contains',
+  in: 'is one of',
+  in_file: 'is in the file',
+  regex: 'matches',
+};
+
+/** Returns the condition in words, such as `payload.livemode equals true`. */
+export function filterWords(condition: JsonObject): string {
+  const { field, all, any, not } = condition;
+  if (Array.isArray(all)) return groupWords(all, 'and');
+  if (Array.isArray(any)) return groupWords(any, 'or');
+  if (isJsonObject(not)) return `not (${filterWords(not)})`;
+  if (Array.isArray(not)) return `not (${groupWords(not, 'and')})`;
+  const name = typeof field === 'string' ? field : 'the payload';
+  const tests = Object.entries(condition).flatMap(([key, value]) => {
+    if (key === 'exists' || key === 'missing')
+      return [(value === false) === (key === 'exists') ? 'is missing' : 'exists'];
+    const words = Object.hasOwn(operatorWords, key) ? operatorWords[key] : undefined;
+    return words === undefined ? [] : [`${words} ${valueWords(value)}`];
+  });
+  return `${name} ${tests.join(' and ')}`.trim();
+}
+
+function groupWords(conditions: readonly Json[], word: string): string {
+  return conditions.map((one) => (isJsonObject(one) ? `(${filterWords(one)})` : '')).join(` ${word} `);
+}
+
+function valueWords(value: Json | undefined): string {
+  if (Array.isArray(value)) return value.map((one: Json) => valueWords(one)).join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -15,7 +15,7 @@ import { routesPath } from '../../machines/config/read-webhook.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
 import type { ShownSetting } from '../../machines/config/shown-settings.ts';
 import { sourceOf, sourceWords } from '../../machines/config/sources.ts';
-import { filterWords } from '../../machines/webhook/filter-words.ts';
+import { filterWords } from '../../machines/webhook/filter.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
 import { type CommandHost, type Commands, ofHome, refuse, textOf } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { compileFilters, type FilterVerdict } from '../../../machines/webhook/filter.ts';
+import { compileFilters, type FilterVerdict, filterWords } from '../../../machines/webhook/filter.ts';
 import { compilePattern, stepBudget } from '../../../machines/webhook/pattern.ts';
 import { fc } from '../../support/property.ts';
 
@@ -352,5 +352,19 @@ t.test('LIM-5 · FIL-3 · a list that could not be looked at decides nothing tha
     const kind = verdict.kind === 'unmatched' && verdict.mayDecideLater ? 'later' : verdict.kind;
     t.equal(kind, expected, JSON.stringify(condition));
   }
+  t.end();
+});
+
+t.test('FIL-1 · a condition in words, whatever group it is in', (t) => {
+  const live = { field: 'live', equals: true };
+  const draft = { field: 'draft', exists: true };
+  for (const [condition, words] of [
+    [live, 'live equals true'],
+    [{ field: 'draft', missing: false }, 'draft exists'],
+    [{ any: [live, draft] }, '(live equals true) or (draft exists)'],
+    [{ not: live }, 'not (live equals true)'],
+    [{ not: [live, draft] }, 'not ((live equals true) and (draft exists))'],
+  ] as const)
+    t.equal(filterWords(condition), words);
   t.end();
 });
