@@ -9,7 +9,7 @@
 
 import type { JsonObject } from '../base/json.ts';
 import { canonicalTarget } from '../config/targets.ts';
-import { claimName, claimNames, claimsOf, type DeliveryRecord, outcomeOf, repeatsId } from './record.ts';
+import { claimNames, claimsOf, type DeliveryRecord, outcomeOf, repeatsId } from './record.ts';
 
 export interface Marks {
   /** Shared by many records: one entry covers a time bucket. */
@@ -60,9 +60,8 @@ export function claimsOfMark(mark: string): string | undefined {
 }
 
 /** The name under which an event's id is claimed. */
-export function claimOfEvent({ profile, route, deliveryId }: JsonObject): string | undefined {
-  if (typeof profile !== 'string' || typeof route !== 'string' || typeof deliveryId !== 'string') return undefined;
-  return claimName(profile, route, deliveryId);
+export function claimOfEvent(event: JsonObject): string | undefined {
+  return claimsOfEvent(event)[0];
 }
 
 /** The names of all claims that are kept as long as an event. */

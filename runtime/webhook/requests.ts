@@ -32,6 +32,7 @@ import { followedAt } from '../../machines/webhook/responses.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
 import { isDeprecated } from '../../machines/webhook/signature.ts';
 import {
+  type PlanKind,
   type RequestContext,
   type RequestEvent,
   type ScriptInput,
@@ -176,20 +177,12 @@ export function wireRequest(ports: RequestPorts) {
         const claim = (context.origin === 'part' && exchanges.get(context.id)?.part?.claim) || ports.claim;
         claim(claimRequestOf(context, ports), (verdict) => {
           const live = exchanges.get(context.id);
-          switch (verdict.kind) {
-            case 'granted':
-              if (live !== undefined) live.opened = verdict.opened;
-              self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
-              return;
-            case 'duplicate':
-              self.send({ type: 'claim.duplicate', reason: verdict.reason });
-              return;
-            case 'pending':
-              self.send({ type: 'claim.pending' });
-              return;
-            case 'unavailable':
-              self.send({ type: 'claim.unavailable', reason: verdict.reason });
-          }
+          if (verdict.kind === 'granted') {
+            if (live !== undefined) live.opened = verdict.opened;
+            self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
+          } else if (verdict.kind === 'duplicate') self.send({ type: 'claim.duplicate', reason: verdict.reason });
+          else if (verdict.kind === 'pending') self.send({ type: 'claim.pending' });
+          else self.send({ type: 'claim.unavailable', reason: verdict.reason });
         });
       },
       dispatchPlan: ({ context }) => {
@@ -226,6 +219,14 @@ function replyOf(outcome: Outcome, answer: Answer | undefined): TableReply {
   return { status: 200, body: reply.body, ...answer };
 }
 
+const statuses: Readonly<Record<PlanKind, EventRecord['status']>> = {
+  run: 'accepted',
+  group: 'coalesced',
+  cron: 'cron',
+  direct: 'delivering',
+  split: 'accepted',
+};
+
 const bodyFacts = {
   read: 'body.read',
   tooLarge: 'body.overflowed',
@@ -248,7 +249,7 @@ function claimRequestOf(
     route: route.name,
     profile: route.profile,
     event: context.event ?? 'unknown',
-    status: statusOf(plan),
+    status: statuses[plan ?? 'run'],
     receivedAtMs: context.receivedAtMs,
     node: undefined,
     scheme: context.scheme,
@@ -276,19 +277,6 @@ function deliveriesOf(
   if (deliverTo === undefined && on === undefined) return { deliver, deliverExtra };
   const followed = followedAt(deliverTo ?? [{ target: deliver, extra: deliverExtra, ...(on && { on }) }]);
   return replay?.isDry ? { ...followed, reports: undefined } : followed;
-}
-
-function statusOf(plan: RequestContext['plan']): EventRecord['status'] {
-  switch (plan) {
-    case 'group':
-      return 'coalesced';
-    case 'cron':
-      return 'cron';
-    case 'direct':
-      return 'delivering';
-    default:
-      return 'accepted';
-  }
 }
 
 function planOf({ plan, route, groupKey }: RequestContext): ClaimRequest['plan'] {
