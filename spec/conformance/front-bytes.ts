@@ -218,8 +218,7 @@ export function frontBytes(t: Test, name: string, openFront: OpenFront): void {
     const whole = post('X-A: b\r\n', 'POST /webhooks/a?q=1 HTTP/1.1');
     const refused: number[] = [];
     for (let at = 1; at < whole.length; at += 1) {
-      const raw = await openRaw(front.port);
-      raw.write(whole.slice(0, at));
+      const raw = await openRaw(front.port, whole.slice(0, at));
       await read();
       raw.write(whole.slice(at));
       if (answersIn(await raw.received((text) => answersIn(text).length > 0))[0] !== '202') refused.push(at);
@@ -240,8 +239,7 @@ export function frontBytes(t: Test, name: string, openFront: OpenFront): void {
 /** What came back; a further request asks whether the connection is still served. */
 async function outcomeOf(port: number, bytes: string, expected: Outcome): Promise<Outcome> {
   const statuses = expected.split(' ').slice(0, -1);
-  const raw = await openRaw(port);
-  raw.write(Buffer.from(bytes, 'latin1'));
+  const raw = await openRaw(port, Buffer.from(bytes, 'latin1'));
   if (statuses.length > 0) await raw.received((text) => answersIn(text).length >= statuses.length);
   if (expected.endsWith('open')) raw.write(last);
   // Half-closing ends at once what would else be closed when the idle time is over.

@@ -63,11 +63,9 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
 
   t.test(`${name}: LIM-1 · exactly the cap passes, one more is refused before it is read`, async (t) => {
     const { front } = await open(t, openFront);
-    const fits = await openRaw(front.port);
-    fits.write(post(cap, 'x'.repeat(cap)));
+    const fits = await openRaw(front.port, post(cap, 'x'.repeat(cap)));
     t.match(await fits.received((text) => text.includes('}')), /200 OK[\s\S]*"size":100/);
-    const over = await openRaw(front.port);
-    over.write(post(cap + 1, ''));
+    const over = await openRaw(front.port, post(cap + 1, ''));
     t.match(
       await over.received((text) => text.includes('}')),
       /^HTTP\/1\.1 413/,
@@ -108,8 +106,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     chunked.write('POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n32\r\n');
     chunked.write(`${'x'.repeat(50)}\r\n32\r\n${'x'.repeat(50)}\r\n0\r\n\r\n`);
     t.match(await chunked.received((text) => text.includes('}')), /"size":100/);
-    const endless = await openRaw(front.port);
-    endless.write('POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+    const endless = await openRaw(front.port, 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
     endless.write(`65\r\n${'x'.repeat(101)}\r\n`);
     t.match(await endless.received((text) => text.includes('}')), /^HTTP\/1\.1 413/);
     await endless.closed;
@@ -140,13 +137,11 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
       t.match(await raw.received(() => true), /content-length: [1-9]\d*\r\n/i, 'the length is that of the body');
       raw.socket.destroy();
       for (const asked of ['close', 'Close', 'TE, close', 'close, TE']) {
-        const closing = await openRaw(front.port);
-        closing.write(head(`connection: ${asked}\r\n`));
+        const closing = await openRaw(front.port, head(`connection: ${asked}\r\n`));
         await closing.closed;
         t.match(await closing.received(() => true), /^HTTP\/1\.1 200[\s\S]*\r\n\r\n$/, asked);
       }
-      const unread = await openRaw(front.port);
-      unread.write(head(`content-length: ${cap + 1}\r\n`));
+      const unread = await openRaw(front.port, head(`content-length: ${cap + 1}\r\n`));
       await unread.closed;
       t.match(await unread.received(() => true), /^HTTP\/1\.1 413[\s\S]*\r\n\r\n$/);
     },
@@ -166,8 +161,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
   t.test(`${name}: RTE-3 · a connection is closed where the client asks for it, in a list too`, async (t) => {
     const { front } = await open(t, openFront);
     for (const asked of ['close', 'TE, Close']) {
-      const raw = await openRaw(front.port);
-      raw.write(post(2, 'hi', `connection: ${asked}\r\n`));
+      const raw = await openRaw(front.port, post(2, 'hi', `connection: ${asked}\r\n`));
       await raw.closed;
       t.match(await raw.received(() => true), /^HTTP\/1\.1 200[\s\S]*"size":2/, asked);
     }
@@ -194,8 +188,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
 
   t.test(`${name}: SIG-2 · pipelined requests are answered in order, or the connection ends`, async (t) => {
     const { front } = await open(t, openFront);
-    const raw = await openRaw(front.port);
-    raw.write(post(1, '1') + post(2, '22') + post(3, '333'));
+    const raw = await openRaw(front.port, post(1, '1') + post(2, '22') + post(3, '333'));
     const text = await raw.received((received) => answersIn(received).length === 3);
     const sizes = [...text.matchAll(/"size":(\d)/g)].map(([, size]) => size);
     t.same(sizes, ['1', '2', '3'].slice(0, sizes.length), 'never mixed up');
@@ -208,8 +201,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
       const { front, seen, next } = await open(t, openFront, { holds: true });
       const arriving = next();
       const second = next();
-      const raw = await openRaw(front.port);
-      raw.write(post(1, '1') + post(2, '22'));
+      const raw = await openRaw(front.port, post(1, '1') + post(2, '22'));
       const { exchange, outcome } = await arriving;
 
       if (front.kind === 'uws') {
@@ -242,8 +234,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
       for (const rest of ['', 'no chunk\r\n']) {
         const { front, next } = await open(t, openFront, { holds: true, bodyTimeoutMs: 300 });
         const [arriving, second] = [next(), next()];
-        const raw = await openRaw(front.port);
-        raw.write(post(1, '1') + stalled + rest);
+        const raw = await openRaw(front.port, post(1, '1') + stalled + rest);
         const { exchange } = await arriving;
         t.same(await (await second).outcome, { kind: 'aborted' });
         raw.write(post(1, '3'));
@@ -267,8 +258,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     ];
     for (const [sent, exact, uws = exact] of rows) {
       const arriving = next();
-      const raw = await openRaw(front.port);
-      raw.write(Buffer.from(post(0, '', `x-test: ${sent}\r\n`), 'latin1'));
+      const raw = await openRaw(front.port, Buffer.from(post(0, '', `x-test: ${sent}\r\n`), 'latin1'));
       const { exchange } = await arriving;
       t.equal(exchange.head.headers['x-test'], front.kind === 'uws' ? uws : exact, JSON.stringify(sent));
       raw.socket.destroy();
@@ -285,8 +275,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
       const bytes = post(0, '', `x-test: ${'y'.repeat(length)}\r\n`);
       raw.write(bytes.slice(0, length - 1_000));
       // The first piece has been read once another connection, opened after it, is answered.
-      const other = await openRaw(front.port);
-      other.write(post(0, ''));
+      const other = await openRaw(front.port, post(0, ''));
       await other.received((text) => text.includes('}'));
       raw.write(bytes.slice(length - 1_000));
       t.match(await raw.received((text) => /\r\n\r\n/.test(text)), answer, String(length));
@@ -307,13 +296,11 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
       '\0\0\0\r\n\r\n',
     ];
     for (const bytes of hostile) {
-      const raw = await openRaw(front.port);
-      raw.write(Buffer.from(bytes, 'latin1'));
+      const raw = await openRaw(front.port, Buffer.from(bytes, 'latin1'));
       raw.socket.end();
       await raw.closed;
     }
-    const good = await openRaw(front.port);
-    good.write(post(2, 'hi'));
+    const good = await openRaw(front.port, post(2, 'hi'));
     t.match(await good.received((text) => text.includes('}')), /"size":2/, 'it still serves');
   });
 
@@ -327,8 +314,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
 
   t.test(`${name}: LIM-1 · a client that asks before it sends too much is refused`, async (t) => {
     const { front } = await open(t, openFront);
-    const raw = await openRaw(front.port);
-    raw.write(post(cap + 1, '', 'expect: 100-continue\r\n'));
+    const raw = await openRaw(front.port, post(cap + 1, '', 'expect: 100-continue\r\n'));
     const text = await raw.received((received) => received.includes('}'));
     // uWebSockets.js lets every client go on, before anybody is asked.
     t.same(answersIn(text), front.kind === 'uws' ? ['100', '413'] : ['413']);
@@ -338,16 +324,14 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
   t.test(`${name}: LIM-1 · a client that leaves is told of once, and its answer goes nowhere`, async (t) => {
     const { front, next } = await open(t, openFront, { holds: true });
     const arriving = next();
-    const raw = await openRaw(front.port);
-    raw.write(post(10, 'half'));
+    const raw = await openRaw(front.port, post(10, 'half'));
     const { exchange, outcome } = await arriving;
     raw.socket.destroy();
     t.same(await outcome, { kind: 'aborted' });
     exchange.reply({ status: 200, body: '{}' });
 
     const second = next();
-    const late = await openRaw(front.port);
-    late.write(post(2, 'ok'));
+    const late = await openRaw(front.port, post(2, 'ok'));
     const whole = await second;
     t.equal((await whole.outcome).kind, 'read');
     late.socket.destroy();
@@ -360,8 +344,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
   t.test(`${name}: SEC-3 · a body that is answered before it has come is settled`, async (t) => {
     const { front, next } = await open(t, openFront, { holds: true, bodyTimeoutMs: 600_000 });
     const arriving = next();
-    const raw = await openRaw(front.port);
-    raw.write(post(10, 'half'));
+    const raw = await openRaw(front.port, post(10, 'half'));
     const { exchange, outcome } = await arriving;
     exchange.reply({ status: 503, body: '{}' });
     await raw.closed;
@@ -411,8 +394,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
   t.test(`${name}: RTE-4 · a header may have the name of what every object has`, async (t) => {
     const { front, next } = await open(t, openFront);
     const arriving = next();
-    const raw = await openRaw(front.port);
-    raw.write(post(0, '', 'constructor: v\r\n__proto__: w\r\n'));
+    const raw = await openRaw(front.port, post(0, '', 'constructor: v\r\n__proto__: w\r\n'));
     const { headers } = (await arriving).exchange.head;
     t.match(Object.entries(headers), [
       ['host', 'x'],
@@ -427,8 +409,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     const { front, seen } = await open(t, openFront);
     const all = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
-        const raw = await openRaw(front.port);
-        raw.write(post(3, String(100 + index)));
+        const raw = await openRaw(front.port, post(3, String(100 + index)));
         const text = await raw.received((received) => received.includes('}'));
         raw.socket.destroy();
         return answersIn(text)[0];
@@ -442,8 +423,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     const { front, next } = await open(t, openFront, { holds: true });
     const idle = await openRaw(front.port);
     const arriving = next();
-    const raw = await openRaw(front.port);
-    raw.write(post(2, 'hi'));
+    const raw = await openRaw(front.port, post(2, 'hi'));
     const { exchange, outcome } = await arriving;
     await outcome;
     // Long enough that only the answer can end it, where the connection would be kept alive.

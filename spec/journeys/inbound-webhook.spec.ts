@@ -653,14 +653,11 @@ t.test('SEC-3 · unverified bodies fill a budget, and a sender beyond it is aske
   const port = Number(new URL(daemon.url).port);
   const post = (head: string, body: string): string =>
     `POST /webhooks/one HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n${body}`;
-  const holding = await openRaw(port);
-  holding.write(post('content-length: 1400', 'half'));
+  const holding = await openRaw(port, post('content-length: 1400', 'half'));
   // Answered after the first was read: the route is known, the body is not asked for.
-  const declared = await openRaw(port);
-  declared.write(post('content-length: 200', ''));
+  const declared = await openRaw(port, post('content-length: 200', ''));
   t.match(await declared.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
-  const chunked = await openRaw(port);
-  chunked.write(post('transfer-encoding: chunked', `c8\r\n${'x'.repeat(200)}\r\n`));
+  const chunked = await openRaw(port, post('transfer-encoding: chunked', `c8\r\n${'x'.repeat(200)}\r\n`));
   t.match(await chunked.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
   t.match(await cliJson(home.path, 'webhook', 'deliveries'), [
     { status: 'refused', reason: /max_unverified_bytes/, alike: { count: 2 } },
@@ -679,8 +676,7 @@ t.test('SEC-3 · slow bodies that declare much hold no room that they do not use
   for (const raw of stalled) {
     raw.write('POST /webhooks/one HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nhalf');
     // The head has been read once a request that came later is answered.
-    const other = await openRaw(port);
-    other.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    const other = await openRaw(port, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
     await other.received((text) => text.includes('}'));
     other.socket.destroy();
   }

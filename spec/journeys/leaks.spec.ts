@@ -167,8 +167,7 @@ async function load(t: Test, daemon: Daemon, home: string): Promise<void> {
 
 /** A client that sends half of its body and leaves. */
 async function leavesEarly(port: number): Promise<void> {
-  const raw = await openRaw(port);
-  raw.write('POST /webhooks/plain HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf');
+  const raw = await openRaw(port, 'POST /webhooks/plain HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf');
   raw.socket.destroy();
   await raw.closed;
 }

@@ -10,9 +10,14 @@ export interface RawConnection {
   readonly closed: Promise<void>;
 }
 
-export function openRaw(port: number, host = '127.0.0.1'): Promise<RawConnection> {
+/** Opens a connection, and writes what is given. */
+export function openRaw(port: number, bytes: string | Buffer = '', host = '127.0.0.1'): Promise<RawConnection> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host, noDelay: true }, () => resolve(connection(socket)));
+    const socket = connect({ port, host, noDelay: true }, () => {
+      const opened = connection(socket);
+      if (bytes.length > 0) opened.write(bytes);
+      resolve(opened);
+    });
     socket.once('error', reject);
   });
 }

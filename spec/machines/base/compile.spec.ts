@@ -1,7 +1,6 @@
 import t from 'tap';
 import {
   type AnyActorLogic,
-  type AnyStateMachine,
   assign,
   createActor,
   fromPromise,
@@ -206,21 +205,5 @@ t.test('a failing action ends the actor and its children with it', (t) => {
   actor.send({ type: 'go' });
   t.match(seen, [{ message: 'broken' }]);
   t.ok(stopped, 'the interpreter would have left the child running');
-  t.end();
-});
-
-t.test('what is not supported is refused by machine, state and feature', (t) => {
-  const refused: readonly (readonly [AnyStateMachine, RegExp])[] = [
-    [
-      setup({}).createMachine({ id: 'nested', initial: 'a', states: { a: { initial: 'b', states: { b: {} } } } }),
-      /machine "nested", state "a": a compound state/,
-    ],
-    [
-      setup({}).createMachine({ id: 'side', type: 'parallel', states: { a: {}, b: {} } }),
-      /machine "side", root: a parallel state/,
-    ],
-    [setup({}).createMachine({ id: 'empty' }), /machine "empty", root: a machine without states/],
-  ];
-  for (const [machine, message] of refused) t.throws(() => compile(machine), { message });
   t.end();
 });

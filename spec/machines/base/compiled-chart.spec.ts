@@ -90,6 +90,7 @@ t.test('INS-1 · the first open transition is taken: the exact event, then the l
 t.test('what a chart does not do is refused where it is written', (t) => {
   const rows: readonly (readonly [object, RegExp])[] = [
     [{ states: {} }, /machine "odd", root: a machine without states is not supported/],
+    [{ type: 'parallel', states: { a: {}, b: {} } }, /root: a parallel state/],
     [{ entry: () => {}, initial: 'a', states: { a: {} } }, /root: entry or exit actions of the root/],
     [{ initial: 'a', states: { a: { initial: 'b', states: { b: {} } } } }, /state "a": a compound state/],
     [{ initial: 'a', states: { a: { entry: 'nobody' } } }, /state "a": the action "nobody" without an implementation/],

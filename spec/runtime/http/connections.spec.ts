@@ -15,7 +15,7 @@ const health = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
 const held = 'GET /held HTTP/1.1\r\nhost: x\r\n\r\n';
 
 async function connectTo(t: Test, port: number, host?: string): Promise<RawConnection> {
-  const connection = await openRaw(port, host);
+  const connection = await openRaw(port, '', host);
   t.teardown(() => connection.socket.destroy());
   return connection;
 }
