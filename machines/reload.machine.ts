@@ -25,16 +25,15 @@ export interface ListenerPlan {
   readonly blocked: string | null;
 }
 
-export type ReadVerdict =
-  | { readonly kind: 'refused'; readonly fault: string }
-  | { readonly kind: 'read'; readonly plan: ListenerPlan };
-
 export interface ReloadContext extends ReloadInput {
   readonly plan: ListenerPlan | null;
   readonly hasFindings: boolean;
   readonly adopted: boolean;
   readonly fault: string | null;
 }
+
+/** The plan, or the fault of the findings. */
+export type ReadVerdict = Pick<ReloadContext, 'plan' | 'fault'>;
 
 export type ReloadEvent = GatewayFact | ServersFact;
 
@@ -64,9 +63,8 @@ export const reloadMachine = setup({
     adoptHome: promiseHole<undefined, undefined>('adoptHome'),
   },
   actions: {
-    rememberPlan: assign((_, params: { plan: ListenerPlan | null }) => params),
-    rememberFindings: assign((_, params: { fault: string | null }) => ({ ...params, hasFindings: true })),
-    rememberFault: assign((_, params: { fault: string | null }) => params),
+    rememberReading: assign((_, { plan, fault }: ReadVerdict) => ({ plan, fault, hasFindings: fault !== null })),
+    rememberFault: assign((_, { fault }: Pick<ReloadContext, 'fault'>) => ({ fault })),
     rememberAdoption: assign({ adopted: true }),
     requestMove: sendParent(
       ({ context }): ReloadRequest => ({ type: 'listener.wanted', plan: context.plan ?? noPlan }),
@@ -74,8 +72,8 @@ export const reloadMachine = setup({
     requestReconciling: sendParent((): ReloadRequest => ({ type: 'servers.outdated' })),
   },
   guards: {
-    isRefused: (_, verdict: ReadVerdict) => verdict.kind === 'refused',
-    movesListener: (_, verdict: ReadVerdict) => verdict.kind === 'read' && verdict.plan.listenerChanged,
+    isRefused: (_, { fault }: ReadVerdict) => fault !== null,
+    movesListener: (_, { plan }: ReadVerdict) => plan?.listenerChanged === true,
     isBlocked: ({ context }) => context.plan?.blocked != null,
   },
 }).createMachine({
@@ -95,14 +93,14 @@ export const reloadMachine = setup({
           {
             guard: { type: 'isRefused', params: ({ event }) => event.output },
             target: 'refused',
-            actions: { type: 'rememberFindings', params: ({ event }) => faultOf(event.output) },
+            actions: { type: 'rememberReading', params: ({ event }) => event.output },
           },
           {
             guard: { type: 'movesListener', params: ({ event }) => event.output },
             target: 'moving',
-            actions: { type: 'rememberPlan', params: ({ event }) => planOf(event.output) },
+            actions: { type: 'rememberReading', params: ({ event }) => event.output },
           },
-          { target: 'adopting', actions: { type: 'rememberPlan', params: ({ event }) => planOf(event.output) } },
+          { target: 'adopting', actions: { type: 'rememberReading', params: ({ event }) => event.output } },
         ],
         onError: { target: 'refused', actions: { type: 'rememberFault', params: faultOfError } },
       },
@@ -118,9 +116,9 @@ export const reloadMachine = setup({
           {
             guard: 'isBlocked',
             target: 'adopting',
-            actions: { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault }) },
+            actions: { type: 'rememberFault', params: ({ event }) => event },
           },
-          { target: 'refused', actions: { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault }) } },
+          { target: 'refused', actions: { type: 'rememberFault', params: ({ event }) => event } },
         ],
       },
     },
@@ -147,7 +145,7 @@ export const reloadMachine = setup({
           {
             guard: ({ event }) => event.fault !== null,
             target: 'inForce',
-            actions: { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault }) },
+            actions: { type: 'rememberFault', params: ({ event }) => event },
           },
           { target: 'inForce' },
         ],
@@ -170,11 +168,3 @@ export const reloadMachine = setup({
 });
 
 const noPlan: ListenerPlan = { listens: false, listenerChanged: false, blocked: null };
-
-function planOf(verdict: ReadVerdict): { plan: ListenerPlan | null } {
-  return { plan: verdict.kind === 'read' ? verdict.plan : null };
-}
-
-function faultOf(verdict: ReadVerdict): { fault: string | null } {
-  return { fault: verdict.kind === 'refused' ? verdict.fault : null };
-}

@@ -103,11 +103,11 @@ export function wireReload({ homes, begun, listensAs, apply, refused, redact, lo
     if (found.kind === 'home' || (found.kind !== 'free' && !mayApply)) {
       const why = redact(found.fault);
       refused(why);
-      return { kind: 'refused', fault: why };
+      return { plan: null, fault: why };
     }
     const { settings } = next.main;
     return {
-      kind: 'read',
+      fault: null,
       plan: { listens: settings.webhook.enabled, listenerChanged: !listensAs(settings), blocked: adapterFault(next) },
     };
   }

@@ -42,7 +42,7 @@ function stage(t: Test, input: Partial<SupervisorInput> = {}, plan?: ListenerPla
           actors: {
             readHome: fromPromise<ReadVerdict, ReloadInput>(async () => {
               steps.push('home read');
-              return plan === undefined ? { kind: 'refused', fault: 'findings' } : { kind: 'read', plan };
+              return plan === undefined ? { plan: null, fault: 'findings' } : { plan, fault: null };
             }),
             adoptHome: fromPromise<undefined, undefined>(async () => void steps.push('home adopted')),
           },

@@ -5,12 +5,12 @@ import { edgesOf, valuesOf } from '../support/edges.ts';
 
 const plan = { listens: true, listenerChanged: false, blocked: null };
 const read = (more: object = {}): EventObject =>
-  ({ type: 'xstate.done.actor.readHome', output: { kind: 'read', plan: { ...plan, ...more } } }) as EventObject;
+  ({ type: 'xstate.done.actor.readHome', output: { fault: null, plan: { ...plan, ...more } } }) as EventObject;
 const events = [
   read(),
   read({ listenerChanged: true }),
   read({ listenerChanged: true, blocked: 'route "a" has findings' }),
-  { type: 'xstate.done.actor.readHome', output: { kind: 'refused', fault: 'findings' } },
+  { type: 'xstate.done.actor.readHome', output: { plan: null, fault: 'findings' } },
   { type: 'xstate.done.actor.adoptHome' },
   ...['readHome', 'adoptHome'].map((id) => ({ type: `xstate.error.actor.${id}`, error: new Error('boom') })),
   { type: 'gateway.opened', url: 'http://a:1' },
