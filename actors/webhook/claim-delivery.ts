@@ -9,7 +9,6 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { NoticePlace } from '../../machines/config/notice-place.ts';
 import type { Joining } from '../../machines/webhook/coalesce.ts';
-import { progressKey, progressReport } from '../../machines/webhook/progress-report.ts';
 import {
   claimLifeMs,
   type DeliveryRecord,
@@ -19,6 +18,7 @@ import {
   type RunRecord,
   sameSignature,
 } from '../../machines/webhook/record.ts';
+import { progressKey, progressReport } from '../../machines/webhook/run-notices.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';

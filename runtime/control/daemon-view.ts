@@ -7,7 +7,7 @@ import type { AnyActorRef } from 'xstate';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
-import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import {
   type DeliveryRecord,
   type DeliveryRow,

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { noticeKeys } from '../../machines/webhook/failure-notice.ts';
+import { noticeKeys } from '../../machines/webhook/run-notices.ts';
 import { replayMark, workMark } from '../../machines/webhook/marks.ts';
 import {
   asSeen,

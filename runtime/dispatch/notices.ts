@@ -7,8 +7,8 @@
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
-import { failureNotices, hasFailed, noticeKey, noticeKeys } from '../../machines/webhook/failure-notice.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { failureNotices, hasFailed, noticeKey, noticeKeys } from '../../machines/webhook/run-notices.ts';
 import type { Wards } from '../system/wards.ts';
 
 export interface NoticePorts {

@@ -5,8 +5,8 @@
  */
 
 import type { Logger } from '../../actors/ports.ts';
-import { progressKey, progressReport } from '../../machines/webhook/progress-report.ts';
 import type { DeliveryRecord, Progress } from '../../machines/webhook/record.ts';
+import { progressKey, progressReport } from '../../machines/webhook/run-notices.ts';
 import type { ApprovalRow } from '../control/contract.ts';
 import { type NoticePorts, openWritten } from './notices.ts';
 

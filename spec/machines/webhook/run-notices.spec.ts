@@ -1,6 +1,6 @@
 import t from 'tap';
-import { failureNotices, noticeKey } from '../../../machines/webhook/failure-notice.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { failureNotices, noticeKey } from '../../../machines/webhook/run-notices.ts';
 import { plainEvent, plainRun } from '../../support/records.ts';
 
 const event: EventRecord = {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { progressReport } from '../../../machines/webhook/progress-report.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { progressReport } from '../../../machines/webhook/run-notices.ts';
 import { runReport } from '../../../machines/webhook/run-report.ts';
 import { plainEvent, plainRun } from '../../support/records.ts';
 
