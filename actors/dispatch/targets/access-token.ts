@@ -8,15 +8,12 @@ import type { Now } from '../../ports.ts';
 
 export type TokenAnswer = { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number } | SendOutcome;
 
-/** The result of a call whose token the platform no longer accepts. */
-export const tokenRefused = { kind: 'tokenRefused' } as const;
+/** The outcome of a call whose token the platform no longer accepts. */
+export const tokenRefused = refused('auth', 'the platform refuses the access token that it gave a moment ago');
 
 export interface AccessToken {
-  /** Makes a call with a token; once more with a fresh token if the platform refuses the first. */
-  use<Outcome>(
-    signal: AbortSignal,
-    call: (token: string) => Promise<Outcome | typeof tokenRefused>,
-  ): Promise<Outcome | Undelivered>;
+  /** Makes a call with a token; once more with a fresh token if the outcome is `tokenRefused`. */
+  use<Outcome>(signal: AbortSignal, call: (token: string) => Promise<Outcome>): Promise<Outcome | Undelivered>;
 }
 
 /** A token is not used in its last minute. */
@@ -43,16 +40,12 @@ export function createAccessToken(fetchToken: (signal: AbortSignal) => Promise<T
         const token = await current(signal);
         if (typeof token !== 'string') return token;
         const outcome = await call(token);
-        if (!isRefused(outcome)) return outcome;
+        if (outcome !== tokenRefused) return outcome;
         if (kept?.token === token) kept = undefined;
       }
-      return refused('auth', 'the platform refuses the access token that it gave a moment ago');
+      return tokenRefused;
     },
   };
-}
-
-function isRefused(outcome: unknown): outcome is typeof tokenRefused {
-  return outcome === tokenRefused;
 }
 
 /** Milliseconds from a number or text of seconds; two hours if the platform gives none. */

@@ -26,7 +26,7 @@ export const googleChat: Description = {
     const reply = threadKey === undefined ? '' : '&messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD';
     return {
       path: `requestId=${encodeURIComponent(key)}${reply}`,
-      json: { text, ...(threadKey === undefined ? {} : { thread: { threadKey } }) },
+      json: { text, thread: threadKey && { threadKey } },
     };
   },
   accepted: ({ status }, { name }) => (status === 200 && typeof name === 'string' ? name : undefined),

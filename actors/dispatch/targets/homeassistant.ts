@@ -6,21 +6,10 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
-import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { withoutCommand, withoutTemplates } from '../../../machines/dispatch/inert-text.ts';
 import { refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
-import {
-  createClient,
-  createPieceTarget,
-  type Message,
-  missing,
-  optionOf,
-  type PlatformTarget,
-  readStatus,
-  saying,
-  type TargetPorts,
-  wordOf,
-} from './platform-target.ts';
+import { bearer, type Call, type Context, type Description, type Sent } from './described-target.ts';
+import { saying, wordOf } from './platform-target.ts';
 
 const notice = 'persistent_notification';
 /**
@@ -29,77 +18,63 @@ const notice = 'persistent_notification';
  */
 const commands = /^(?:(?:command|request|clear|delete|remove|update)_\w+|tts)$/i;
 
-export function createHomeAssistant(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
-  const client = createClient(settings, '');
-  const headers = { authorization: `Bearer ${optionOf(settings, 'token') ?? ''}` };
-  const isNotice = ({ chat }: Pick<Message, 'chat'>): boolean => chat === notice;
-
-  /**
-   * HTTP 400 also means that the service does not exist; the list of services shows which it is. Integrations are moving
-   * from a service to an entity each; a call for an entity that does not exist would count as a success.
-   */
-  const badRequest = async (
-    service: string,
-    said: string,
-    { signal, toEntity }: { readonly signal: AbortSignal; readonly toEntity: () => Promise<SendOutcome> },
-  ): Promise<SendOutcome> => {
-    const known = await client.ask({ method: 'GET', path: '/api/services', headers }, signal, ({ json }) =>
-      hasService(json, service),
-    );
-    if (known === true)
-      return refused('permanent', `the service notify.${service} does not take the message (${said})`);
-    const entity = { method: 'GET', path: `/api/states/notify.${service}`, headers } as const;
-    const isEntity = await client.ask(entity, signal, ({ status }) => status === 200);
-    if (isEntity === true) return toEntity();
-    return known === false
-      ? refused('notFound', `Home Assistant has no service notify.${service}, and no such entity (${said})`)
-      : refused('notFound', `there is no such notify service, or it takes no such message (${said})`);
-  };
-
-  return createPieceTarget(
-    {
-      name: 'homeassistant',
-      limit: { most: 4_096, unit: 'utf16' },
-      maxPieces: 5,
-      takesEmpty: true,
-      // The notify services render message and title as templates.
-      inert: withoutTemplates,
-      knowsAgain: isNotice,
-      problem: missing('homeassistant', settings, 'api_base', 'token'),
-      send(message, signal) {
-        const { chat, text, extra, key } = message;
-        const title = wordOf(extra, 'title', 'subject');
-        const body = {
-          message: isNotice(message) ? text : withoutCommand(text, commands),
-          ...(title === undefined ? {} : { title: withoutTemplates(title) }),
-          ...(isNotice(message) ? { notification_id: key } : {}),
+export const homeAssistant: Description = {
+  name: 'homeassistant',
+  needs: ['api_base', 'token'],
+  limit: { most: 4_096, unit: 'utf16' },
+  maxPieces: 5,
+  takesEmpty: true,
+  // The notify services render message and title as templates.
+  inert: withoutTemplates,
+  knowsAgain: ({ chat }) => chat === notice,
+  headers: bearer,
+  call({ chat, text, extra, key }) {
+    const words = wordOf(extra, 'title', 'subject');
+    const title = words && withoutTemplates(words);
+    return chat === notice
+      ? { path: `/api/services/${notice}/create`, json: { message: text, title, notification_id: key } }
+      : {
+          path: `/api/services/notify/${serviceOf(chat)}`,
+          json: { message: withoutCommand(text, commands), title },
         };
-        const service = chat.replace(/^notify\./, '');
-        const post = (path: string, json: JsonObject, toEntity?: () => Promise<SendOutcome>): Promise<SendOutcome> =>
-          client.ask({ method: 'POST', path: `/api/services/${path}`, headers, json }, signal, (answer) => {
-            // The response lists the states that changed, often none.
-            if (answer.status === 200 && Array.isArray(answer.json)) {
-              return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
-            }
-            const { status } = answer;
-            return status === 400 && toEntity !== undefined
-              ? badRequest(service, saying(status), { signal, toEntity })
-              : readStatus(answer, { nowMs: ports.now() });
-          });
-        if (isNotice(message)) return post(`${notice}/create`, body);
-        const entity = { ...body, entity_id: `notify.${service}` };
-        return post(`notify/${service}`, body, () => post('notify/send_message', entity));
-      },
-      verify: (signal) =>
-        client.ask({ method: 'GET', path: '/api/', headers }, signal, (answer) =>
-          answer.status === 200 && isJsonObject(answer.json) && typeof answer.json.message === 'string'
-            ? ({ kind: 'verified' } as const)
-            : readStatus(answer, { nowMs: ports.now() }),
-        ),
-    },
-    settings,
-    ports,
-  );
+  },
+  // The response lists the states that changed, often none.
+  accepted: ({ status, json }, _, { chat, key }) =>
+    status === 200 && Array.isArray(json) ? (chat === notice ? key : true) : undefined,
+  verify: ({ ask }) =>
+    ask({ method: 'GET', path: '/api/' }, ({ status }, { message }) =>
+      status === 200 && typeof message === 'string' ? ({ kind: 'verified' } as const) : undefined,
+    ),
+  judge: ({ status }, _, { call, chat, ask }) =>
+    status === 400 && call.path === `/api/services/notify/${serviceOf(chat)}`
+      ? badRequest(serviceOf(chat), { call, ask })
+      : undefined,
+};
+
+function serviceOf(chat: string): string {
+  return chat.replace(/^notify\./, '');
+}
+
+/**
+ * HTTP 400 also means that the service does not exist; the list of services shows which it is. Integrations are moving
+ * from a service to an entity each; a call for an entity that does not exist would count as a success.
+ */
+async function badRequest(
+  service: string,
+  { call, ask }: Pick<Context & Sent, 'call' | 'ask'>,
+): Promise<SendOutcome | Call> {
+  const said = saying(400);
+  const known = await ask({ method: 'GET', path: '/api/services' }, ({ json }) => ({ has: hasService(json, service) }));
+  if ('has' in known && known.has === true)
+    return refused('permanent', `the service notify.${service} does not take the message (${said})`);
+  const state = await ask({ method: 'GET', path: `/api/states/notify.${service}` }, ({ status }) => ({ status }));
+  if ('status' in state && state.status === 200) {
+    const json = { ...(call.json as JsonObject), entity_id: `notify.${service}` };
+    return { path: '/api/services/notify/send_message', json };
+  }
+  return 'has' in known && known.has === false
+    ? refused('notFound', `Home Assistant has no service notify.${service}, and no such entity (${said})`)
+    : refused('notFound', `there is no such notify service, or it takes no such message (${said})`);
 }
 
 /** Whether a list of all services has a notify service of this name; undefined if it is not such a list. */

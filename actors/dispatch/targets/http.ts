@@ -49,11 +49,11 @@ export const http: Description = {
   },
   accepted: ({ status }) => (status >= 200 && status < 300 ? true : undefined),
   verify: { unverifiable: 'the receiver shows with the first report whether it accepts the signature' },
-  judge({ status, headers }, nowMs) {
+  judge({ status, headers }, _, { nowMs }) {
     if (status < 400 || final.has(status) || known.has(status)) return undefined;
     const said = saying(status);
     const isOfReport = status < 500;
-    const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
+    const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs()) ?? 0;
     if (wait === 0) return isOfReport ? transient(`the receiver did not accept the report (${said})`) : undefined;
     const asked = { kind: 'rateLimited', retryAfterMs: wait, reason: `the receiver asks to wait (${said})` } as const;
     // Reports of other events are not concerned.

@@ -50,7 +50,7 @@ export const linear: Description = {
     INTERNAL_SERVER_ERROR: 'unknown',
   },
   // When the full allowance is available again, in Unix milliseconds.
-  hints({ headers }, nowMs) {
+  hints({ headers }, _, nowMs) {
     const resetMs = Number(headers.get('x-ratelimit-requests-reset') ?? Number.NaN);
     return { milliseconds: resetMs - nowMs };
   },

@@ -5,7 +5,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import type { Description } from './described-target.ts';
+import { bearer, type Description } from './described-target.ts';
 import { wordOf } from './platform-target.ts';
 
 export const ntfy: Description = {
@@ -15,19 +15,16 @@ export const ntfy: Description = {
   limit: { most: 4_096, unit: 'utf8Bytes' },
   maxPieces: 10,
   places: { form: /^[\w-]{1,64}$/, is: 'a topic of letters, digits, "_" and "-"', keys: ['topic'] },
-  headers({ option }) {
-    return option('token') === '' ? ({} as Record<string, string>) : { authorization: `Bearer ${option('token')}` };
-  },
+  headers: bearer,
   call({ chat, text, extra }) {
-    const title = wordOf(extra, 'title');
     const priority = Number(wordOf(extra, 'priority'));
     return {
       path: '/',
       json: {
         topic: chat,
         message: text,
-        ...(title === undefined ? {} : { title }),
-        ...(priority >= 1 && priority <= 5 ? { priority } : {}),
+        title: wordOf(extra, 'title'),
+        priority: priority >= 1 && priority <= 5 ? priority : undefined,
       },
     };
   },

@@ -263,7 +263,7 @@ export interface CodeWords {
   readonly nowMs: number;
   readonly hints?: WaitHints;
   /** The wait if the platform gives none. */
-  readonly otherwiseMs?: number;
+  readonly otherwiseMs?: number | undefined;
 }
 
 /** Reads the code in a platform's answer. An unknown code is read by the status, or as a refusal if that is a success. */

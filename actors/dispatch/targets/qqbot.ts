@@ -5,32 +5,12 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import { isJsonObject, lookUp } from '../../../machines/base/json.ts';
-import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { lookUp } from '../../../machines/base/json.ts';
 import { withEntities, withoutMentions, withoutTags } from '../../../machines/dispatch/inert-text.ts';
-import { deliveredAs, refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
-import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
-import type { HttpAnswer } from './http-request.ts';
-import {
-  type CodeMeaning,
-  createClient,
-  createPieceTarget,
-  type Message,
-  missing,
-  optionOf,
-  type PlatformTarget,
-  readCode,
-  readStatus,
-  refusedAs,
-  saying,
-  type TargetPorts,
-  verifiedAs,
-  wordOf,
-  wrongPlace,
-} from './platform-target.ts';
+import { refused } from '../../../machines/dispatch/send-outcome.ts';
+import type { Description } from './described-target.ts';
+import { type Message, refusedAs, saying, wordOf, wrongPlace } from './platform-target.ts';
 
-const tokenBase = 'https://bots.qq.com';
-const apiBase = 'https://api.sgroup.qq.com';
 const repliesLifetimeMs = 300_000;
 /** Answers that one message may have. */
 const mostReplies = 5;
@@ -49,120 +29,100 @@ const expired = {
   refusal: 'forbidden',
   because: 'the message that is answered is too old, or was answered too often',
 } as const;
-const meanings: Readonly<Record<string, CodeMeaning>> = {
-  100007: 'auth',
-  100016: 'auth',
-  11251: 'auth',
-  11261: 'auth',
-  11275: 'auth',
-  11253: 'forbidden',
-  11254: 'forbidden',
-  11264: 'forbidden',
-  11265: { refusal: 'forbidden', because: 'the platform has banned the bot' },
-  304031: 'forbidden',
-  304046: 'forbidden',
-  304048: 'forbidden',
-  304026: expired,
-  304027: expired,
-  40034024: expired,
-  40034102: { refusal: 'forbidden', because: needsInbound },
-  10001: 'notFound',
-  10003: 'notFound',
-  10004: 'notFound',
-  304032: 'notFound',
-  304034: 'notFound',
-  1100104: 'notFound',
-  304003: { refusal: 'permanent', because: 'the text holds an address that is not on the bot’s list' },
-  304025: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
-  1100101: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
-  1100103: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
-  22009: 'rateLimited',
-  20028: 'rateLimited',
-  304045: 'rateLimited',
-  304049: 'rateLimited',
-  304050: 'rateLimited',
-  1100100: 'rateLimited',
-  11242: 'transient',
-  11252: 'transient',
-  11263: 'transient',
-  1100300: 'transient',
-};
 
-export function createQqbot(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
-  const client = createClient(settings, apiBase);
-  const token = createAccessToken(
-    (signal) =>
-      client.ask(
-        {
-          method: 'POST',
-          base: tokenBase,
-          path: '/app/getAppAccessToken',
-          json: { appId: optionOf(settings, 'app_id'), clientSecret: optionOf(settings, 'client_secret') },
-        },
-        signal,
-        (answer) => {
-          const { json } = answer;
-          // Its lifetime is a string.
-          return isJsonObject(json) && typeof json.access_token === 'string'
-            ? ({ kind: 'token', token: json.access_token, lifetimeMs: lifetimeOf(json.expires_in) } as const)
-            : read(answer, ports.now());
-        },
-      ),
-    ports.now,
-  );
-
-  return createPieceTarget(
-    {
-      name: 'qqbot',
-      limit: { most: 2_000, unit: 'entities' },
-      maxPieces: mostReplies,
-      inert: (text) => withoutTags(withoutMentions(text), '[@#!]|qqbot-|emoji:'),
-      deduplicatesForMs: repliesLifetimeMs,
-      knowsAgain: (message) => hasSequence(message) && wordOf(message.extra, 'msg_id') !== undefined,
-      problem: missing('qqbot', settings, 'app_id', 'client_secret'),
-      placeProblem(chat, extra) {
-        const [, kind] = placePattern.exec(chat) ?? [];
-        if (kind === undefined && !/^\d{1,20}$/.test(chat)) return wrongPlace(chat, chatForm);
-        return wordOf(extra, 'msg_id', 'event_id') === undefined ? refused('forbidden', needsInbound) : undefined;
+export const qqbot: Description = {
+  name: 'qqbot',
+  base: 'https://api.sgroup.qq.com',
+  needs: ['app_id', 'client_secret'],
+  limit: { most: 2_000, unit: 'entities' },
+  maxPieces: mostReplies,
+  inert: (text) => withoutTags(withoutMentions(text), '[@#!]|qqbot-|emoji:'),
+  deduplicatesForMs: repliesLifetimeMs,
+  knowsAgain: (message) => hasSequence(message) && wordOf(message.extra, 'msg_id') !== undefined,
+  placeProblem(chat, extra) {
+    const [, kind] = placePattern.exec(chat) ?? [];
+    if (kind === undefined && !/^\d{1,20}$/.test(chat)) return wrongPlace(chat, chatForm);
+    return wordOf(extra, 'msg_id', 'event_id') === undefined ? refused('forbidden', needsInbound) : undefined;
+  },
+  token: {
+    call: ({ option }) => ({
+      base: 'https://bots.qq.com',
+      path: '/app/getAppAccessToken',
+      json: { appId: option('app_id'), clientSecret: option('client_secret') },
+    }),
+    issued: ({ access_token: token, expires_in: seconds }) => ({ token, seconds }),
+    isRefused: ({ code }, status) => status === 401 || tokenCodes.has(code),
+  },
+  headers: ({ token }) => ({ authorization: `QQBot ${token}` }),
+  call(message) {
+    const { extra, text, key, index } = message;
+    const msgId = wordOf(extra, 'msg_id');
+    return {
+      path: pathOf(message),
+      json: {
+        // Channels decode entities; conversations and groups show them literally.
+        content: hasSequence(message) ? text : withEntities(text),
+        msg_type: 0,
+        msg_id: msgId,
+        event_id: msgId === undefined ? wordOf(extra, 'event_id') : undefined,
+        msg_seq: hasSequence(message) ? sequenceOf(key, index) : undefined,
       },
-      send: (message, signal) =>
-        token.use(signal, (accessToken) => {
-          const { extra, text, key, index } = message;
-          const msgId = wordOf(extra, 'msg_id');
-          const eventId = wordOf(extra, 'event_id');
-          const json = {
-            // Channels decode entities; conversations and groups show them literally.
-            content: hasSequence(message) ? text : withEntities(text),
-            msg_type: 0,
-            ...(msgId === undefined ? {} : { msg_id: msgId }),
-            ...(eventId === undefined || msgId !== undefined ? {} : { event_id: eventId }),
-            ...(hasSequence(message) ? { msg_seq: sequenceOf(key, index) } : {}),
-          };
-          const headers = { authorization: `QQBot ${accessToken}` };
-          return client.ask({ method: 'POST', path: pathOf(message), headers, json }, signal, (answer) => {
-            const body = answer.json;
-            if (isJsonObject(body) && (audited.has(body.code) || body.code === duplicate))
-              return deliveredAs(lookUp(body, 'data.message_audit.audit_id'));
-            if (answer.status === 401 || (isJsonObject(body) && tokenCodes.has(body.code))) return tokenRefused;
-            const taken = answer.status === 200 && isJsonObject(body) && body.code === undefined;
-            return taken && typeof body.id === 'string' ? deliveredAs(body.id) : read(answer, ports.now());
-          });
-        }),
-      verify: (signal) =>
-        token.use(signal, (accessToken) => {
-          const headers = { authorization: `QQBot ${accessToken}` };
-          return client.ask({ method: 'GET', path: '/users/@me', headers }, signal, (answer) => {
-            const { json, status } = answer;
-            if (status === 401) return tokenRefused;
-            if (status === 200 && isJsonObject(json) && typeof json.id === 'string') return verifiedAs(json.username);
-            return read(answer, ports.now());
-          });
-        }),
-    },
-    settings,
-    ports,
-  );
-}
+    };
+  },
+  accepted({ status }, json) {
+    const { code, id } = json;
+    if (audited.has(code) || code === duplicate) return lookUp(json, 'data.message_audit.audit_id') ?? true;
+    return status === 200 && code === undefined && typeof id === 'string' ? id : undefined;
+  },
+  verify: {
+    call: { path: '/users/@me' },
+    account: ({ id, username }) => (typeof id === 'string' ? (username ?? '') : undefined),
+  },
+  code: ({ code }) => (typeof code === 'number' && code !== 0 ? code : undefined),
+  meanings: {
+    100007: 'auth',
+    100016: 'auth',
+    11251: 'auth',
+    11261: 'auth',
+    11275: 'auth',
+    11253: 'forbidden',
+    11254: 'forbidden',
+    11264: 'forbidden',
+    11265: { refusal: 'forbidden', because: 'the platform has banned the bot' },
+    304031: 'forbidden',
+    304046: 'forbidden',
+    304048: 'forbidden',
+    304026: expired,
+    304027: expired,
+    40034024: expired,
+    40034102: { refusal: 'forbidden', because: needsInbound },
+    10001: 'notFound',
+    10003: 'notFound',
+    10004: 'notFound',
+    304032: 'notFound',
+    304034: 'notFound',
+    1100104: 'notFound',
+    304003: { refusal: 'permanent', because: 'the text holds an address that is not on the bot’s list' },
+    304025: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
+    1100101: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
+    1100103: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
+    22009: 'rateLimited',
+    20028: 'rateLimited',
+    304045: 'rateLimited',
+    304049: 'rateLimited',
+    304050: 'rateLimited',
+    1100100: 'rateLimited',
+    11242: 'transient',
+    11252: 'transient',
+    11263: 'transient',
+    1100300: 'transient',
+  },
+  otherwiseMs: 60_000,
+  judge: ({ status }, { code }) =>
+    typeof code === 'number' && code >= 301_000 && code <= 301_099
+      ? refusedAs('forbidden', saying(status, code))
+      : undefined,
+};
 
 /** Conversations and groups number the answers to a message; channels do not. */
 function hasSequence({ chat }: Pick<Message, 'chat'>): boolean {
@@ -187,11 +147,4 @@ function pathOf({ chat }: Pick<Message, 'chat'>): string {
     default:
       return `/channels/${id}/messages`;
   }
-}
-
-function read(answer: HttpAnswer, nowMs: number): SendOutcome {
-  const { json, status } = answer;
-  if (!isJsonObject(json) || typeof json.code !== 'number' || json.code === 0) return readStatus(answer, { nowMs });
-  if (json.code >= 301_000 && json.code <= 301_099) return refusedAs('forbidden', saying(status, json.code));
-  return readCode(answer, { code: json.code, meanings, nowMs, otherwiseMs: 60_000 });
 }

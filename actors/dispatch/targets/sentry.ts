@@ -7,7 +7,7 @@
 
 import { isJsonObject } from '../../../machines/base/json.ts';
 import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
-import type { Description } from './described-target.ts';
+import { bearer, type Description } from './described-target.ts';
 
 export const sentry: Description = {
   name: 'sentry',
@@ -23,7 +23,7 @@ export const sentry: Description = {
     is: "an issue's number, or its short id such as APP-1A2",
     keys: ['issue'],
   },
-  headers: ({ option }) => ({ authorization: `Bearer ${option('token')}` }),
+  headers: bearer,
   call: ({ chat, text }, { option }) => ({
     path: `/api/0/organizations/${encodeURIComponent(option('organization'))}/issues/${chat}/comments/`,
     json: { text },
