@@ -55,6 +55,30 @@ const crashed: Verification = {
   againInMs: 60_000,
 };
 
+const judged = ({
+  context,
+  event,
+}: {
+  readonly context: PlatformContext;
+  readonly event: { readonly output: VerifyResult };
+}) => verdictOf(context, event.output);
+
+/** The first check, and each later one. */
+const verification = {
+  id: 'verify',
+  src: 'verify',
+  input: ({ context }: { readonly context: PlatformContext }) => context,
+  onDone: [
+    {
+      guard: { type: 'isConnected', params: judged },
+      target: 'connected',
+      actions: { type: 'remember', params: judged },
+    },
+    { target: 'failed', actions: { type: 'remember', params: judged } },
+  ],
+  onError: { target: 'failed', actions: { type: 'remember', params: crashed } },
+} as const;
+
 export const platformConnectionMachine = setup({
   types: { input: {} as PlatformInput, context: {} as PlatformContext, events: {} as PlatformEvent },
   actors: { verify: promiseHole<VerifyResult, PlatformContext>('verify') },
@@ -104,23 +128,7 @@ export const platformConnectionMachine = setup({
       description: 'The platform is asked whether it takes the credentials.',
       meta: { rule: 'DLV-1' },
       tags: ['working'],
-      invoke: {
-        id: 'verify',
-        src: 'verify',
-        input: ({ context }) => context,
-        onDone: [
-          {
-            guard: { type: 'isConnected', params: ({ context, event }) => verdictOf(context, event.output) },
-            target: 'connected',
-            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
-          },
-          {
-            target: 'failed',
-            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
-          },
-        ],
-        onError: { target: 'failed', actions: { type: 'remember', params: crashed } },
-      },
+      invoke: verification,
       on: { 'platform.stop': 'stopped' },
     },
     connected: {
@@ -135,23 +143,7 @@ export const platformConnectionMachine = setup({
       description: 'The platform is asked once more; deliveries continue meanwhile.',
       meta: { rule: 'DLV-1' },
       tags: ['working', 'retrying'],
-      invoke: {
-        id: 'verify',
-        src: 'verify',
-        input: ({ context }) => context,
-        onDone: [
-          {
-            guard: { type: 'isConnected', params: ({ context, event }) => verdictOf(context, event.output) },
-            target: 'connected',
-            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
-          },
-          {
-            target: 'failed',
-            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
-          },
-        ],
-        onError: { target: 'failed', actions: { type: 'remember', params: crashed } },
-      },
+      invoke: verification,
       on: { 'platform.stop': 'stopped' },
     },
     failed: {

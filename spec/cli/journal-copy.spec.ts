@@ -45,9 +45,8 @@ t.test(
   async (t: Test) => {
     const postgres = await startPostgres(t);
     const url = await postgres.url();
-    const receiver = await startPlatform(httpApi);
-    t.teardown(() => receiver.close());
-    const gone = await startPlatform(httpApi);
+    const receiver = await startPlatform(t, httpApi);
+    const gone = await startPlatform(t, httpApi);
     await gone.close();
     const away = `${gone.base}/reports?tenant=acme`;
     const home = makeHome(t, { '.env': `DATABASE_URL='${url}'\n`, 'config.yaml': configured('lmdb', away) });

@@ -39,8 +39,7 @@ export interface Bench {
 }
 
 export async function openBench(t: Test, fixture: PlatformFixture): Promise<Bench> {
-  const platform = await startPlatform(fixture);
-  t.teardown(() => platform.close());
+  const platform = await startPlatform(t, fixture);
   const settings: PlatformSettings = {
     enabled: true,
     apiBase: platform.base,
@@ -109,7 +108,8 @@ function optionsAt(options: JsonObject, base: string): JsonObject {
 }
 
 export function targetContract(t: Test, fixture: PlatformFixture): void {
-  const { target: name, variant, limit, maxPieces } = fixture;
+  const { target: name, variant, limit, maxPieces, place = fixture.chat } = fixture;
+  const isUnverifiable = fixture.verifies.kind === 'unverifiable';
   const who = variant === undefined ? name : `${name}, ${variant}`;
   const check = (title: string, body: (t: Test, bench: Bench) => Promise<void>) =>
     t.test(`${title} (${who})`, async (t) => body(t, await openBench(t, fixture)));
@@ -119,15 +119,13 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
     const outcome = await bench.deliver('Build 7 is *green*.\nSee “log” & 漢字 👍');
 
     t.match(outcome, { kind: 'delivered' }, JSON.stringify(outcome));
-    t.match(bench.platform.world.messages, [
-      { place: fixture.place, text: 'Build 7 is *green*.\nSee “log” & 漢字 👍' },
-    ]);
+    t.match(bench.platform.world.messages, [{ place, text: 'Build 7 is *green*.\nSee “log” & 漢字 👍' }]);
   });
 
   check('DLV-1 · verify asks the platform and sends nothing', async (t, bench) => {
     t.match(await bench.target.verify(never), fixture.verifies);
     t.same(texts(bench), []);
-    if (fixture.unverifiable === true) return;
+    if (isUnverifiable) return;
     const wrong = bench.with({
       options: optionsAt({ ...fixture.options, ...fixture.wrongOptions }, bench.platform.base),
     });
@@ -181,12 +179,12 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
           reason: new RegExp(`chat_id.*platforms\\.${name}\\.home_channel`),
         });
       }
-      for (const unfilled of ['{payload.chat}', '${CHAT}', ...fixture.malformedChats])
+      for (const unfilled of ['{payload.chat}', '${CHAT}', ...(fixture.malformedChats ?? [])])
         t.match(await home.deliver('hello', { chat_id: unfilled }), { kind: 'refused', class: 'notFound' }, unfilled);
       t.equal(bench.platform.requests.length, 0);
 
       t.match(await home.target.deliver(requestOf('hello', extra), never), { kind: 'delivered' });
-      t.match(bench.platform.world.messages, [{ place: fixture.place }]);
+      t.match(bench.platform.world.messages, [{ place }]);
       t.same(
         [{ chat_id: chat }, { chat_id: ' ' }, {}].map((at) => [bench.target.placeOf(at), home.target.placeOf(at)]),
         [
@@ -343,7 +341,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
     await bench.platform.close();
 
     t.match(await bench.deliver('hello'), { kind: 'transient', reason: /was not reached.*ECONNREFUSED/ });
-    if (fixture.unverifiable !== true) t.match(await bench.target.verify(never), { kind: 'transient' });
+    if (!isUnverifiable) t.match(await bench.target.verify(never), { kind: 'transient' });
   });
 
   for (const script of ['takenThenReset', 'takenThenBrokenOff', 'reset'] as const) {

@@ -147,8 +147,7 @@ function replyTo({ messages }: JsonObject): ModelReply {
 export async function startScene(t: Test): Promise<Gateway> {
   const authority = await startScriptedServer(t);
   const hub = await startProtectedServer(t, { authorizationServers: [authority.issuer], accepts: authority.accepts });
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const slack = await startPlatform(t, slackApi);
   const model = await startModelServer(t, ({ body }) => replyTo(body));
   const place = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
   const toolsets = ['mcp', 'clarify'];

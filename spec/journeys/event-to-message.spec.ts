@@ -24,9 +24,8 @@ const keyOf = (profile: Profile): string => `sk-model-key-of-${profile}`;
 t.test(
   'DIS-3 · PRF-1 · PRF-2 · DUR-1 · an event becomes a message, by the means of its own profile alone',
   async (t) => {
-    const slacks = { default: await startPlatform(slackApi), work: await startPlatform(slackApi) };
+    const slacks = { default: await startPlatform(t, slackApi), work: await startPlatform(t, slackApi) };
     const home = makeHome(t);
-    for (const slack of Object.values(slacks)) t.teardown(() => slack.close());
     const fileOf = (profile: Profile) => `${home.path}/memory-of-${profile}.jsonl`;
     /** Asks for the notes; falls silent in mid-answer when it first has them, and answers the second time. */
     const answers = (profile: Profile) => {

@@ -28,8 +28,7 @@ else process.stdout.write(process.env.AGENT_ROUTE + ' attempt ' + process.env.AG
 `;
 
 t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started again, and loses nothing', async (t) => {
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const slack = await startPlatform(t, slackApi);
   slack.scripts.push({ status: 503 });
   const place = `deliver: slack, deliver_extra: {chat_id: ${slackApi.chat}}`;
   const home = makeCronHome(t, {

@@ -69,8 +69,7 @@ interface Stage {
 }
 
 async function stage(t: Test): Promise<Stage> {
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const slack = await startPlatform(t, slackApi);
   const gateway = await startGateway(t, {}, { config: configOf(slack) });
   const ask: Stage['ask'] = async (method, params) =>
     (await gateway.control.call(method, params as JsonObject)) as never;

@@ -32,8 +32,7 @@ const job = { id: 'off', name: 'off', schedule: '0 7 * * *', prompt: 'Look', del
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('one daemon with work, a failing server, a failed delivery and an approval', async (t) => {
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const slack = await startPlatform(t, slackApi);
   const config = {
     inspector: { port: 0 },
     agent: { runner: 'echo', concurrency: 4 },
@@ -350,8 +349,7 @@ t.test(
   'INS-4 · PRF-2 · a chosen profile shows its own rows alone in each view, and every link keeps it',
   options,
   async (t) => {
-    const slack = await startPlatform(slackApi);
-    t.teardown(() => slack.close());
+    const slack = await startPlatform(t, slackApi);
     const platforms = { slack: { enabled: true, api_base: slack.base, ...slackApi.options } };
     const route = {
       prompt: 'Tell {n}',

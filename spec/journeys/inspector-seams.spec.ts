@@ -20,8 +20,7 @@ const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('one daemon that delivers and asks', options, async (t) => {
   const browser = await openBrowser(t);
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const slack = await startPlatform(t, slackApi);
   const model = await startModelServer(t, [
     {
       kind: 'says',

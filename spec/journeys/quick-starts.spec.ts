@@ -48,8 +48,7 @@ t.test('PKG-2 · Claude Code reviews a pull request, and the review becomes a co
 });
 
 t.test('PKG-2 · an invoice that Stripe reports as paid becomes a message in Slack', async (t) => {
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const slack = await startPlatform(t, slackApi);
   const user = makeUser(t);
   const [setup = ''] = commandsOf('Stripe to Slack');
   const faked = setup

@@ -40,10 +40,8 @@ interface Row {
 
 async function openReports(t: Test) {
   const home = makeHome(t, { 'scripts/agent.mjs': agent });
-  const receiver = await startPlatform(httpApi);
-  t.teardown(() => receiver.close());
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const receiver = await startPlatform(t, httpApi);
+  const slack = await startPlatform(t, slackApi);
   const peer = await started(t);
   const prompt = '{n}';
   const toSlack = { to: 'slack', extra: { chat_id: slackApi.chat ?? '' } };

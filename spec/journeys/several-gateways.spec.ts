@@ -69,8 +69,7 @@ async function startCluster(
   const folder = mkdtempSync(join(tmpdir(), 'agent-several-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   for (const file of ['steps.txt', 'go.txt']) writeFileSync(join(folder, file), '');
-  const slack = await startPlatform(slackApi);
-  t.teardown(() => slack.close());
+  const slack = await startPlatform(t, slackApi);
   const place = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
   const configOf = (nth: number) => ({
     gateway: { journal: 'postgres', node: `gateway-${nth}`, postgres: { url: '${DATABASE_URL}' } },

@@ -1,7 +1,7 @@
 /** A real daemon whose routes deliver to platforms on loopback, and its real doors. */
 
 import type { Test } from 'tap';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { askCli, type CliResult, type Daemon, startDaemon } from './daemon.ts';
 import { makeHome, type TestHome } from './home.ts';
 import { eventually } from './mcp/gateway.ts';
@@ -24,6 +24,7 @@ export interface Sending {
   readonly attempts: number;
   readonly reason?: string;
   readonly next_try_at?: string;
+  readonly failed_run?: string;
 }
 
 export interface Target {
@@ -38,7 +39,7 @@ export interface Target {
 /** The environment of a daemon beside the spec's own, and how it is started. */
 type Started = Parameters<typeof startDaemon> extends [unknown, unknown, ...infer More] ? More : never;
 
-export interface Delivering {
+export interface Delivering extends Pick<ReturnType<typeof doorsOf>, 'json' | 'reaches'> {
   readonly home: TestHome;
   /** Knows a message again by its nonce. */
   readonly discord: FakePlatform;
@@ -50,24 +51,39 @@ export interface Delivering {
   /** Sends a signed event to the route of a platform. */
   post(daemon: Daemon, route: string, id: string): Promise<Answer>;
   cli(...words: readonly string[]): Promise<CliResult>;
-  json<Value>(...words: readonly string[]): Promise<Value>;
-  /** Resolves with the delivery of an event once it has a status. */
-  reaches(id: string, status: string): Promise<Sending>;
   target(name: string, state: string): Promise<Target>;
+}
+
+/** The entry of a platform in the configuration. */
+export function entryOf({ options }: PlatformFixture, { base }: FakePlatform, more: JsonObject = {}): JsonObject {
+  return { enabled: true, api_base: base, ...options, ...more };
+}
+
+/** What the command line says of a home. */
+export function doorsOf({ path }: TestHome) {
+  const json = async <Value>(...words: readonly string[]): Promise<Value> =>
+    JSON.parse((await askCli([...words, '--json'], path)).stdout) as Value;
+  /** Resolves with the row of an event in a list once it has a status. */
+  const row = <Row extends { readonly delivery_id: string; readonly status: string }>(
+    list: readonly string[],
+    id: string,
+    status: string,
+  ): Promise<Row> =>
+    eventually(async () =>
+      (await json<readonly Row[]>(...list)).find((one) => one.delivery_id === id && one.status === status),
+    );
+  return {
+    json,
+    row,
+    /** Resolves with the delivery of an event once it has a status. */
+    reaches: (id: string, status: string): Promise<Sending> => row(['deliveries', 'list'], id, status),
+  };
 }
 
 export async function openDelivering(t: Test): Promise<Delivering> {
   const home = makeHome(t);
-  const slack = await startPlatform(slackApi);
-  const discord = await startPlatform(discordApi);
-  t.teardown(() => slack.close());
-  t.teardown(() => discord.close());
-  const entry = ({ options }: PlatformFixture, { base }: FakePlatform, more: JsonObject): Json => ({
-    enabled: true,
-    api_base: base,
-    ...options,
-    ...more,
-  });
+  const slack = await startPlatform(t, slackApi);
+  const discord = await startPlatform(t, discordApi);
   const route = (deliver: string, chat: string | undefined, more: JsonObject = {}): JsonObject => ({
     prompt: 'Build {n} is green.',
     deliver,
@@ -77,8 +93,8 @@ export async function openDelivering(t: Test): Promise<Delivering> {
   const configure: Delivering['configure'] = (more = {}) => {
     const config = {
       platforms: {
-        slack: entry(slackApi, slack, more.slack ?? {}),
-        discord: entry(discordApi, discord, more.discord ?? {}),
+        slack: entryOf(slackApi, slack, more.slack ?? {}),
+        discord: entryOf(discordApi, discord, more.discord ?? {}),
         ...more.others,
         webhook: {
           enabled: true,
@@ -108,8 +124,7 @@ export async function openDelivering(t: Test): Promise<Delivering> {
     home.write('config.yaml', JSON.stringify(config));
   };
   configure();
-  const json = async <Value>(...words: readonly string[]): Promise<Value> =>
-    JSON.parse((await askCli([...words, '--json'], home.path)).stdout) as Value;
+  const doors = doorsOf(home);
   return {
     home,
     slack,
@@ -118,16 +133,10 @@ export async function openDelivering(t: Test): Promise<Delivering> {
     start: (...given) => startDaemon(t, home.path, ...given),
     post: (daemon, name, id) => postSigned(`${daemon.url}/webhooks/${name}`, { n: id }, { secret, id }),
     cli: (...words) => askCli(words, home.path),
-    json,
-    reaches: (id, status) =>
-      eventually(async () =>
-        (await json<readonly Sending[]>('deliveries', 'list')).find(
-          (row) => row.delivery_id === id && row.status === status,
-        ),
-      ),
+    ...doors,
     target: (name, state) =>
       eventually(async () =>
-        (await json<readonly Target[]>('deliveries', 'targets')).find(
+        (await doors.json<readonly Target[]>('deliveries', 'targets')).find(
           (row) => row.name === name && row.state === state,
         ),
       ),

@@ -14,8 +14,7 @@ import { slackApi } from './platforms/slack.ts';
 import { startWard } from './wards.ts';
 
 export async function openPlatforms(t: Test, slack: object = {}) {
-  const server = await startPlatform(slackApi);
-  t.teardown(() => server.close());
+  const server = await startPlatform(t, slackApi);
   const home = makeHome(t);
   let spelled = 'slack';
   const configure = (entry: object, more: object = {}): void => {

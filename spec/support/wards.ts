@@ -3,6 +3,10 @@
 import type { Test } from 'tap';
 import { type AnyActorLogic, type AnyStateMachine, createActor } from 'xstate';
 import { createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
+import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
+import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
+import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
+import { createWards } from '../../runtime/system/wards.ts';
 
 export interface FakeChild<Input> {
   readonly key: string;
@@ -88,6 +92,23 @@ export function fakeWard<Input>(
       for (const watcher of [...(watchers.get(key) ?? [])]) watcher.complete();
     },
   };
+}
+
+/** The wards of a gateway's work, all of them fake. */
+export function fakeWards(nowMs: () => number = () => 100) {
+  const [requests, groups, runs, deliveries] = [
+    fakeWard(),
+    fakeWard<GroupInput>(),
+    fakeWard<RunInput>(),
+    fakeWard<DeliveryInput>(),
+  ];
+  const handles = {
+    requests: requests.handle(),
+    groups: groups.handle(),
+    runs: runs.handle(),
+    deliveries: deliveries.handle(),
+  };
+  return { wards: createWards(handles, nowMs), groups, runs, deliveries };
 }
 
 /** A real ward; it ends with the spec. */

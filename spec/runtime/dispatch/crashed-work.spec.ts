@@ -4,16 +4,14 @@ import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { Roster } from '../../../machines/base/roster.ts';
-import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createCrashedWork } from '../../../runtime/dispatch/crashed-work.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { wireRun } from '../../../runtime/dispatch/runs.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper } from '../../support/keeper.ts';
 import { until } from '../../support/processes.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
-import { fakeWard, startWard } from '../../support/wards.ts';
+import { fakeWards, startWard } from '../../support/wards.ts';
 
 const run = plainRun;
 const delivery = plainDelivery;
@@ -21,10 +19,7 @@ const delivery = plainDelivery;
 async function openWork() {
   const { keeper } = await openKeeper();
   const writer = createRecordWriter(keeper);
-  const deliveries = fakeWard<DeliveryInput>();
-  const none = fakeWard();
-  const handles = { runs: none.handle(), deliveries: deliveries.handle(), groups: none.handle() };
-  const wards = createWards({ ...handles, requests: none.handle() }, () => 9);
+  const { wards, deliveries } = fakeWards(() => 9);
   const put = (collection: 'runs' | 'deliveries', key: string, value: object) =>
     keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs: 1 }]);
   const crashed = createCrashedWork({

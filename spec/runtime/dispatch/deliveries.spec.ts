@@ -9,19 +9,12 @@ import { releaseOf, wireDelivery } from '../../../runtime/dispatch/deliveries.ts
 import { createSettleRun, type RunEnds } from '../../../runtime/dispatch/responses.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
+import { plainDelivery } from '../../support/records.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const record: DeliveryRecord = {
-  eventKey: 'k',
-  deliveryId: 'd1',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'log',
-  status: 'queued',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 1,
+  ...plainDelivery,
+  ...{ eventKey: 'k', deliveryId: 'd1', target: 'log', queuedAtMs: 1 },
 };
 /** One whose sender waits for the outcome. */
 const direct: DeliveryRecord = { ...record, answerByMs: 60_000 };

@@ -1,15 +1,13 @@
 import t from 'tap';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { createDeliveryDesk } from '../../../runtime/dispatch/delivery-service.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';
 import { plainDelivery } from '../../support/records.ts';
 import { turn } from '../../support/turns.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakeWards } from '../../support/wards.ts';
 
 const delivery: DeliveryRecord = { ...plainDelivery, status: 'deadLettered', reason: 'it was dead' };
 
@@ -17,14 +15,7 @@ async function openDesk(...records: readonly (readonly [string, Partial<Delivery
   const disk = gate();
   const { keeper: opened } = await openKeeper(disk.journal);
   const keeper: typeof opened = { ...opened, isElsewhere: (heldBy) => heldBy === 'other' };
-  const deliveries = fakeWard<DeliveryInput>();
-  const handles = {
-    runs: fakeWard().handle(),
-    deliveries: deliveries.handle(),
-    groups: fakeWard().handle(),
-    requests: fakeWard().handle(),
-  };
-  const wards = createWards(handles, () => 100);
+  const { wards, deliveries } = fakeWards();
   let room = 1_000;
   const asked: string[] = [];
   const desk = createDeliveryDesk({

@@ -19,6 +19,7 @@ import { timeKey } from '../../../runtime/system/ids.ts';
 import { eventsOfId } from '../../../runtime/webhook/find-event.ts';
 import { openJournal } from '../../support/open-journal.ts';
 import { fc, runs } from '../../support/property.ts';
+import { plainEvent } from '../../support/records.ts';
 
 const routes = ['alpha', 'b/eta', 'gamma'] as const;
 /** The claim of the last one lies under its digest, though its id alone would fit. */
@@ -81,16 +82,7 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
     order += 1;
     const key = `${timeKey(nowMs)}${String(order).padStart(4, '0')}`;
     const route = routes[at] ?? 'alpha';
-    const event: EventRecord = {
-      deliveryId: ids[id] ?? '',
-      route,
-      profile: 'default',
-      event: 'push',
-      status: 'accepted',
-      receivedAtMs: nowMs,
-      headers: {},
-      body: '',
-    };
+    const event: EventRecord = { ...plainEvent, deliveryId: ids[id] ?? '', route, receivedAtMs: nowMs };
     switch (step.kind) {
       case 'passedOver':
         await write(journal, [put('events', key, { ...event, status: step.status })]);

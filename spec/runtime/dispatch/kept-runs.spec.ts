@@ -10,16 +10,9 @@ import type { RunRecord } from '../../../machines/webhook/record.ts';
 import { askCli, runCli } from '../../support/daemon.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 import { openJournal } from '../../support/open-journal.ts';
+import { plainRun } from '../../support/records.ts';
 
-const run: RunRecord = {
-  eventKey: 'e1',
-  route: 'gh',
-  profile: 'default',
-  kind: 'agent',
-  status: 'queued',
-  attempt: 0,
-  queuedAtMs: 1_000,
-};
+const run: RunRecord = { ...plainRun, eventKey: 'e1', route: 'gh', queuedAtMs: 1_000 };
 
 /** A home that a gateway has left, with some runs by their keys. */
 async function leftHome(t: Test, runs: Readonly<Record<string, Partial<RunRecord>>> = { r1: {} }): Promise<TestHome> {

@@ -65,8 +65,7 @@ t.test(
 
 t.test('DUR-1 · DLV-4 · a text that may have arrived is sent only while its platform still knows it', async (t) => {
   const it = await openPlatforms(t);
-  const server = await startPlatform(discordApi);
-  t.teardown(() => server.close());
+  const server = await startPlatform(t, discordApi);
   it.configure({}, { discord: { enabled: true, api_base: server.base, ...discordApi.options } });
   await it.platforms.reconcile();
   const nowMs = it.ports.nowMs();
@@ -302,15 +301,14 @@ t.test(
     });
     t.same(
       it.server.world.messages.map(({ place }) => place),
-      [slackApi.place, slackApi.place],
+      [slackApi.chat, slackApi.chat],
     );
   },
 );
 
 t.test('DLV-6 · SCA-2 · a report whose run a database does not give yet is sent once it does', async (t) => {
   const it = await openPlatforms(t);
-  const server = await startPlatform(httpApi);
-  t.teardown(() => server.close());
+  const server = await startPlatform(t, httpApi);
   it.configure({}, { http: { enabled: true, ...httpApi.options, url: `${server.base}/reports?tenant=acme` } });
   let asked = 0;
   const runOf = async (): Promise<undefined> => {
@@ -335,8 +333,7 @@ t.test('DLV-6 · SCA-2 · a report whose run a database does not give yet is sen
 
 t.test('DLV-4 · DLV-6 · a report that is tried again holds up those of its event alone', async (t) => {
   const it = await openPlatforms(t);
-  const server = await startPlatform(httpApi);
-  t.teardown(() => server.close());
+  const server = await startPlatform(t, httpApi);
   it.configure({}, { http: { enabled: true, ...httpApi.options, url: server.base } });
   await it.platforms.reconcile();
   const record = (runKey: string, eventKey: string): DeliveryRecord =>

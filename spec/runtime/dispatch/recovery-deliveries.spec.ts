@@ -1,80 +1,35 @@
 import t, { type Test } from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
-import { createKeeper } from '../../../actors/store/keeper.ts';
-import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { compile } from '../../../machines/base/compile.ts';
-import { done } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { type DeliveryInput, deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
-import { type ResumePorts, refillDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
-import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { refillDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
+import { openKeeper } from '../../support/keeper.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
+import { resumePorts } from '../../support/resuming.ts';
+import { fakeWards } from '../../support/wards.ts';
 
-const silent = { log: () => {}, warnOnce: () => {} };
-const delivery: DeliveryRecord = {
-  eventKey: 'e',
-  runKey: 'e',
-  deliveryId: 'd',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'slack',
-  status: 'waitingToRetry',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 0,
-};
-const run: RunRecord = {
-  eventKey: 'e',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
-  status: 'delivering',
-  attempt: 1,
-  queuedAtMs: 0,
-};
+const delivery: DeliveryRecord = { ...plainDelivery, runKey: 'e', status: 'waitingToRetry' };
+const run: RunRecord = { ...plainRun, status: 'delivering', attempt: 1 };
 
 async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
   const clock = { ms: 1_000 };
   const nowMs = () => clock.ms;
-  const open = () => Promise.resolve(done(openMemoryJournal()));
-  const keeper = createKeeper({ open, owner: 'spec', sessionTtlMs: 60_000, refused: () => {} });
-  await keeper.open();
+  const { keeper } = await openKeeper();
   t.teardown(() => keeper.close());
-  const runs = fakeWard();
-  const deliveries = fakeWard<DeliveryInput>();
-  const none = fakeWard();
-  const handles = {
-    runs: runs.handle(),
-    deliveries: deliveries.handle(),
-    groups: none.handle(),
-    requests: none.handle(),
-  };
-  const wards = createWards(handles, nowMs);
-  const ports: ResumePorts = {
-    keeper,
-    writer: createRecordWriter(keeper),
-    bursts: { join: () => Promise.reject(new Error('none')), adopt: () => {} } as never,
-    wards: () => wards,
-    settleRun: createSettleRun({ keeper, wards: () => wards }),
+  const { wards, runs, deliveries } = fakeWards(nowMs);
+  const ports = resumePorts(keeper, () => wards, {
     nowMs,
-    dueMs: nowMs,
-    log: silent,
-    recovered: () => {},
-    onInterrupted: () => 'rerun',
     deduplicatesForMs: () => deduplicatesForMs,
     hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
     order: createQueueOrder(nowMs),
     older: { note: (key) => void noted.push(key), look: async () => void noted.push('looked') },
     bound: () => 40,
     room: () => 10,
-    signal: () => new AbortController().signal,
     deliveryRoom: () => room - deliveries.handle().size,
-  };
+  });
   /** What was on disk at the start, and when those that were taken up were looked for. */
   const noted: string[] = [];
   /** For which deliveries a chat was kept, and how many went on by then. */
@@ -112,7 +67,7 @@ t.test('DUR-1 · OBS-1 · the log says of an interrupted direct delivery what it
   await it.put('deliveries', 'a', direct, 1);
   await it.put('deliveries', 'b', { ...direct, status: 'sending', startedAtMs: 900 }, 2);
 
-  await resumeWork({ ...it.ports, log: { ...silent, ...log } });
+  await resumeWork({ ...it.ports, log: { ...it.ports.log, ...log } });
 
   t.match([it.stored('deliveries', 'a'), it.stored('deliveries', 'b')], [{ status: 'failed' }, { status: 'unknown' }]);
   t.match(lines, [

@@ -1,42 +1,17 @@
 import t from 'tap';
 import type { Collection, Journal } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { createRecordWriter } from '../../../actors/store/record-writer.ts';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { RunInput } from '../../../machines/webhook/agent-run.machine.ts';
-import type { GroupInput } from '../../../machines/webhook/coalescing-group.machine.ts';
-import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import { claimName, type DeliveryRecord, type GroupRecord, type RunRecord } from '../../../machines/webhook/record.ts';
-import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import { type ResumePorts, refillRuns, resumeWork } from '../../../runtime/dispatch/recovery.ts';
-import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
 import { diskFull, openKeeper, turn } from '../../support/keeper.ts';
 import { lentTime } from '../../support/lent-time.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
+import { resumePorts } from '../../support/resuming.ts';
+import { fakeWards } from '../../support/wards.ts';
 
-const run: RunRecord = {
-  eventKey: 'e1',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
-  status: 'queued',
-  attempt: 0,
-  queuedAtMs: 1,
-};
-const delivery: DeliveryRecord = {
-  eventKey: 'e1',
-  deliveryId: 'd1',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'log',
-  status: 'queued',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 1,
-};
+const run: RunRecord = { ...plainRun, eventKey: 'e1', queuedAtMs: 1 };
+const delivery: DeliveryRecord = { ...plainDelivery, eventKey: 'e1', deliveryId: 'd1', target: 'log', queuedAtMs: 1 };
 const group: GroupRecord = {
   profile: 'default',
   route: 'r',
@@ -58,42 +33,13 @@ async function left(...records: readonly (readonly [Collection, string, object])
 
 async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
   const { keeper, refused } = await openKeeper(journal);
-  const runs = fakeWard<RunInput>();
-  const groups = fakeWard<GroupInput>();
-  const deliveries = fakeWard<DeliveryInput>();
-  const wards = createWards(
-    {
-      requests: fakeWard().handle(),
-      runs: runs.handle() as never,
-      groups: groups.handle() as never,
-      deliveries: deliveries.handle() as never,
-    },
-    () => 100,
-  );
+  const { wards, runs, groups, deliveries } = fakeWards();
   const lines: (readonly unknown[])[] = [];
-  const writer = createRecordWriter(keeper);
-  const bursts = createBursts(keeper);
-  const ports: ResumePorts = {
-    keeper,
-    writer,
-    bursts,
-    wards: () => wards,
-    settleRun: createSettleRun({ keeper, wards: () => wards }),
-    nowMs: () => 100,
-    dueMs: () => 100,
+  const ports = resumePorts(keeper, () => wards, {
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
-    recovered: () => {},
-    onInterrupted: () => 'rerun',
-    deduplicatesForMs: () => 0,
-    hold: () => {},
-    order: createQueueOrder(() => 0),
-    older: { note: () => {}, look: async () => {} },
-    bound: () => 1_000,
-    room: () => 1_000 - wards.runs.size,
-    signal: () => new AbortController().signal,
-    deliveryRoom: () => 2_000,
     ...more,
-  };
+  });
+  const { writer, bursts } = ports;
   const inputs = (ward: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
     ward.spawned.map(({ key, input }) => [key, input]);
   return {

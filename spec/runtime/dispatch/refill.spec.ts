@@ -1,17 +1,12 @@
 import t from 'tap';
 import type { Journal } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { createRecordWriter } from '../../../actors/store/record-writer.ts';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
-import type { ResumePorts } from '../../../runtime/dispatch/recovery.ts';
 import { createRefill } from '../../../runtime/dispatch/refill.ts';
-import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { resumePorts } from '../../support/resuming.ts';
+import { fakeWards } from '../../support/wards.ts';
 
 const run = { ...plainRun, queuedAtMs: 1 };
 const delivery = plainDelivery;
@@ -28,16 +23,7 @@ interface Settings {
 
 async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner = 'gateway' }: Settings = {}) {
   const { keeper } = await openKeeper(journal, owner);
-  const runs = fakeWard();
-  const deliveries = fakeWard();
-  const groups = fakeWard();
-  const handles = {
-    runs: runs.handle(),
-    deliveries: deliveries.handle(),
-    groups: groups.handle(),
-    requests: fakeWard().handle(),
-  };
-  const wards = createWards(handles, () => 100);
+  const { wards, runs, deliveries, groups } = fakeWards();
   const living = (): number => runs.handle().size;
   let ticks: () => void = () => {};
   let takes = 0;
@@ -61,30 +47,18 @@ async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner =
       return journal.take(collection, query);
     }) as typeof journal.take,
   };
-  const resume: ResumePorts = {
+  const resume = resumePorts(keeper, () => wards, {
     keeper: {
       ...keeper,
       journal: () => watched,
       isElsewhere: (heldBy) => heldBy !== undefined && elsewhere.has(heldBy),
     },
-    writer: createRecordWriter(keeper),
-    bursts: createBursts(keeper),
-    wards: () => wards,
-    settleRun: createSettleRun({ keeper, wards: () => wards }),
-    nowMs: () => 100,
-    dueMs: () => 100,
     log: { log: (level, message) => void (level === 'error' && told.push(message)), warnOnce: () => {} },
-    recovered: () => {},
-    onInterrupted: () => 'rerun',
-    deduplicatesForMs: () => 0,
-    hold: () => {},
-    order: createQueueOrder(() => 0),
-    older: { note: () => {}, look: async () => {} },
     bound: () => most,
     room: () => most - living(),
     deliveryRoom: () => 100,
     signal: () => life.signal,
-  };
+  });
   let up = true;
   const refill = createRefill({
     resume,

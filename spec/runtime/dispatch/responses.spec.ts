@@ -3,14 +3,12 @@ import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
 import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakeWards } from '../../support/wards.ts';
 
 t.test('SCA-1 · DLV-7 · of deliveries that end at two gateways at once, the last one closes the run', async (t) => {
-  const none = fakeWard().handle();
-  const wards = createWards({ runs: none, deliveries: none, groups: none, requests: none }, () => 9);
+  const { wards } = fakeWards();
   const keepers = await openTwoKeepers();
   const [one] = keepers;
   const of = (order: number, status: DeliveryRecord['status']): DeliveryRecord => ({
@@ -39,8 +37,7 @@ t.test('SCA-1 · DLV-7 · of deliveries that end at two gateways at once, the la
 
 t.test('DLV-7 · of deliveries that end or begin anew at the same time, the run has the last word', async (t) => {
   const { keeper } = await openKeeper();
-  const none = fakeWard().handle();
-  const wards = createWards({ runs: none, deliveries: none, groups: none, requests: none }, () => 9);
+  const { wards } = fakeWards();
   const settleRun = createSettleRun({ keeper, wards: () => wards });
   const put = (collection: 'runs' | 'deliveries', key: string, value: object) =>
     ({ kind: 'put', collection, key, value: value as JsonObject }) as const;

@@ -14,30 +14,16 @@ import type { RunEnds } from '../../../runtime/dispatch/responses.ts';
 import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { diskFull, gate, openKeeper, turn } from '../../support/keeper.ts';
+import { plainEvent, plainRun } from '../../support/records.ts';
 import { deferred } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const event: EventRecord = {
-  deliveryId: 'd1',
-  route: 'r',
-  profile: 'default',
-  event: 'push',
-  status: 'accepted',
-  receivedAtMs: 1,
-  headers: {},
-  body: '{}',
-  deliver: 'telegram',
-  deliverExtra: { chat_id: '7' },
+  ...plainEvent,
+  ...{ deliveryId: 'd1', receivedAtMs: 1, body: '{}' },
+  ...{ deliver: 'telegram', deliverExtra: { chat_id: '7' } },
 };
-const queued: RunRecord = {
-  eventKey: 'k',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
-  status: 'queued',
-  attempt: 0,
-  queuedAtMs: 1,
-};
+const queued: RunRecord = { ...plainRun, eventKey: 'k', queuedAtMs: 1 };
 
 async function stage(
   t: Test,

@@ -12,21 +12,19 @@ import type { Journal } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import { done, fault } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { Roster } from '../../../machines/base/roster.ts';
 import { createWard, wardHandle } from '../../../machines/base/ward.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
-import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
-import { letGoOfLost, type ResumePorts, refillRuns } from '../../../runtime/dispatch/recovery.ts';
-import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
+import { letGoOfLost, refillRuns } from '../../../runtime/dispatch/recovery.ts';
 import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { turn } from '../../support/keeper.ts';
 import { fc, runs } from '../../support/property.ts';
 import { plainRun } from '../../support/records.ts';
+import { resumePorts } from '../../support/resuming.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 const away = fault('journal-unavailable', 'the connection broke');
@@ -156,23 +154,13 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
     { began: (collection, of) => writer.begin(collection, of) },
   );
   const recovered: unknown[] = [];
-  const resume: ResumePorts = {
-    ...ports,
-    bursts: createBursts(keeper),
-    settleRun: createSettleRun({ keeper, wards: () => wards }),
-    dueMs: nowMs,
-    log,
+  const resume = resumePorts(keeper, () => wards, {
+    ...{ writer, nowMs },
     recovered: ({ key, from }) => void recovered.push([key, from]),
-    onInterrupted: () => 'rerun',
-    deduplicatesForMs: () => 0,
-    hold: () => {},
-    order: createQueueOrder(() => 0),
-    older: { note: () => {}, look: async () => {} },
     bound: () => 100,
     room: () => 100 - charts.size,
-    signal: () => new AbortController().signal,
     deliveryRoom: () => 100,
-  };
+  });
   let lookedAs = keeper.life();
   let isLooking = false;
   let isUnsure = false;

@@ -2,6 +2,7 @@ import t from 'tap';
 import type { Logger } from '../../../actors/ports.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { logDelivery, logRun, logStopped, tellUnforeseen } from '../../../runtime/dispatch/work-log.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
 
 function collect(): { readonly lines: unknown[]; readonly log: Logger } {
   const lines: unknown[] = [];
@@ -9,14 +10,8 @@ function collect(): { readonly lines: unknown[]; readonly log: Logger } {
 }
 
 const run: RunRecord = {
-  eventKey: 'k1',
-  profile: 'work',
-  route: 'r',
-  kind: 'agent',
-  status: 'delivered',
-  attempt: 2,
-  queuedAtMs: 0,
-  superseded: 3,
+  ...plainRun,
+  ...{ profile: 'work', status: 'delivered', attempt: 2, superseded: 3 },
   response: 'what the agent said is no news',
 };
 
@@ -49,17 +44,9 @@ t.test('OBS-1 · a run that ended has one line with its delivery id; that one fa
 
 t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the cause and not the text', (t) => {
   const delivery: DeliveryRecord = {
-    eventKey: 'k1',
-    deliveryId: 'd1',
-    profile: 'default',
-    route: 'r',
-    event: 'push',
-    target: 'telegram',
-    status: 'delivered',
+    ...plainDelivery,
+    ...{ deliveryId: 'd1', target: 'telegram', status: 'delivered', messageId: 'm1' },
     text: 'the text',
-    extra: { chat_id: '1' },
-    queuedAtMs: 0,
-    messageId: 'm1',
   };
   for (const [status, level, words = status] of [
     ['delivered', 'info'],

@@ -1,14 +1,6 @@
 /** A BlueBubbles server: the password in the query, the status once more in the body. */
 
-import {
-  auth,
-  type FakeAnswer,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  unknown,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const password = 'sec-bubbles & more';
 const chat = 'iMessage;-;+15552223333';
@@ -28,35 +20,33 @@ export const bluebubblesApi: PlatformFixture = {
   options: { password },
   wrongOptions: { password: 'sec-wrong' },
   chat,
-  place: chat,
-  unknown: { chat: 'iMessage;-;+15550000000', outcome: notFound },
+  unknown: { chat: 'iMessage;-;+15550000000', outcome: is.notFound },
   malformedChats: ['Mum', '5551234'],
   limit: { most: 10_000, unit: 'utf16' },
   maxPieces: 10,
-  resends: false,
   verifies: { kind: 'verified' },
   limited: { status: 429, headers: { 'retry-after': '2' }, text: 'a proxy' },
   recorded: [
-    ['a wrong password', bubblesError(401, 'Authentication Error', 'Unauthorized'), auth],
-    ['a wrong request', bubblesError(400, 'Validation Error', 'The chatGuid field is required.'), permanent],
+    ['a wrong password', bubblesError(401, 'Authentication Error', 'Unauthorized'), is.auth],
+    ['a wrong request', bubblesError(400, 'Validation Error', 'The chatGuid field is required.'), is.permanent],
     [
       'the same message is being sent',
       bubblesError(400, 'Validation Error', 'Message is already queued to be sent! (Temp GUID: x)'),
-      unknown,
+      is.unknown,
     ],
     [
       'the Mac says that it was not sent',
       bubblesError(500, 'iMessage Error', 'Message failed to send!', { guid: 'g', error: 22 }),
-      permanent,
+      is.permanent,
     ],
     [
       'the message was not seen',
       bubblesError(500, 'iMessage Error', 'Message not found in database after 60 seconds!'),
-      unknown,
+      is.unknown,
     ],
-    ['its own failure', bubblesError(500, 'Server Error', 'AppleScript'), unknown],
-    ['a timeout', bubblesError(504, 'Gateway Timeout', 'Transaction timeout'), unknown],
-    ['an error with HTTP 200', { ...bubblesError(401, 'Authentication Error', 'Unauthorized'), status: 200 }, auth],
+    ['its own failure', bubblesError(500, 'Server Error', 'AppleScript'), is.unknown],
+    ['a timeout', bubblesError(504, 'Gateway Timeout', 'Transaction timeout'), is.unknown],
+    ['an error with HTTP 200', { ...bubblesError(401, 'Authentication Error', 'Unauthorized'), status: 200 }, is.auth],
   ],
   sends: ({ path }) => path === '/api/v1/message/text',
   answer({ method, path, query, json }, world) {

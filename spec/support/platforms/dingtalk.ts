@@ -1,18 +1,7 @@
 /** DingTalk: a robot that signs its requests and hears of failure with HTTP 200, and an app with a token. */
 
 import { createHmac } from 'node:crypto';
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const accessToken = 'sec-robot-token';
 const secret = 'sec-SECrobot';
@@ -27,26 +16,23 @@ export const dingtalkRobot: PlatformFixture = {
   options: { access_token: accessToken, secret },
   wrongOptions: { access_token: 'sec-gone' },
   place: 'group',
-  malformedChats: [],
   limit: { most: 4_000, unit: 'utf16' },
   maxPieces: 5,
-  resends: false,
   verifies: { kind: 'unverifiable' },
-  unverifiable: true,
   limited: { ...dingtalkError(130101), headers: { 'retry-after': '2' } },
   recorded: [
     [
       'its security settings refuse, with HTTP 200',
       dingtalkError(310000),
-      { ...forbidden, reason: /security settings/ },
+      { ...is.forbidden, reason: /security settings/ },
     ],
-    ['no such token, with HTTP 200', dingtalkError(300001), auth],
-    ['too fast: silenced for ten minutes', dingtalkError(130101), waitMs(600_000)],
-    ['over its quota', dingtalkError(90030), waitMs(600_000)],
-    ['the group was dissolved', dingtalkError(400013), notFound],
-    ['too long', dingtalkError(460101), tooLong],
-    ['busy', dingtalkError(-1), transient],
-    ['a code of next year', dingtalkError(777777), permanent],
+    ['no such token, with HTTP 200', dingtalkError(300001), is.auth],
+    ['too fast: silenced for ten minutes', dingtalkError(130101), is.waitMs(600_000)],
+    ['over its quota', dingtalkError(90030), is.waitMs(600_000)],
+    ['the group was dissolved', dingtalkError(400013), is.notFound],
+    ['too long', dingtalkError(460101), is.tooLong],
+    ['busy', dingtalkError(-1), is.transient],
+    ['a code of next year', dingtalkError(777777), is.permanent],
   ],
   sends: ({ path }) => path === '/robot/send',
   answer({ query, json }, world) {
@@ -72,27 +58,25 @@ export const dingtalkApp: PlatformFixture = {
   options: { app_key: 'dingkey', app_secret: appSecret, robot_code: 'dingrobot' },
   wrongOptions: { app_secret: 'sec-wrong' },
   chat: 'cidGroup0001==',
-  place: 'cidGroup0001==',
-  unknown: { chat: 'user:nobody', outcome: notFound },
+  unknown: { chat: 'user:nobody', outcome: is.notFound },
   malformedChats: ['two words'],
   limit: { most: 4_000, unit: 'utf16' },
   maxPieces: 5,
-  resends: false,
   verifies: { kind: 'verified' },
   limited: { ...dingtalkAppError(429, 'Throttling.Api'), headers: { 'retry-after': '2' } },
   recorded: [
-    ['a limit in a 403', dingtalkAppError(403, 'Forbidden.AccessDenied.QpsLimitForAppkeyAndApi'), waitMs(60_000)],
-    ['no permission', dingtalkAppError(403, 'Forbidden.AccessDenied.AccessTokenPermissionDenied'), forbidden],
-    ['an unknown group', dingtalkAppError(400, 'invalidParameter.openConversationId.invalid'), notFound],
-    ['another app’s robot', dingtalkAppError(400, 'invalidParameter.robotCode.auth'), auth],
-    ['another wrong parameter', dingtalkAppError(400, 'invalidParameter.msgKey.invalid'), permanent],
-    ['its own failure', dingtalkAppError(500, 'ServiceUnavailable'), transient],
+    ['a limit in a 403', dingtalkAppError(403, 'Forbidden.AccessDenied.QpsLimitForAppkeyAndApi'), is.waitMs(60_000)],
+    ['no permission', dingtalkAppError(403, 'Forbidden.AccessDenied.AccessTokenPermissionDenied'), is.forbidden],
+    ['an unknown group', dingtalkAppError(400, 'invalidParameter.openConversationId.invalid'), is.notFound],
+    ['another app’s robot', dingtalkAppError(400, 'invalidParameter.robotCode.auth'), is.auth],
+    ['another wrong parameter', dingtalkAppError(400, 'invalidParameter.msgKey.invalid'), is.permanent],
+    ['its own failure', dingtalkAppError(500, 'ServiceUnavailable'), is.transient],
     [
       'users that it holds back',
       { status: 200, json: { processQueryKey: 'q', flowControlledStaffIdList: ['u'] } },
-      waitMs(60_000),
+      is.waitMs(60_000),
     ],
-    ['a token that is refused twice', dingtalkAppError(401, 'InvalidAuthentication'), auth],
+    ['a token that is refused twice', dingtalkAppError(401, 'InvalidAuthentication'), is.auth],
   ],
   sends: ({ path }) => path.startsWith('/v1.0/robot/'),
   answer({ path, headers, json }, world) {

@@ -1,17 +1,6 @@
 /** Discord's API: a bot's token, a User-Agent of the right form, nonces that are known again. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const token = 'sec-MTk4NjIy.Cl2FMQ.token';
 const channel = '1100000000000000001';
@@ -29,8 +18,7 @@ export const discordApi: PlatformFixture = {
   options: { token },
   wrongOptions: { token: 'sec-revoked' },
   chat: channel,
-  place: channel,
-  unknown: { chat: '1100000000000000099', outcome: notFound },
+  unknown: { chat: '1100000000000000099', outcome: is.notFound },
   malformedChats: ['#general', '123', '1/messages'],
   limit: { most: 2_000, unit: 'utf16' },
   maxPieces: 20,
@@ -42,27 +30,27 @@ export const discordApi: PlatformFixture = {
     json: { message: `You are being rate limited. ${providerWords}`, retry_after: 1.57, global: false },
   },
   recorded: [
-    ['unknown channel', discordError(404, 10003), notFound],
-    ['missing access', discordError(403, 50001), forbidden],
-    ['missing permission', discordError(403, 50013), forbidden],
-    ['direct messages closed', discordError(403, 50007), { ...forbidden, reason: /direct messages/ }],
-    ['unauthorized', { status: 401, json: { message: '401: Unauthorized', code: 0 } }, auth],
-    ['too long', discordError(400, 50035, contentTooLong), tooLong],
-    ['another form error', discordError(400, 50035, { errors: { nonce: {} } }), permanent],
-    ['blocked by moderation', discordError(400, 200000), permanent],
-    ['slow mode', { status: 429, json: { message: 'slow', code: 20016, retry_after: 4.5 } }, waitMs(4_500)],
+    ['unknown channel', discordError(404, 10003), is.notFound],
+    ['missing access', discordError(403, 50001), is.forbidden],
+    ['missing permission', discordError(403, 50013), is.forbidden],
+    ['direct messages closed', discordError(403, 50007), { ...is.forbidden, reason: /direct messages/ }],
+    ['unauthorized', { status: 401, json: { message: '401: Unauthorized', code: 0 } }, is.auth],
+    ['too long', discordError(400, 50035, contentTooLong), is.tooLong],
+    ['another form error', discordError(400, 50035, { errors: { nonce: {} } }), is.permanent],
+    ['blocked by moderation', discordError(400, 200000), is.permanent],
+    ['slow mode', { status: 429, json: { message: 'slow', code: 20016, retry_after: 4.5 } }, is.waitMs(4_500)],
     [
       'global limit',
       { status: 429, headers: { 'x-ratelimit-global': 'true' }, json: { retry_after: 64.57, global: true } },
-      waitMs(64_570),
+      is.waitMs(64_570),
     ],
     [
       'banned at its proxy',
       { status: 429, headers: { 'retry-after': '600' }, text: '<html>1015</html>' },
-      waitMs(600_000),
+      is.waitMs(600_000),
     ],
-    ['blocked at its proxy', discordError(403, 40333), { ...forbidden, reason: /this gateway’s address/ }],
-    ['overloaded', discordError(503, 130000), transient],
+    ['blocked at its proxy', discordError(403, 40333), { ...is.forbidden, reason: /this gateway’s address/ }],
+    ['overloaded', discordError(503, 130000), is.transient],
   ],
   sends: ({ method, path }) => method === 'POST' && path.endsWith('/messages'),
   answer({ method, path, headers, json }, world) {

@@ -4,9 +4,10 @@
  */
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import type { VerifyOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { TextLimit } from '../../../machines/dispatch/split-text.ts';
 
 export interface FakeRequest {
@@ -68,24 +69,22 @@ export interface PlatformFixture extends Behaviour {
   readonly wrongOptions: JsonObject;
   /** Undefined where the credentials lead to one place. */
   readonly chat?: string;
-  /** How the platform's side calls that place. */
-  readonly place: string;
+  /** How the platform's side calls that place, unless the same. */
+  readonly place?: string;
   /** A place in the right form that the platform does not know, and how it says so. */
   readonly unknown?: { readonly chat: string; readonly outcome: object };
   /** What each delivery to this platform must bring along. */
   readonly extra?: JsonObject;
-  readonly malformedChats: readonly string[];
+  readonly malformedChats?: readonly string[] | undefined;
   readonly limit: TextLimit;
   readonly maxPieces: number;
   /** An empty text is a message there. */
   readonly takesEmpty?: true;
   /** Any status of success means that the message was taken, whatever the body. */
   readonly accepts2xx?: true;
-  /** Whether a message that was lost is sent again at once, and taken once. */
-  readonly resends: boolean;
-  readonly verifies: object;
-  /** Where the platform has no call that checks credentials. */
-  readonly unverifiable?: boolean;
+  /** A message that was lost is sent again at once, and taken once. */
+  readonly resends?: true;
+  readonly verifies: { readonly kind: VerifyOutcome['kind']; readonly [key: string]: unknown };
   /** Asks to wait for two seconds. */
   readonly limited: FakeAnswer;
   /** Answers as they were recorded or documented, and what they mean. */
@@ -108,14 +107,14 @@ export interface FakePlatform {
 /** Stands in every platform's words, so that a spec can see them leak. */
 export const providerWords = 'PROVIDER-WORDS';
 
-export async function startPlatform(behaviour: Behaviour, port = 0): Promise<FakePlatform> {
+/** Closes with the spec, unless it is closed before. */
+export async function startPlatform(t: Test, behaviour: Behaviour, port = 0): Promise<FakePlatform> {
   const requests: FakeRequest[] = [];
   const messages: TakenMessage[] = [];
   const numbers = new Map<string, number>();
   const scripts: Script[] = [];
   const arrivals: (() => void)[] = [];
   const held: (() => void)[] = [];
-  const sockets = new Set<Socket>();
   const world: World = {
     messages,
     take(message, key) {
@@ -154,12 +153,8 @@ export async function startPlatform(behaviour: Behaviour, port = 0): Promise<Fak
       }
     });
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return {
+  const platform: FakePlatform = {
     base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     world,
@@ -171,9 +166,11 @@ export async function startPlatform(behaviour: Behaviour, port = 0): Promise<Fak
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
+        server.closeAllConnections();
       }),
   };
+  t.teardown(() => platform.close());
+  return platform;
 }
 
 async function read(incoming: IncomingMessage): Promise<FakeRequest> {
@@ -200,12 +197,14 @@ function write(response: ServerResponse, { status, json, text, headers }: FakeAn
 }
 
 /** The shapes that outcomes are compared with. */
-export const auth = { kind: 'refused', class: 'auth' } as const satisfies Partial<SendOutcome>;
-export const forbidden = { kind: 'refused', class: 'forbidden' } as const;
-export const notFound = { kind: 'refused', class: 'notFound' } as const;
-export const tooLong = { kind: 'refused', class: 'tooLong' } as const;
-export const permanent = { kind: 'refused', class: 'permanent' } as const;
-export const transient = { kind: 'transient' } as const;
-export const unknown = { kind: 'unknown' } as const;
-export const delivered = { kind: 'delivered' } as const;
-export const waitMs = (retryAfterMs: number) => ({ kind: 'rateLimited', retryAfterMs }) as const;
+export const is = {
+  auth: { kind: 'refused', class: 'auth' },
+  forbidden: { kind: 'refused', class: 'forbidden' },
+  notFound: { kind: 'refused', class: 'notFound' },
+  tooLong: { kind: 'refused', class: 'tooLong' },
+  permanent: { kind: 'refused', class: 'permanent' },
+  transient: { kind: 'transient' },
+  unknown: { kind: 'unknown' },
+  delivered: { kind: 'delivered' },
+  waitMs: (retryAfterMs: number) => ({ kind: 'rateLimited', retryAfterMs }) as const,
+} as const;

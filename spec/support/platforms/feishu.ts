@@ -1,17 +1,6 @@
 /** Feishu: a tenant's token, codes that HTTP's status says nothing about, messages known again by `uuid`. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  unknown,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const appSecret = 'sec-feishu-secret';
 const chat = 'oc_a0553eda9014c201e6969b478895c230';
@@ -26,7 +15,7 @@ export const feishuApi: PlatformFixture = {
   wrongOptions: { app_secret: 'sec-wrong' },
   chat,
   place: `chat_id ${chat}`,
-  unknown: { chat: 'oc_elsewhere', outcome: forbidden },
+  unknown: { chat: 'oc_elsewhere', outcome: is.forbidden },
   malformedChats: ['a chat', 'oc/1'],
   limit: { most: 30_000, unit: 'utf16' },
   maxPieces: 10,
@@ -34,16 +23,16 @@ export const feishuApi: PlatformFixture = {
   verifies: { kind: 'verified', as: 'Ops bot' },
   limited: feishuError(400, 99991400, { 'x-ogw-ratelimit-limit': '100', 'x-ogw-ratelimit-reset': '2' }),
   recorded: [
-    ['a limit with HTTP 429', feishuError(429, 99991400, { 'x-ogw-ratelimit-reset': '7' }), waitMs(7_000)],
-    ['a limit without a wait', feishuError(400, 230020), waitMs(5_000)],
-    ['the bot is not in the group', feishuError(400, 230002), { ...forbidden, reason: /add it there/ }],
-    ['an error with HTTP 200', feishuError(200, 230013), forbidden],
-    ['no permission', feishuError(400, 99991672), forbidden],
-    ['a user who has left', feishuError(400, 230029), notFound],
-    ['too long', feishuError(400, 230025), tooLong],
-    ['another wrong parameter', feishuError(400, 230001), permanent],
-    ['the same uuid is being sent', feishuError(400, 230049), unknown],
-    ['a token that is refused twice', feishuError(400, 99991663), auth],
+    ['a limit with HTTP 429', feishuError(429, 99991400, { 'x-ogw-ratelimit-reset': '7' }), is.waitMs(7_000)],
+    ['a limit without a wait', feishuError(400, 230020), is.waitMs(5_000)],
+    ['the bot is not in the group', feishuError(400, 230002), { ...is.forbidden, reason: /add it there/ }],
+    ['an error with HTTP 200', feishuError(200, 230013), is.forbidden],
+    ['no permission', feishuError(400, 99991672), is.forbidden],
+    ['a user who has left', feishuError(400, 230029), is.notFound],
+    ['too long', feishuError(400, 230025), is.tooLong],
+    ['another wrong parameter', feishuError(400, 230001), is.permanent],
+    ['the same uuid is being sent', feishuError(400, 230049), is.unknown],
+    ['a token that is refused twice', feishuError(400, 99991663), is.auth],
   ],
   sends: ({ path }) => path.startsWith('/open-apis/im/v1/messages'),
   answer({ path, query, headers, json }, world) {

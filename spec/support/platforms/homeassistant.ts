@@ -1,6 +1,6 @@
 /** Home Assistant's REST API: services by their names, an array of changed states, plain text for errors. */
 
-import { auth, notFound, type PlatformFixture, permanent, providerWords, transient, unknown } from './fake-platform.ts';
+import { is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const token = 'sec-eyJ.long.lived';
 
@@ -47,9 +47,9 @@ export const homeNotice: PlatformFixture = {
   place: 'sidebar',
   resends: true,
   recorded: [
-    ['unauthorized', { status: 401, text: '401: Unauthorized' }, auth],
-    ['a bad request', { status: 400, text: providerWords }, permanent],
-    ['it is starting', { status: 503, text: providerWords }, transient],
+    ['unauthorized', { status: 401, text: '401: Unauthorized' }, is.auth],
+    ['a bad request', { status: 400, text: providerWords }, is.permanent],
+    ['it is starting', { status: 503, text: providerWords }, is.transient],
     [
       'states that changed',
       { status: 200, json: [{ entity_id: 'x.y', state: 'on' }] },
@@ -63,10 +63,9 @@ export const homeService: PlatformFixture = {
   variant: 'service',
   chat: 'notify.mobile_app_phone',
   place: 'phone',
-  unknown: { chat: 'mobile_app_tablet', outcome: { ...notFound, reason: /notify\.mobile_app_tablet/ } },
-  resends: false,
+  unknown: { chat: 'mobile_app_tablet', outcome: { ...is.notFound, reason: /notify\.mobile_app_tablet/ } },
   recorded: [
-    ['a service that failed', { status: 500, text: '500 Internal Server Error' }, transient],
-    ['an answer that is no list', { status: 200, json: { message: 'ok' } }, unknown],
+    ['a service that failed', { status: 500, text: '500 Internal Server Error' }, is.transient],
+    ['an answer that is no list', { status: 200, json: { message: 'ok' } }, is.unknown],
   ],
 };

@@ -1,17 +1,6 @@
 /** A Matrix homeserver: PUT with a transaction id that it knows again, errors as `errcode`. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const token = 'sec-syt_token';
 const room = '!ops:example.org';
@@ -25,8 +14,7 @@ export const matrixApi: PlatformFixture = {
   options: { token },
   wrongOptions: { token: 'sec-syt_gone' },
   chat: room,
-  place: room,
-  unknown: { chat: '!elsewhere:example.org', outcome: forbidden },
+  unknown: { chat: '!elsewhere:example.org', outcome: is.forbidden },
   malformedChats: ['ops', '@me:example.org', '!a b'],
   limit: { most: 60_000, unit: 'jsonBytes' },
   maxPieces: 10,
@@ -34,14 +22,14 @@ export const matrixApi: PlatformFixture = {
   verifies: { kind: 'verified', as: '@ops:example.org' },
   limited: { ...matrixError(429, 'M_LIMIT_EXCEEDED'), headers: { 'retry-after': '2' } },
   recorded: [
-    ['an unknown token', matrixError(401, 'M_UNKNOWN_TOKEN', { soft_logout: true }), auth],
-    ['forbidden', matrixError(403, 'M_FORBIDDEN'), forbidden],
-    ['not found', matrixError(404, 'M_NOT_FOUND'), notFound],
-    ['too large', matrixError(413, 'M_TOO_LARGE'), tooLong],
-    ['bad JSON', matrixError(400, 'M_BAD_JSON'), permanent],
-    ['the old way to say how long', matrixError(429, 'M_LIMIT_EXCEEDED', { retry_after_ms: 5_000 }), waitMs(5_000)],
-    ['its own failure', matrixError(500, 'M_UNKNOWN'), transient],
-    ['an errcode of another program', matrixError(418, 'ORG.EXAMPLE_TEAPOT'), permanent],
+    ['an unknown token', matrixError(401, 'M_UNKNOWN_TOKEN', { soft_logout: true }), is.auth],
+    ['forbidden', matrixError(403, 'M_FORBIDDEN'), is.forbidden],
+    ['not found', matrixError(404, 'M_NOT_FOUND'), is.notFound],
+    ['too large', matrixError(413, 'M_TOO_LARGE'), is.tooLong],
+    ['bad JSON', matrixError(400, 'M_BAD_JSON'), is.permanent],
+    ['the old way to say how long', matrixError(429, 'M_LIMIT_EXCEEDED', { retry_after_ms: 5_000 }), is.waitMs(5_000)],
+    ['its own failure', matrixError(500, 'M_UNKNOWN'), is.transient],
+    ['an errcode of another program', matrixError(418, 'ORG.EXAMPLE_TEAPOT'), is.permanent],
   ],
   sends: ({ method }) => method === 'PUT',
   answer({ method, path, headers, json, text }, world) {

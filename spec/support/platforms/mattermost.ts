@@ -1,17 +1,6 @@
 /** A Mattermost server: 201 for a post, an id of many words for an error, plain text for a rate limit. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  unknown,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const token = 'sec-mattermost-token';
 const channel = 'a'.repeat(26);
@@ -25,8 +14,7 @@ export const mattermostApi: PlatformFixture = {
   options: { token },
   wrongOptions: { token: 'sec-revoked' },
   chat: channel,
-  place: channel,
-  unknown: { chat: 'b'.repeat(26), outcome: forbidden },
+  unknown: { chat: 'b'.repeat(26), outcome: is.forbidden },
   malformedChats: ['town-square', 'A'.repeat(26)],
   limit: { most: 16_383, unit: 'codePoints' },
   maxPieces: 10,
@@ -38,15 +26,15 @@ export const mattermostApi: PlatformFixture = {
     headers: { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2' },
   },
   recorded: [
-    ['an expired session', mattermostError(401, 'api.context.session_expired.app_error'), auth],
-    ['no permission', mattermostError(403, 'api.context.permissions.app_error'), forbidden],
-    ['an archived channel', mattermostError(400, 'api.post.create_post.can_not_post_to_deleted.error'), forbidden],
-    ['an unknown channel', mattermostError(404, 'app.channel.get.existing.app_error'), notFound],
-    ['an unknown thread', mattermostError(400, 'api.post.create_post.root_id.app_error'), notFound],
-    ['too long', mattermostError(400, 'model.post.is_valid.message_length.app_error'), tooLong],
-    ['another wrong request', mattermostError(400, 'api.context.invalid_body_param.app_error'), permanent],
-    ['the same post is being written', mattermostError(500, 'api.post.deduplicate_create_post.pending'), unknown],
-    ['its own failure', mattermostError(500, 'app.post.save.app_error'), transient],
+    ['an expired session', mattermostError(401, 'api.context.session_expired.app_error'), is.auth],
+    ['no permission', mattermostError(403, 'api.context.permissions.app_error'), is.forbidden],
+    ['an archived channel', mattermostError(400, 'api.post.create_post.can_not_post_to_deleted.error'), is.forbidden],
+    ['an unknown channel', mattermostError(404, 'app.channel.get.existing.app_error'), is.notFound],
+    ['an unknown thread', mattermostError(400, 'api.post.create_post.root_id.app_error'), is.notFound],
+    ['too long', mattermostError(400, 'model.post.is_valid.message_length.app_error'), is.tooLong],
+    ['another wrong request', mattermostError(400, 'api.context.invalid_body_param.app_error'), is.permanent],
+    ['the same post is being written', mattermostError(500, 'api.post.deduplicate_create_post.pending'), is.unknown],
+    ['its own failure', mattermostError(500, 'app.post.save.app_error'), is.transient],
   ],
   sends: ({ method, path }) => method === 'POST' && path === '/api/v4/posts',
   answer({ method, path, headers, json }, world) {

@@ -1,16 +1,6 @@
 /** QQ's bot API: a token whose lifetime is a string, answers only, an audit that looks like an error. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  transient,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const clientSecret = 'sec-qq-secret';
 
@@ -25,7 +15,7 @@ export const qqbotApi: PlatformFixture = {
   chat: 'user:7D296480D464EC5C',
   place: '/v2/users/7D296480D464EC5C/messages',
   extra: { msg_id: 'ROBOT1.0_abc' },
-  unknown: { chat: 'channel:404', outcome: notFound },
+  unknown: { chat: 'channel:404', outcome: is.notFound },
   malformedChats: ['7D296480D464EC5C', 'team:1', 'user:a b'],
   limit: { most: 2_000, unit: 'entities' },
   maxPieces: 5,
@@ -33,7 +23,7 @@ export const qqbotApi: PlatformFixture = {
   verifies: { kind: 'verified', as: 'gitsub' },
   limited: { ...qqError(429, 22009), headers: { 'retry-after': '2' } },
   recorded: [
-    ['too often', qqError(400, 22009), waitMs(60_000)],
+    ['too often', qqError(400, 22009), is.waitMs(60_000)],
     [
       'waits for a person: accepted',
       {
@@ -52,15 +42,15 @@ export const qqbotApi: PlatformFixture = {
       { kind: 'delivered' },
     ],
     ['it has this message already', qqError(400, 40054005), { kind: 'delivered' }],
-    ['the answered message is too old', qqError(400, 304027), { ...forbidden, reason: /too old/ }],
-    ['a msg_id that is no longer good', qqError(400, 40034024), { ...forbidden, reason: /too old/ }],
-    ['a push', qqError(400, 40034102), { ...forbidden, reason: /msg_id/ }],
-    ['an address that is not listed', qqError(400, 304003), { ...permanent, reason: /address/ }],
-    ['no permission', qqError(403, 11253), forbidden],
-    ['no permission in a channel', qqError(400, 301003), forbidden],
-    ['an unknown channel', qqError(404, 10003), notFound],
-    ['its own failure', qqError(500, 1100300), transient],
-    ['a token that is refused twice', qqError(401, 11243), auth],
+    ['the answered message is too old', qqError(400, 304027), { ...is.forbidden, reason: /too old/ }],
+    ['a msg_id that is no longer good', qqError(400, 40034024), { ...is.forbidden, reason: /too old/ }],
+    ['a push', qqError(400, 40034102), { ...is.forbidden, reason: /msg_id/ }],
+    ['an address that is not listed', qqError(400, 304003), { ...is.permanent, reason: /address/ }],
+    ['no permission', qqError(403, 11253), is.forbidden],
+    ['no permission in a channel', qqError(400, 301003), is.forbidden],
+    ['an unknown channel', qqError(404, 10003), is.notFound],
+    ['its own failure', qqError(500, 1100300), is.transient],
+    ['a token that is refused twice', qqError(401, 11243), is.auth],
   ],
   sends: ({ path }) => path.endsWith('/messages'),
   answer({ method, path, headers, json }, world) {

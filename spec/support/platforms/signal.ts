@@ -1,17 +1,6 @@
 /** The daemon of signal-cli: JSON-RPC, errors with HTTP 200, what became of each recipient in the result. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  transient,
-  unknown,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const account = '+15550001111';
 const recipient = '+15552223333';
@@ -28,35 +17,33 @@ export const signalApi: PlatformFixture = {
   options: { account },
   wrongOptions: { account: '+15559990000' },
   chat: recipient,
-  place: recipient,
-  unknown: { chat: '+15554445555', outcome: notFound },
+  unknown: { chat: '+15554445555', outcome: is.notFound },
   malformedChats: ['5551234', 'a group', 'u:'],
   limit: { most: 2_000, unit: 'utf8Bytes' },
   maxPieces: 20,
-  resends: false,
   verifies: { kind: 'verified', as: account },
   limited: rpcError(-5, [to('RATE_LIMIT_FAILURE', { retryAfterSeconds: 2 })]),
   recorded: [
-    ['the recipient is not registered', rpcError(-1, [to('UNREGISTERED_FAILURE')]), notFound],
-    ['the network behind the daemon', rpcError(-1, [to('NETWORK_FAILURE')]), transient],
-    ['an untrusted identity', rpcError(-4, [to('IDENTITY_FAILURE')]), { ...forbidden, reason: /trust it/ }],
+    ['the recipient is not registered', rpcError(-1, [to('UNREGISTERED_FAILURE')]), is.notFound],
+    ['the network behind the daemon', rpcError(-1, [to('NETWORK_FAILURE')]), is.transient],
+    ['an untrusted identity', rpcError(-4, [to('IDENTITY_FAILURE')]), { ...is.forbidden, reason: /trust it/ }],
     [
       'a captcha',
       rpcError(-5, [to('RATE_LIMIT_FAILURE', { token: 'c-1', retryAfterSeconds: 86_000 })]),
-      { ...waitMs(86_000_000), reason: /captcha/ },
+      { ...is.waitMs(86_000_000), reason: /captcha/ },
     ],
-    ['a rate limit without a wait', rpcError(-5), waitMs(60_000)],
-    ['a rejected captcha', rpcError(-6), auth],
-    ['an input or output error', rpcError(-3), transient],
-    ['a user error', rpcError(-1), permanent],
-    ['an unexpected error', rpcError(-32603), unknown],
-    ['an unknown account', rpcError(-32602), { ...auth, reason: /account/ }],
-    ['a wrong host name', { status: 421 }, { ...permanent, reason: /host name/ }],
-    ['a notification’s answer', { status: 201 }, unknown],
+    ['a rate limit without a wait', rpcError(-5), is.waitMs(60_000)],
+    ['a rejected captcha', rpcError(-6), is.auth],
+    ['an input or output error', rpcError(-3), is.transient],
+    ['a user error', rpcError(-1), is.permanent],
+    ['an unexpected error', rpcError(-32603), is.unknown],
+    ['an unknown account', rpcError(-32602), { ...is.auth, reason: /account/ }],
+    ['a wrong host name', { status: 421 }, { ...is.permanent, reason: /host name/ }],
+    ['a notification’s answer', { status: 201 }, is.unknown],
     [
       'a group in which nobody was reached',
       { status: 200, json: { jsonrpc: '2.0', result: { timestamp: 1, results: [to('UNREGISTERED_FAILURE')] }, id: 1 } },
-      notFound,
+      is.notFound,
     ],
     [
       'a group in which somebody was reached',

@@ -1,18 +1,6 @@
 /** Slack's Web API: HTTP 200 with `ok: false` for nearly everything that goes wrong. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  unknown,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const token = 'sec-xoxb-1-2-three';
 const channel = 'C0123456789';
@@ -26,29 +14,31 @@ export const slackApi: PlatformFixture = {
   options: { token },
   wrongOptions: { token: 'sec-xoxb-revoked' },
   chat: channel,
-  place: channel,
-  unknown: { chat: 'C0000000000', outcome: notFound },
+  unknown: { chat: 'C0000000000', outcome: is.notFound },
   malformedChats: ['general', '# general', 'c0123456789'],
   limit: { most: 4_000, unit: 'entities' },
   maxPieces: 20,
-  resends: false,
   verifies: { kind: 'verified', as: 'ops' },
   limited: { status: 429, headers: { 'retry-after': '2' }, json: { ok: false, error: 'ratelimited' } },
   recorded: [
-    ['invalid_auth with HTTP 200', slackError('invalid_auth'), auth],
-    ['token_revoked with HTTP 200', slackError('token_revoked'), auth],
-    ['channel_not_found with HTTP 200', slackError('channel_not_found'), notFound],
-    ['not_in_channel with HTTP 200', slackError('not_in_channel'), { ...forbidden, reason: /invite/ }],
-    ['is_archived with HTTP 200', slackError('is_archived'), forbidden],
-    ['missing_scope with HTTP 200', slackError('missing_scope'), forbidden],
-    ['msg_too_long with HTTP 200', slackError('msg_too_long'), tooLong],
-    ['an error of next year', slackError('brand_new_error'), permanent],
-    ['an error that is no code', slackError(`${providerWords} and words`), permanent],
-    ['ratelimited with HTTP 200', { ...slackError('ratelimited'), headers: { 'retry-after': '30' } }, waitMs(30_000)],
-    ['ratelimited without a wait', slackError('ratelimited'), waitMs(30_000)],
-    ['service_unavailable', slackError('service_unavailable'), transient],
-    ['fatal_error: some of it may be done', slackError('fatal_error'), unknown],
-    ['internal_error: some of it may be done', slackError('internal_error'), unknown],
+    ['invalid_auth with HTTP 200', slackError('invalid_auth'), is.auth],
+    ['token_revoked with HTTP 200', slackError('token_revoked'), is.auth],
+    ['channel_not_found with HTTP 200', slackError('channel_not_found'), is.notFound],
+    ['not_in_channel with HTTP 200', slackError('not_in_channel'), { ...is.forbidden, reason: /invite/ }],
+    ['is_archived with HTTP 200', slackError('is_archived'), is.forbidden],
+    ['missing_scope with HTTP 200', slackError('missing_scope'), is.forbidden],
+    ['msg_too_long with HTTP 200', slackError('msg_too_long'), is.tooLong],
+    ['an error of next year', slackError('brand_new_error'), is.permanent],
+    ['an error that is no code', slackError(`${providerWords} and words`), is.permanent],
+    [
+      'ratelimited with HTTP 200',
+      { ...slackError('ratelimited'), headers: { 'retry-after': '30' } },
+      is.waitMs(30_000),
+    ],
+    ['ratelimited without a wait', slackError('ratelimited'), is.waitMs(30_000)],
+    ['service_unavailable', slackError('service_unavailable'), is.transient],
+    ['fatal_error: some of it may be done', slackError('fatal_error'), is.unknown],
+    ['internal_error: some of it may be done', slackError('internal_error'), is.unknown],
   ],
   sends: ({ path }) => path === '/chat.postMessage',
   answer({ path, headers, json }, world) {

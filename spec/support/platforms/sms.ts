@@ -1,17 +1,6 @@
 /** Twilio's API: Basic credentials, a form in, JSON out, 201 for a message that is queued. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const sid = 'AC00000000000000000000000000000001';
 const token = 'sec-twilio-token';
@@ -29,27 +18,25 @@ export const sms: PlatformFixture = {
   options: { account_sid: sid, auth_token: token, from: '+15550001111' },
   wrongOptions: { auth_token: 'sec-rotated' },
   chat,
-  place: chat,
-  unknown: { chat: '+15005550001', outcome: notFound },
+  unknown: { chat: '+15005550001', outcome: is.notFound },
   malformedChats: ['5551234', '+0123456', 'mum'],
   limit: { most: 1_600, unit: 'utf16' },
   maxPieces: 5,
-  resends: false,
   verifies: { kind: 'verified', as: 'Ops' },
   limited: { ...twilioError(429, 20429), headers: { 'retry-after': '2' } },
   recorded: [
-    ['a wrong number', twilioError(400, 21211), notFound],
-    ['a number that is no mobile', twilioError(400, 21614), notFound],
-    ['opted out', twilioError(400, 21610), { ...forbidden, reason: /START/ }],
-    ['a trial account', twilioError(400, 21608), forbidden],
-    ['a sender that is not ours', twilioError(400, 21606), { ...permanent, reason: /platforms\.sms\.from/ }],
-    ['too long', twilioError(400, 21617), tooLong],
-    ['a parameter too long', twilioError(400, 21658), tooLong],
-    ['wrong credentials', twilioError(401, 20003), auth],
-    ['no such account', twilioError(404, 20404), auth],
-    ['too many requests without a wait', twilioError(429, 20429), waitMs(30_000)],
-    ['its own failure', twilioError(500, 20500), transient],
-    ['born failed', { status: 201, json: { sid: 'SM9', status: 'failed', error_code: 21610 } }, forbidden],
+    ['a wrong number', twilioError(400, 21211), is.notFound],
+    ['a number that is no mobile', twilioError(400, 21614), is.notFound],
+    ['opted out', twilioError(400, 21610), { ...is.forbidden, reason: /START/ }],
+    ['a trial account', twilioError(400, 21608), is.forbidden],
+    ['a sender that is not ours', twilioError(400, 21606), { ...is.permanent, reason: /platforms\.sms\.from/ }],
+    ['too long', twilioError(400, 21617), is.tooLong],
+    ['a parameter too long', twilioError(400, 21658), is.tooLong],
+    ['wrong credentials', twilioError(401, 20003), is.auth],
+    ['no such account', twilioError(404, 20404), is.auth],
+    ['too many requests without a wait', twilioError(429, 20429), is.waitMs(30_000)],
+    ['its own failure', twilioError(500, 20500), is.transient],
+    ['born failed', { status: 201, json: { sid: 'SM9', status: 'failed', error_code: 21610 } }, is.forbidden],
   ],
   sends: ({ path }) => path.endsWith('/Messages.json'),
   answer({ method, path, headers, form }, world) {

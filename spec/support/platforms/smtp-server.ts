@@ -1,6 +1,7 @@
 /** A small SMTP server: takes mail for one recipient from one user, and fails at the step that a spec names. */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Test } from 'tap';
 
 export const smtpUser = 'bot@example.org';
 export const smtpPassword = 'sec-smtp-password';
@@ -22,8 +23,11 @@ export interface SmtpServer {
   close(): Promise<void>;
 }
 
-/** @param extensions what it offers beside its usual ones */
-export async function startSmtp(extensions: readonly string[] = []): Promise<SmtpServer> {
+/**
+ * Closes with the spec, unless it is closed before.
+ * @param extensions what it offers beside its usual ones
+ */
+export async function startSmtp(t: Test, extensions: readonly string[] = []): Promise<SmtpServer> {
   const mails: string[] = [];
   const sockets = new Set<Socket>();
   const waiting = new Map<SmtpStep, () => void>();
@@ -84,7 +88,7 @@ export async function startSmtp(extensions: readonly string[] = []): Promise<Smt
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  const smtp: SmtpServer = {
     port: (server.address() as AddressInfo).port,
     mails,
     get script() {
@@ -100,4 +104,6 @@ export async function startSmtp(extensions: readonly string[] = []): Promise<Smt
         for (const socket of sockets) socket.destroy();
       }),
   };
+  t.teardown(() => smtp.close());
+  return smtp;
 }

@@ -1,17 +1,6 @@
 /** Telegram's Bot API: the token in the path, `ok` in the answer, the status mirrored in `error_code`. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const token = 'sec-123456:AAH-token_of_the_bot';
 const chat = '-1001234567890';
@@ -31,33 +20,31 @@ export const telegramApi: PlatformFixture = {
   options: { token },
   wrongOptions: { token: 'sec-654321:revoked' },
   chat,
-  place: chat,
-  unknown: { chat: '42', outcome: notFound },
+  unknown: { chat: '42', outcome: is.notFound },
   malformedChats: ['My Group', '../getMe', '@a'],
   limit: { most: 4_096, unit: 'utf16' },
   maxPieces: 20,
-  resends: false,
   verifies: { kind: 'verified', as: 'ops_bot' },
   limited: telegramError(429, 'Too Many Requests: retry after 2', { retry_after: 2 }),
   recorded: [
-    ['the bot was blocked', telegramError(403, 'Forbidden: bot was blocked by the user'), forbidden],
-    ['the bot was kicked', telegramError(403, 'Forbidden: bot was kicked from the supergroup chat'), forbidden],
-    ['the token was revoked', telegramError(401, 'Unauthorized'), auth],
-    ['no bot has this token', telegramError(404, 'Not Found'), auth],
-    ['unknown topic', telegramError(400, 'Bad Request: message thread not found'), notFound],
+    ['the bot was blocked', telegramError(403, 'Forbidden: bot was blocked by the user'), is.forbidden],
+    ['the bot was kicked', telegramError(403, 'Forbidden: bot was kicked from the supergroup chat'), is.forbidden],
+    ['the token was revoked', telegramError(401, 'Unauthorized'), is.auth],
+    ['no bot has this token', telegramError(404, 'Not Found'), is.auth],
+    ['unknown topic', telegramError(400, 'Bad Request: message thread not found'), is.notFound],
     [
       'no right to write',
       telegramError(400, 'Bad Request: not enough rights to send text messages to the chat'),
-      forbidden,
+      is.forbidden,
     ],
-    ['too long', telegramError(400, 'Bad Request: message is too long'), tooLong],
-    ['something else', telegramError(400, 'Bad Request: BUTTON_TYPE_INVALID'), permanent],
-    ['its own failure', telegramError(500, 'Internal Server Error'), transient],
-    ['its own failure with HTTP 200', { ...telegramError(502, 'Bad Gateway'), status: 200 }, transient],
+    ['too long', telegramError(400, 'Bad Request: message is too long'), is.tooLong],
+    ['something else', telegramError(400, 'Bad Request: BUTTON_TYPE_INVALID'), is.permanent],
+    ['its own failure', telegramError(500, 'Internal Server Error'), is.transient],
+    ['its own failure with HTTP 200', { ...telegramError(502, 'Bad Gateway'), status: 200 }, is.transient],
     [
       'a flood wait of hours',
       telegramError(429, 'Too Many Requests: retry after 35000', { retry_after: 35_000 }),
-      waitMs(35_000_000),
+      is.waitMs(35_000_000),
     ],
   ],
   sends: ({ path }) => path.endsWith('/sendMessage'),

@@ -1,17 +1,6 @@
 /** WeCom: an app with a token in the query, and a group robot; HTTP 200 whatever happens. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  notFound,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  tooLong,
-  transient,
-  waitMs,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const corpSecret = 'sec-corp-secret';
 
@@ -26,27 +15,26 @@ export const wecomApp: PlatformFixture = {
   wrongOptions: { corp_secret: 'sec-wrong' },
   chat: 'zhangsan',
   place: 'touser zhangsan',
-  unknown: { chat: 'lisi', outcome: notFound },
+  unknown: { chat: 'lisi', outcome: is.notFound },
   malformedChats: ['a b', 'zhangsan|lisi', 'team:1'],
   limit: { most: 2_048, unit: 'utf8Bytes' },
   maxPieces: 10,
-  resends: false,
   verifies: { kind: 'verified' },
   limited: { ...wecomError(45009), headers: { 'retry-after': '2' } },
   recorded: [
-    ['too often, with HTTP 200', wecomError(45009), waitMs(60_000)],
-    ['nobody it may write to', wecomError(81013), notFound],
+    ['too often, with HTTP 200', wecomError(45009), is.waitMs(60_000)],
+    ['nobody it may write to', wecomError(81013), is.notFound],
     [
       'the one recipient is wrong, with errcode 0',
       { status: 200, json: { errcode: 0, errmsg: 'ok', invaliduser: 'zhangsan', msgid: 'm' } },
-      notFound,
+      is.notFound,
     ],
-    ['an address that is not trusted', wecomError(60020), { ...auth, reason: /trusted addresses/ }],
-    ['no permission', wecomError(60011), forbidden],
-    ['too long', wecomError(45002), tooLong],
-    ['busy', wecomError(-1), transient],
-    ['a code of next year', wecomError(999999), permanent],
-    ['a token that is refused twice', wecomError(42001), auth],
+    ['an address that is not trusted', wecomError(60020), { ...is.auth, reason: /trusted addresses/ }],
+    ['no permission', wecomError(60011), is.forbidden],
+    ['too long', wecomError(45002), is.tooLong],
+    ['busy', wecomError(-1), is.transient],
+    ['a code of next year', wecomError(999999), is.permanent],
+    ['a token that is refused twice', wecomError(42001), is.auth],
   ],
   sends: ({ path }) => path.endsWith('/send'),
   answer({ path, query, json, text: body }, world) {
@@ -78,18 +66,15 @@ export const wecomRobot: PlatformFixture = {
   options: { robot_key: 'sec-693a91f6' },
   wrongOptions: { robot_key: 'sec-gone' },
   place: 'group',
-  malformedChats: [],
   limit: { most: 2_048, unit: 'utf8Bytes' },
   maxPieces: 10,
-  resends: false,
   verifies: { kind: 'unverifiable' },
-  unverifiable: true,
   limited: { ...wecomError(45009), headers: { 'retry-after': '2' } },
   recorded: [
-    ['an unknown key, with HTTP 200', wecomError(93000), auth],
-    ['more than 20 in a minute', wecomError(45009), waitMs(60_000)],
-    ['too long', wecomError(40058, `text.content exceed max length 2048. ${providerWords}`), tooLong],
-    ['another wrong parameter', wecomError(40058), permanent],
+    ['an unknown key, with HTTP 200', wecomError(93000), is.auth],
+    ['more than 20 in a minute', wecomError(45009), is.waitMs(60_000)],
+    ['too long', wecomError(40058, `text.content exceed max length 2048. ${providerWords}`), is.tooLong],
+    ['another wrong parameter', wecomError(40058), is.permanent],
   ],
   sends: ({ path }) => path === '/cgi-bin/webhook/send',
   answer({ query, json }, world) {

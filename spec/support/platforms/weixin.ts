@@ -1,14 +1,6 @@
 /** Weixin's iLink: a bot answers with the context token of the user's last message; HTTP 200 whatever happens. */
 
-import {
-  auth,
-  type FakeAnswer,
-  forbidden,
-  type PlatformFixture,
-  permanent,
-  providerWords,
-  transient,
-} from './fake-platform.ts';
+import { type FakeAnswer, is, type PlatformFixture, providerWords } from './fake-platform.ts';
 
 const token = 'sec-ilink-token';
 const chat = 'o9cq80yy@im.wechat';
@@ -19,21 +11,22 @@ export const weixinApi: PlatformFixture = {
   options: { token },
   wrongOptions: { token: 'sec-expired' },
   chat,
-  place: chat,
   extra: { context_token: 'ctx-1' },
   malformedChats: ['a b', '!'],
   limit: { most: 4_000, unit: 'utf16' },
   maxPieces: 10,
-  resends: false,
   verifies: { kind: 'unverifiable', reason: /home_channel/ },
-  unverifiable: true,
   limited: { status: 429, headers: { 'retry-after': '2' }, text: 'slow down' },
   recorded: [
-    ['the login has run out, with HTTP 200', answerOf({ ret: -14, errmsg: providerWords }), { ...auth, reason: /QR/ }],
-    ['the login has run out, said the other way', answerOf({ errcode: -14, ret: 0 }), auth],
-    ['the context token is used up', answerOf({ ret: -2 }), { ...forbidden, reason: /must write to the bot first/ }],
-    ['busy', answerOf({ ret: -1 }), transient],
-    ['a code of next year', answerOf({ ret: -99 }), permanent],
+    [
+      'the login has run out, with HTTP 200',
+      answerOf({ ret: -14, errmsg: providerWords }),
+      { ...is.auth, reason: /QR/ },
+    ],
+    ['the login has run out, said the other way', answerOf({ errcode: -14, ret: 0 }), is.auth],
+    ['the context token is used up', answerOf({ ret: -2 }), { ...is.forbidden, reason: /must write to the bot first/ }],
+    ['busy', answerOf({ ret: -1 }), is.transient],
+    ['a code of next year', answerOf({ ret: -99 }), is.permanent],
     ['success with a zero', answerOf({ ret: 0 }), { kind: 'delivered', messageId: /.+/ }],
   ],
   sends: ({ path }) => path === '/ilink/bot/sendmessage',

@@ -43,8 +43,7 @@ function settingsFor(port: number, options: JsonObject = {}, timeoutMs = 20_000)
 }
 
 async function openMail(t: Test, extensions: readonly string[] = []) {
-  const server = await startSmtp(extensions);
-  t.teardown(() => server.close());
+  const server = await startSmtp(t, extensions);
   const deliver = async (
     text: string,
     { extra = {}, options = {}, timeoutMs = 20_000, signal = never, factory = createTransport }: DeliverOptions = {},
@@ -330,7 +329,6 @@ t.test('DLV-4 · a certificate that is not trusted is a refusal that says so', {
   });
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
   // What is said to this machine is not checked; here it is, as for any other name.
   const factory: MailTransportFactory = ({ tls: _, ...options }) => createTransport?.(options) as never;
   const settings = settingsFor((server.address() as AddressInfo).port, { secure: true });

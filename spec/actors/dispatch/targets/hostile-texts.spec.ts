@@ -192,8 +192,7 @@ t.test('DLV-4 · nothing in a text calls people or runs in a comment on GitHub',
 });
 
 t.test('DLV-4 · nothing in a text becomes a header of a mail', async (t) => {
-  const server = await startSmtp();
-  t.teardown(() => server.close());
+  const server = await startSmtp(t);
   const options = { host: '127.0.0.1', port: server.port, from: smtpUser };
   const target = createEmail(
     { enabled: true, timeoutMs: 20_000, options },

@@ -1,0 +1,35 @@
+/** The ports of a recovery as most specs of it want them: everything is run again, and nothing is held or noted. */
+
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { createRecordWriter } from '../../actors/store/record-writer.ts';
+import { createBursts } from '../../actors/webhook/bursts.ts';
+import { createQueueOrder } from '../../runtime/dispatch/queue-order.ts';
+import type { ResumePorts } from '../../runtime/dispatch/recovery.ts';
+import { createSettleRun } from '../../runtime/dispatch/responses.ts';
+import type { Wards } from '../../runtime/system/wards.ts';
+
+export function resumePorts(keeper: JournalKeeper, wards: () => Wards, more: Partial<ResumePorts> = {}): ResumePorts {
+  const { nowMs = () => 100 } = more;
+  const signal = new AbortController().signal;
+  return {
+    keeper,
+    writer: createRecordWriter(keeper),
+    bursts: createBursts(keeper),
+    wards,
+    settleRun: createSettleRun({ keeper, wards }),
+    nowMs,
+    dueMs: nowMs,
+    log: { log: () => {}, warnOnce: () => {} },
+    recovered: () => {},
+    onInterrupted: () => 'rerun',
+    deduplicatesForMs: () => 0,
+    hold: () => {},
+    order: createQueueOrder(() => 0),
+    older: { note: () => {}, look: async () => {} },
+    bound: () => 1_000,
+    room: () => 1_000 - wards().runs.size,
+    deliveryRoom: () => 2_000,
+    signal: () => signal,
+    ...more,
+  };
+}
