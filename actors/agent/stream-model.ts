@@ -16,8 +16,9 @@ import {
   type Tokens,
   type ToolOffer,
 } from '../../machines/agent/model-talk.ts';
-import { readEvent, readWhole, requestBody } from '../../machines/agent/model-wire.ts';
+import { readEvent, readWhole, requestAddress, requestBody } from '../../machines/agent/model-wire.ts';
 import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { parseJson } from '../../machines/base/read-json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
@@ -25,7 +26,6 @@ import { certificateProblem, connectionCause } from '../connection-cause.ts';
 import type { Now } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
 import { throughProxy } from '../through-proxy.ts';
-import { modelEndpoint } from './model-endpoint.ts';
 
 export interface StreamModelPorts {
   readonly nowMs: Now;
@@ -259,7 +259,7 @@ class Unusable extends Error {
 const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value);
 
 function requestOf(model: ModelSettings, body: JsonObject): Request {
-  const { url, headers } = modelEndpoint(model);
+  const { url, headers } = requestAddress(model);
   try {
     return new Request(url, {
       method: 'POST',
@@ -320,7 +320,7 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
     for (const { data } of events.read('\n\n')) take(readEvent(provider, draft, data));
     return;
   }
-  const body = parse(pieces.join(''));
+  const body = parseJson(pieces.join(''));
   if (body === undefined) throw new Unusable('the model endpoint answered with what is no JSON', true);
   take(readWhole(provider, draft, body));
 }
@@ -399,7 +399,7 @@ function refusedIn(
 
 /** The endpoint's error text, without the key and without anything that has the shape of a secret. */
 function messageIn(text: string, { apiKey }: ModelSettings): string {
-  const message = errorText(parse(text));
+  const message = errorText(parseJson(text));
   if (message === '') return '';
   const bare = apiKey === undefined || apiKey === '' ? message : message.replaceAll(apiKey, '[redacted]');
   return `: ${cut(redactShapes(bare).replace(/\s+/g, ' '), keptMessage)}`;
@@ -425,12 +425,4 @@ async function shortBody(response: Response): Promise<string> {
     // The status alone is enough.
   }
   return text;
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

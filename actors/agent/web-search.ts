@@ -5,6 +5,7 @@
  */
 
 import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
+import { parseJson } from '../../machines/base/read-json.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { createStopSignal } from '../stop-signal.ts';
@@ -97,7 +98,7 @@ interface Found {
 }
 
 function resultsIn(text: string): readonly Found[] | undefined {
-  const body = parse(text);
+  const body = parseJson(text);
   const results = isJsonObject(body) ? body.results : undefined;
   if (!Array.isArray(results)) return undefined;
   return (results as readonly Json[]).flatMap((one) => {
@@ -115,12 +116,4 @@ function formatResults(results: readonly Found[]): string {
   return results
     .map(({ title, url, snippet }, index) => `${index + 1}. ${title}\n${url}${snippet === '' ? '' : `\n${snippet}`}`)
     .join('\n\n');
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

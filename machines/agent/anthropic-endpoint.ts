@@ -4,11 +4,29 @@
  */
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
-import { type Draft, extendCall, extendText, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
-import type { Asked, Endpoint } from './model-endpoint.ts';
+import {
+  type Asked,
+  type Draft,
+  type Endpoint,
+  extendCall,
+  extendText,
+  listOf,
+  objectOf,
+  textOf,
+  tokensOf,
+} from './model-draft.ts';
 import type { Question, StopReason, Turn } from './model-talk.ts';
 
-export const anthropicEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
+const version = '2023-06-01';
+
+export const anthropicEndpoint: Endpoint = {
+  // Anthropic's own tools take the base URL without the version; other clients take it with `/v1`.
+  pathOf: (base) => `${base.endsWith('/v1') ? '' : '/v1'}/messages`,
+  headersOf: (apiKey) => ({ 'anthropic-version': version, ...(apiKey !== undefined && { 'x-api-key': apiKey }) }),
+  bodyOf,
+  readEvent,
+  readWhole,
+};
 
 /** The endpoint requires a limit, which counts what the model thinks too. Other makers' endpoints allow less. */
 const usualMaxTokens = 8_192;

@@ -1,12 +1,33 @@
 /**
- * A partial answer of a model, and the stream events that all kinds of endpoints have in common: calls in parts, token
- * counts, faults.
+ * The interface of a kind of model endpoint, and what all kinds have in common: the partial answer, with its calls in
+ * parts, token counts and faults.
  * @see DIS-3 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
-import { type ModelAnswer, noTokens, type StopReason, type Tokens, type ToolAsk } from './model-talk.ts';
+import type { ModelSettings } from '../config/settings.ts';
+import { type ModelAnswer, noTokens, type Question, type StopReason, type Tokens, type ToolAsk } from './model-talk.ts';
+
+/** The settings that a request's body needs. */
+export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'> & Partial<Pick<ModelSettings, 'baseUrl'>>;
+
+/** How one kind of endpoint is asked, and how its answer is read. */
+export interface Endpoint {
+  /** What follows the base URL, which ends without a slash. */
+  readonly pathOf: (base: string) => string;
+  /** The headers that authenticate a request: they contain the key. */
+  readonly headersOf: (apiKey: string | undefined) => Readonly<Record<string, string>>;
+  /** The body of a request for a streamed answer. */
+  readonly bodyOf: (asked: Asked, question: Question) => JsonObject;
+  /**
+   * Adds one stream event to the draft. Ignores unknown events, because endpoints add new ones.
+   * @returns the text that it added
+   */
+  readonly readEvent: (draft: Draft, event: JsonObject) => string;
+  /** Adds the complete answer of an endpoint that does not stream although it was asked to. */
+  readonly readWhole: (draft: Draft, body: JsonObject) => string;
+}
 
 /** A partial answer. Each event changes it in place: copying it for each event would make reading quadratic. */
 export interface Draft {
@@ -124,13 +145,4 @@ export function listOf(value: Json | undefined): readonly Json[] {
 /** The value if it is a string; else an empty one. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
-}
-
-/** Parses JSON; undefined if the text is not JSON. */
-export function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

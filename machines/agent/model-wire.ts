@@ -5,10 +5,10 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { parseJson } from '../base/read-json.ts';
 import type { ModelSettings } from '../config/settings.ts';
 import { anthropicEndpoint } from './anthropic-endpoint.ts';
-import { type Draft, faultOf, parse } from './model-draft.ts';
-import type { Asked, Endpoint } from './model-endpoint.ts';
+import { type Asked, type Draft, type Endpoint, faultOf } from './model-draft.ts';
 import type { Question } from './model-talk.ts';
 import { openAiEndpoint } from './openai-endpoint.ts';
 
@@ -18,6 +18,18 @@ const endpoints: Readonly<Record<Provider, Endpoint>> = {
   anthropic: anthropicEndpoint,
   'openai-compatible': openAiEndpoint,
 };
+
+/** The URL and the headers of every request. The headers contain the key. */
+export function requestAddress({ provider, baseUrl, apiKey }: Pick<ModelSettings, 'provider' | 'baseUrl' | 'apiKey'>) {
+  const { pathOf, headersOf } = endpoints[provider];
+  // A query, such as Azure's api-version, stays behind the path.
+  const [, path = '', query = ''] = /^([^?#]*)(\?[^#]*)?/.exec(baseUrl) ?? [];
+  const base = path.replace(/\/+$/, '');
+  return {
+    url: `${base}${pathOf(base)}${query}`,
+    headers: { 'content-type': 'application/json', ...headersOf(apiKey) },
+  };
+}
 
 /** The body of a request for a streamed answer. */
 export function requestBody(model: Asked & Pick<ModelSettings, 'provider'>, question: Question): JsonObject {
@@ -32,7 +44,7 @@ export function readEvent(provider: Provider, draft: Draft, data: string): strin
     draft.ended = true;
     return '';
   }
-  const event = parse(data);
+  const event = parseJson(data);
   if (!isJsonObject(event)) return '';
   if (isJsonObject(event.error) || event.type === 'error') {
     draft.fault = faultOf(event.error);

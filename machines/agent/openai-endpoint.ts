@@ -4,11 +4,26 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { type Draft, extendCall, extendText, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
-import type { Asked, Endpoint } from './model-endpoint.ts';
+import {
+  type Asked,
+  type Draft,
+  type Endpoint,
+  extendCall,
+  extendText,
+  listOf,
+  objectOf,
+  textOf,
+  tokensOf,
+} from './model-draft.ts';
 import type { Question, StopReason, ToolAsk, Turn } from './model-talk.ts';
 
-export const openAiEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
+export const openAiEndpoint: Endpoint = {
+  pathOf: () => '/chat/completions',
+  headersOf: (apiKey) => ({ ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }),
+  bodyOf,
+  readEvent,
+  readWhole,
+};
 
 /** OpenAI's own endpoints: their reasoning models reject `max_tokens`, the only name sure to work elsewhere. */
 const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;

@@ -20,10 +20,10 @@ const closeBracket = 0x5d;
 
 /** @returns undefined if the text is not JSON */
 export function readJson(text: string): Json | undefined {
-  const value = parsed(text);
+  const value = parseJson(text);
   if (value === undefined || !holdsLongDigits(text)) return value;
   const exact = withDigitsAsText(text);
-  return exact === text ? value : parsed(exact);
+  return exact === text ? value : parseJson(exact);
 }
 
 /** The deepest nesting allowed for values that are walked recursively; the configuration has the same limit. */
@@ -45,7 +45,8 @@ export function isTooDeep(text: string, deepest = deepestJson): boolean {
   return false;
 }
 
-function parsed(text: string): Json | undefined {
+/** Plain `JSON.parse`; undefined if the text is not JSON. */
+export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {

@@ -8,6 +8,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Json } from '../../../machines/base/json.ts';
+import { parseJson } from '../../../machines/base/read-json.ts';
 import { certificateProblem, connectionCause } from '../../connection-cause.ts';
 import { createStopSignal } from '../../stop-signal.ts';
 import { throughProxy } from '../../through-proxy.ts';
@@ -135,16 +136,8 @@ async function readAnswer(response: Response): Promise<HttpAnswer> {
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString('utf8');
-  const json = bytes > maxBodyBytes ? undefined : parsed(text);
+  const json = bytes > maxBodyBytes ? undefined : parseJson(text);
   return { kind: 'answered', status: response.status, headers: response.headers, json, text };
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** undici refuses ports on the Fetch standard's list of bad ports, so a retry would fail too. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
-import { type Provider, readEvent, requestBody } from '../../../machines/agent/model-wire.ts';
+import { type Provider, readEvent, requestAddress, requestBody } from '../../../machines/agent/model-wire.ts';
 import { isLinear } from '../../support/linear.ts';
 
 t.test(
@@ -94,3 +94,30 @@ for (const [name, [provider, eventOf]] of Object.entries(streams)) {
     t.end();
   });
 }
+
+const addressed = { baseUrl: 'https://api.example/v1/', name: 'usual', maxSteps: 1, apiKey: 'k' };
+
+t.test('CON-3 · each kind of endpoint has its address and its header for the key', (t) => {
+  t.same(requestAddress({ ...addressed, provider: 'openai-compatible' }), {
+    url: 'https://api.example/v1/chat/completions',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer k' },
+  });
+  const anthropic = {
+    url: 'https://api.example/v1/messages',
+    headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'x-api-key': 'k' },
+  };
+  t.same(requestAddress({ ...addressed, provider: 'anthropic' }), anthropic);
+  t.same(requestAddress({ ...addressed, provider: 'anthropic', baseUrl: 'https://api.example' }), anthropic);
+  const dated = { ...addressed, baseUrl: 'https://api.example/v1/?api-version=preview' };
+  t.equal(
+    requestAddress({ ...dated, provider: 'openai-compatible' }).url,
+    'https://api.example/v1/chat/completions?api-version=preview',
+  );
+  t.equal(
+    requestAddress({ ...dated, provider: 'anthropic' }).url,
+    'https://api.example/v1/messages?api-version=preview',
+  );
+  const { apiKey: _, ...keyless } = addressed;
+  t.same(Object.keys(requestAddress({ ...keyless, provider: 'openai-compatible' }).headers), ['content-type']);
+  t.end();
+});
