@@ -17,7 +17,7 @@ import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { SeenRun } from '../control/contract.ts';
 import type { NextId } from '../system/ids.ts';
 import { wireCronJob } from './cron-jobs.ts';
-import { findingOf } from './job-finding.ts';
+import { findingOf } from './job-outlook.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
 import { type CronView, createCronView } from './view.ts';
 

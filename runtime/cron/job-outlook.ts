@@ -1,13 +1,17 @@
 /**
- * When a cron job is due next, and what keeps it from being fired or its response from arriving.
- * @see CRN-1 and CFG-2 in docs/specification.md
+ * When a cron job is due next, what keeps it from being fired or its response from arriving, and what a webhook that
+ * fires it gets.
+ * @see CRN-1, CRN-2 and CFG-2 in docs/specification.md
  */
 
 import type { LoadedProfile } from '../../actors/config/load-config.ts';
 import { hasSkillIn } from '../../actors/config/route-world.ts';
 import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
+import type { JobFinding } from '../../actors/webhook/claim-delivery.ts';
+import { defined } from '../../machines/base/json.ts';
 import { disabledTarget, missingSkills } from '../../machines/config/loose-ends.ts';
-import { type CronJob, type Timing, timingOf } from '../../machines/cron/job.ts';
+import { noticePlace } from '../../machines/config/notice-place.ts';
+import { type CronJob, restOf, restReason, type Timing, timingOf } from '../../machines/cron/job.ts';
 import { neverWord, nextTimes } from './plan.ts';
 
 export interface JobOutlook {
@@ -44,4 +48,21 @@ function looseEnd({ deliver, onFailure, skills }: CronJob, profile: LoadedProfil
       : disabledTarget(onFailure, `notifies "${onFailure}" of failed runs`, settings.platforms)) ??
     missingSkills(skills, hasSkillIn(paths.skills))
   );
+}
+
+/** The job that a webhook fires: its settings, or why the event is dropped. */
+export function findingOf(job: CronJob | undefined, ref: string): JobFinding {
+  if (job === undefined) return { kind: 'dropped', reason: `cron job "${ref}" does not exist` };
+  const { id, prompt, skills, model, deliver, deliverExtra } = job;
+  const rest = restOf(job);
+  if (rest !== undefined) return { kind: 'dropped', id, reason: restReason(job, rest) };
+  return {
+    kind: 'ready',
+    id,
+    prompt,
+    skills,
+    deliver,
+    deliverExtra,
+    ...defined({ notice: noticePlace(job), model }),
+  };
 }

@@ -1,20 +1,25 @@
 /**
  * Assembles the delivery side: the targets of every profile, the pool of their connections, and the interface for
- * deliveries and commands. Decides nothing.
+ * deliveries and commands.
  * @see DLV-1 in docs/specification.md
  */
 
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AnyActorLogic, AnyActorRef } from 'xstate';
+import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createMailTransport } from '../../actors/dispatch/mail-transport.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
-import type { PlatformInput } from '../../machines/dispatch/platform-connection.machine.ts';
+import {
+  type PlatformContext,
+  type PlatformInput,
+  platformConnectionMachine,
+  type VerifyResult,
+} from '../../machines/dispatch/platform-connection.machine.ts';
 import { wake } from '../system/wake.ts';
-import { wirePlatform } from './platform-connections.ts';
+import { platformKey } from './live-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
 
 export interface PlatformsHalfPorts {
@@ -82,4 +87,31 @@ export function assemblePlatforms({
       },
     }),
   };
+}
+
+/** Provides the effects of the connection chart: the check, its end for those that wait, and the log lines. */
+export function wirePlatform({ platforms, log }: { readonly platforms: () => Platforms; readonly log: Logger }) {
+  /** The last logged reason of each, so that a lasting outage is one line and not one every quarter of an hour. */
+  const said = new Map<string, string>();
+  const keyOf = ({ profile, name }: PlatformContext): string => platformKey(profile, name);
+
+  return platformConnectionMachine.provide({
+    actors: {
+      verify: fromPromise<VerifyResult, PlatformContext>(({ input, signal }) => platforms().verify(input, signal)),
+    },
+    actions: {
+      tellChecked: ({ context }) => {
+        if (context.why === null && said.delete(keyOf(context)))
+          log.log('info', `target ${context.name} is connected again`, { profile: context.profile });
+        // After this step, so that the waiting deliveries see the state that it leads to.
+        queueMicrotask(() => platforms().checked(keyOf(context)));
+      },
+      reportFailed: ({ context }) => {
+        const { why, name, profile } = context;
+        if (why === null || said.get(keyOf(context)) === why) return;
+        said.set(keyOf(context), why);
+        log.log('warn', `target ${name} is not connected: ${why}`, { profile });
+      },
+    },
+  });
 }

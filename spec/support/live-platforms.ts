@@ -5,7 +5,7 @@ import { loadHome } from '../../actors/config/load-config.ts';
 import { compile } from '../../machines/base/compile.ts';
 import type { PlatformInput } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
-import { wirePlatform } from '../../runtime/dispatch/platform-connections.ts';
+import { wirePlatform } from '../../runtime/dispatch/assemble-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from '../../runtime/dispatch/platforms.ts';
 import { never } from '../conformance/target.ts';
 import { makeHome } from './home.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { readJob } from '../../../machines/cron/job.ts';
-import { findingOf } from '../../../runtime/cron/job-finding.ts';
+import { findingOf } from '../../../runtime/cron/job-outlook.ts';
 
 const settings = { prompt: 'p', skills: ['s'], deliver: 'telegram' };
 const record = { id: 'j', name: 'digest', ...settings, deliver_extra: { chat_id: '1' } };
