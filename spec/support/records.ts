@@ -1,5 +1,6 @@
-/** A plain event, run, delivery, route and connection, as most specs begin with one; each says what is its own. */
+/** A plain event, run, delivery, request of a run, route and connection, as most specs begin with one; each says what is its own. */
 
+import type { AgentRunRequest } from '../../actors/ports.ts';
 import { defaultProfile, type RouteName } from '../../machines/base/names.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
@@ -39,6 +40,17 @@ export const plainDelivery: DeliveryRecord = {
   text: 'x',
   extra: {},
   queuedAtMs: 0,
+};
+
+export const plainRequest: AgentRunRequest = {
+  runId: 'r1',
+  deliveryId: 'd1',
+  route: 'r',
+  event: 'push',
+  profile: defaultProfile,
+  attempt: 1,
+  prompt: 'hello',
+  toolsets: [],
 };
 
 export const plainRoute: Route = {

@@ -3,20 +3,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { type CommandRunnerSettings, createCommandRunner } from '../../../actors/agent/run-command.ts';
 import type { AgentRunOutcome, AgentRunRequest } from '../../../actors/ports.ts';
-import { defaultProfile } from '../../../machines/base/names.ts';
 import { makeHome } from '../../support/home.ts';
 import { numbersIn, until } from '../../support/processes.ts';
+import { plainRequest } from '../../support/records.ts';
 
-const request: AgentRunRequest = {
-  runId: 'r1',
-  deliveryId: 'd1',
-  route: 'deploys',
-  event: 'push',
-  profile: defaultProfile,
-  attempt: 1,
-  prompt: 'hello',
-  toolsets: [],
-};
+const request: AgentRunRequest = { ...plainRequest, route: 'deploys' };
 
 function settingsOf(command: readonly string[], cwd: string): CommandRunnerSettings {
   const openSocket = async () => () => {};

@@ -3,21 +3,12 @@ import type { RunTools } from '../../../actors/agent/model-loop.ts';
 import { createModelRunner, type ModelRunOutcome } from '../../../actors/agent/run-model.ts';
 import type { AgentRunner, AgentRunRequest } from '../../../actors/ports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { defaultProfile } from '../../../machines/base/names.ts';
 import { type ModelReply, type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { until } from '../../support/processes.ts';
+import { plainRequest } from '../../support/records.ts';
 
 const providers = ['openai-compatible', 'anthropic'] as const;
-const request: AgentRunRequest = {
-  runId: 'r1',
-  deliveryId: 'd1',
-  route: 'deploys',
-  event: 'push',
-  profile: defaultProfile,
-  attempt: 1,
-  prompt: 'Look at it',
-  toolsets: [],
-};
+const request: AgentRunRequest = { ...plainRequest, route: 'deploys', prompt: 'Look at it' };
 const prices = { inputPerMillion: 100_000, outputPerMillion: 0 };
 const otherPrices = { dear: { inputPerMillion: 700_000, outputPerMillion: 0 } };
 const look = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } };

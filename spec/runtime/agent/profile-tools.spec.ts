@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
-import type { AgentRunRequest } from '../../../actors/ports.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
 import type { Route } from '../../../machines/config/route.ts';
 import { createProfileDesks } from '../../../runtime/agent/profile-tools.ts';
 import { createRunners } from '../../../runtime/agent/runners.ts';
 import { makeHome } from '../../support/home.ts';
+import { plainRequest } from '../../support/records.ts';
 
 const work = 'work' as ProfileName;
 const signal = new AbortController().signal;
@@ -32,16 +32,6 @@ function desks(t: Test, files: Readonly<Record<string, string>>) {
   return { desk, atWork };
 }
 
-const request: AgentRunRequest = {
-  runId: 'r1',
-  deliveryId: 'd1',
-  route: 'r',
-  event: 'e',
-  profile: defaultProfile,
-  prompt: 'p',
-  attempt: 1,
-  toolsets: [],
-};
 const command = (text: string): string =>
   `agent: {runner: command, command: [sh, -c, '${text}'], timeout_seconds: 7}\n`;
 const servers = (name: string): string => `mcp_servers: {server-of-${name}: {command: x, enabled: false}}\n`;
@@ -63,7 +53,10 @@ t.test('PRF-2 · each profile lends its own runner, secrets, skills, lists, scri
     ['home', desk],
     ['work', atWork],
   ] as const) {
-    t.match(await one?.runner.run(request, signal), { kind: 'responded', response: new RegExp(`^key-of-${name}`) });
+    t.match(await one?.runner.run(plainRequest, signal), {
+      kind: 'responded',
+      response: new RegExp(`^key-of-${name}`),
+    });
     t.equal(one?.runner.timeoutMs, 7_000);
     t.match(one?.runner.skill('one'), new RegExp(`skill of ${name}`));
     t.equal(one?.runner.skill('none'), undefined);

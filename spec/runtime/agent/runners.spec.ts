@@ -1,23 +1,12 @@
 import t from 'tap';
 import type { ModelRunner } from '../../../actors/agent/run-model.ts';
 import { loadHome } from '../../../actors/config/load-config.ts';
-import type { AgentRunRequest } from '../../../actors/ports.ts';
-import { defaultProfile } from '../../../machines/base/names.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
 import { createRunners } from '../../../runtime/agent/runners.ts';
 import { makeHome } from '../../support/home.ts';
+import { plainRequest } from '../../support/records.ts';
 
 const never = new AbortController().signal;
-const request: AgentRunRequest = {
-  runId: 'r1',
-  deliveryId: 'd1',
-  route: 'r',
-  event: 'e',
-  profile: defaultProfile,
-  prompt: 'p',
-  attempt: 1,
-  toolsets: [],
-};
 
 t.test('LIM-5 · DIS-3 · model code that could not be loaded is loaded with a later run', async (t) => {
   const home = makeHome(t, {
@@ -43,7 +32,8 @@ t.test('LIM-5 · DIS-3 · model code that could not be loaded is loaded with a l
     log: { log: () => {}, warnOnce: () => {} },
   };
   const run = createRunners(ports, load).of(loadHome({ home: home.path, env: {} }).main);
-  await t.rejects(run(request, never), { code: 'EMFILE' });
-  for (let nth = 0; nth < 2; nth += 1) t.match(await run(request, never), { kind: 'responded', response: 'Done.' });
+  await t.rejects(run(plainRequest, never), { code: 'EMFILE' });
+  for (let nth = 0; nth < 2; nth += 1)
+    t.match(await run(plainRequest, never), { kind: 'responded', response: 'Done.' });
   t.equal(loads, 2, 'what was loaded is kept');
 });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Collection, Journal } from '../../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { countedEvents, createEventStats } from '../../../runtime/dispatch/event-stats.ts';
 import { testOf } from '../../../runtime/dispatch/event-test.ts';
@@ -20,6 +21,15 @@ eventCountsContract(t, 'LMDB', {
   },
   histories: runs(10, 4),
 });
+
+const statsOf = (keeper: JournalKeeper, nowMs: () => number) =>
+  createEventStats({
+    keeper,
+    refused: { newestFirst: () => [] },
+    seenRun: (_, run) => run,
+    runsThatWait: () => new Map(),
+    nowMs,
+  });
 
 t.test(
   'INS-4 · counts have the median and the 95th percentile of the time to delivery, and refused requests',
@@ -90,13 +100,7 @@ t.test('INS-4 · SCA-3 · a delivery that is confirmed at another gateway is cou
       { kind: 'put', collection: 'deliveries', key, value: { ...plainDelivery, status } },
     ]);
   await put('unknown');
-  const stats = createEventStats({
-    keeper,
-    refused: { newestFirst: () => [] },
-    seenRun: (_, run) => run,
-    runsThatWait: () => new Map(),
-    nowMs: () => nowMs,
-  });
+  const stats = statsOf(keeper, () => nowMs);
   const count = async () => (await stats.count({ fromMs: nowMs - 3_600_000 })).all.counts;
   t.match(await count(), { failed: 1, delivered: 0 });
   await put('delivered');
@@ -109,13 +113,7 @@ t.test('INS-4 · DUR-2 · a clock that is set back delays no look at what the hi
   const { keeper, journal } = await openKeeper();
   const key = `${timeKey(nowMs - 3_600_000)}0001`;
   await journal.commit([{ kind: 'put', collection: 'events', key, value: { ...plainEvent, status: 'ignored' } }]);
-  const stats = createEventStats({
-    keeper,
-    refused: { newestFirst: () => [] },
-    seenRun: (_, run) => run,
-    runsThatWait: () => new Map(),
-    nowMs: () => nowMs,
-  });
+  const stats = statsOf(keeper, () => nowMs);
   const count = async () => (await stats.count({ fromMs: nowMs - 7_200_000 })).all.total;
   t.equal(await count(), 1);
   await journal.prune({ keepAfterKey: timeKey(nowMs), maxBytes: 1_000_000 });
@@ -139,13 +137,7 @@ t.test('INS-4 · SCA-1 · what has ended at another gateway is read once', async
       { kind: 'put', collection: 'runs', key, value: { ...plainRun, status: 'delivered', endedAtMs: nowMs } },
     ]);
   }
-  const stats = createEventStats({
-    keeper,
-    refused: { newestFirst: () => [] },
-    seenRun: (_, run) => run,
-    runsThatWait: () => new Map(),
-    nowMs: () => nowMs,
-  });
+  const stats = statsOf(keeper, () => nowMs);
   const count = async () => (await stats.count({ fromMs: nowMs - 900_000 })).all.counts.delivered;
   t.equal(await count(), 100);
   const before = reads;

@@ -329,6 +329,7 @@ t.test('DLV-4 · a certificate that is not trusted is a refusal that says so', {
   });
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
   // What is said to this machine is not checked; here it is, as for any other name.
   const factory: MailTransportFactory = ({ tls: _, ...options }) => createTransport?.(options) as never;
   const settings = settingsFor((server.address() as AddressInfo).port, { secure: true });
