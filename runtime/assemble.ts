@@ -11,7 +11,6 @@ import type { Fault } from '../machines/base/fault.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { GatewayContext } from '../machines/webhook/gateway.machine.ts';
-import { createChatView } from './agent/chat-view.ts';
 import { createProfileDesks } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
 import { createConfigHistory } from './config/config-history.ts';
@@ -241,7 +240,11 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       seenRun: webhooks.seenRun,
       stats,
       mcp,
-      chat: createChatView({ servers, settings: (profile) => profileOf(homes.inForce(), profile)?.settings.agent }),
+      chat: {
+        ...servers.chats,
+        tools: servers.chatTools,
+        settings: (profile) => profileOf(homes.inForce(), profile)?.settings.agent,
+      },
       cron: webhooks.cron,
       overview,
       recent: metrics.recent,

@@ -1,15 +1,17 @@
 /**
  * The live data of the chat sessions, one row each: the conversation, the terminal's listener and the pending turn.
- * Spawns a session's chart, passes it the person's input, and returns its outcome.
+ * Spawns a session's chart, passes it the person's input, and returns its outcome. A session ends with the connection that
+ * opened it.
  * @see CLI-4 in docs/specification.md
  */
 
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import { withQuestion } from '../../machines/agent/conversation.ts';
-import type { Turn } from '../../machines/agent/model-talk.ts';
+import type { ToolOffer, Turn } from '../../machines/agent/model-talk.ts';
 import type { Spending } from '../../machines/agent/spending.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
+import type { AgentSettings } from '../../machines/config/settings.ts';
 
 export type TurnOutcome =
   | { readonly kind: 'answered'; readonly text: string; readonly spending: Spending }
@@ -46,6 +48,14 @@ export interface Chats {
   /** Called by the chart when the turn has ended. */
   turnEnded(id: string): void;
   forget(id: string): void;
+}
+
+/** What the commands about chats use. */
+export interface ChatView extends Omit<Chats, 'turnEnded' | 'forget'> {
+  /** The settings of a profile's agent; undefined if the profile is not configured. */
+  settings(profile: string): AgentSettings | undefined;
+  /** The tools of a profile's chats, as they are now. */
+  tools(profile: string): Promise<readonly ToolOffer[]>;
 }
 
 /** @param ward undefined before the servers' half runs, and after: terminals outlive it */

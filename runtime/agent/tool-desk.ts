@@ -14,6 +14,7 @@ import type { Question, ToolOffer } from '../../machines/agent/model-talk.ts';
 import { offeredSchema, ownArguments } from '../../machines/agent/offered-schema.ts';
 import { toolText } from '../../machines/agent/tool-text.ts';
 import { allServers, toolFilter, webhookToolset } from '../../machines/agent/toolset.ts';
+import { defined } from '../../machines/base/json.ts';
 import type { ModelSettings, SearchSettings } from '../../machines/config/settings.ts';
 import type { Approvals } from '../mcp/approvals.ts';
 import type { CallAnswer, Calls } from '../mcp/calls.ts';
@@ -64,8 +65,7 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
       askModel: (question: Question, signal: AbortSignal) =>
         streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal }),
       askPerson: askPersonFor(borrower, ports.approvals),
-      ...(search === undefined ? {} : { search }),
-      ...(fetchPublic === undefined ? {} : { fetchPublic }),
+      ...defined({ search, fetchPublic }),
     });
     const lent = toolsets.flatMap((name) => builtIn.get(name) ?? []);
     const registered = ports.registry()?.all() ?? [];

@@ -6,8 +6,7 @@
 
 import { cut, type JsonObject } from '../../machines/base/json.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import type { ChatView } from '../agent/chat-view.ts';
-import type { TurnOutcome } from '../agent/chats.ts';
+import type { ChatView, TurnOutcome } from '../agent/chats.ts';
 import { type Command, type Commands, daemonOf, textOf } from './command.ts';
 import type { TurnResult } from './contract.ts';
 import { Refusal } from './refusal.ts';
@@ -20,22 +19,23 @@ export const chatCommands = {
     run: async (params, host, peer) => {
       const { chat } = daemonOf(host);
       const profile = typeof params.profile === 'string' && params.profile !== '' ? params.profile : 'default';
-      const obstacle = chat.obstacle(profile);
-      if (obstacle === 'noProfile') {
+      const agent = chat.settings(profile);
+      if (agent === undefined) {
         throw new Refusal('profile-unknown', `profile "${profile}" is not configured or not served`);
       }
-      if (obstacle === 'noModel') {
+      if (agent.model === undefined) {
         throw new Refusal(
           'chat-no-model',
           `profile "${profile}" has no model to talk to; set agent.model in its config.yaml: provider, base_url and name, and api_key: \${MODEL_KEY} with the key in .env`,
         );
       }
-      const opened = chat.open(profile, (event) => peer.notify('chat.event', event));
-      if (opened === undefined) {
+      const session = chat.open(profile, (event) => peer.notify('chat.event', event));
+      if (session === undefined) {
         throw new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
       }
-      peer.onEnd(() => chat.close(opened.session));
-      return { ...opened, tools: (await chat.tools(opened.session)).length };
+      peer.onEnd(() => chat.close(session));
+      const { provider, name: model } = agent.model;
+      return { session, profile, provider, model, tools: (await chat.tools(profile)).length };
     },
   },
 
@@ -52,7 +52,7 @@ export const chatCommands = {
   }),
 
   'chat.tools': ofChat(async (chat, session) =>
-    (await chat.tools(session)).map(({ name, description }) => ({
+    (await chat.tools(chat.get(session)?.profile ?? '')).map(({ name, description }) => ({
       name,
       description: cut(stripTags(description), longestDescription),
     })),
@@ -67,7 +67,7 @@ function ofChat<Answer>(
     run: async (params, host) => {
       const { chat } = daemonOf(host);
       const session = String(params.session ?? '');
-      if (!chat.isOpen(session)) throw new Refusal('chat-unknown', 'the chat session is not open any more');
+      if (chat.get(session) === undefined) throw new Refusal('chat-unknown', 'the chat session is not open any more');
       return run(chat, session, params);
     },
   };

@@ -16,7 +16,7 @@ import {
   type RunRecord,
   signatureClaim,
 } from '../../machines/webhook/record.ts';
-import type { ChatView } from '../agent/chat-view.ts';
+import type { ChatView } from '../agent/chats.ts';
 import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { Answer } from '../../machines/config/sources.ts';
 import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
-import type { ChatView } from '../agent/chat-view.ts';
+import type { ChatView } from '../agent/chats.ts';
 import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
 import type { CancelVerdict } from '../dispatch/cancel-run.ts';

@@ -7,6 +7,7 @@
 import type { CronEventRecord } from '../../actors/cron/fire-cron-job.ts';
 import type { JobsStore } from '../../actors/cron/jobs.store.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { defined } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
@@ -88,8 +89,7 @@ async function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: See
     cause: causes[event.event] ?? 'webhook',
     status: row.status,
     ...(event.dueAtMs === undefined ? {} : { due_at: new Date(event.dueAtMs).toISOString() }),
-    ...(row.reason === undefined ? {} : { reason: row.reason }),
-    ...(event.work === undefined ? {} : { run: event.work }),
+    ...defined({ reason: row.reason, run: event.work }),
     delivery_id: row.delivery_id,
   };
 }

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type ChipName, chipNames, chipOfStatus, readQuery, statusesOf } from '../../machines/base/event-query.ts';
-import { cut } from '../../machines/base/json.ts';
+import { cut, defined } from '../../machines/base/json.ts';
 import { readRange, type TimeRange } from '../../machines/base/time-range.ts';
 import { placeWords } from '../../machines/config/target-titles.ts';
 import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
@@ -285,8 +285,7 @@ function rowOf(facts: EventFacts): EventFound {
     status: status === 'retrying' ? status : row.status,
     ...(result === undefined ? {} : { result }),
     ...(row.reason === undefined || delivery === undefined ? {} : { place: placeWords(delivery) }),
-    ...(tookMs === undefined ? {} : { took_ms: tookMs }),
-    ...(event.replayOf === undefined ? {} : { replay_of: event.replayOf }),
+    ...defined({ took_ms: tookMs, replay_of: event.replayOf }),
   };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { Collection, Journal, Records } from '../../actors/store/journal.ts';
-import { cut } from '../../machines/base/json.ts';
+import { cut, defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/target-titles.ts';
 import {
   type FailureGrouping,
@@ -141,8 +141,7 @@ function rowOf({ key: id, record }: Failed): FailureRow {
     status,
     text,
     attempts,
-    ...(reason === undefined ? {} : { reason }),
-    ...(note === undefined ? {} : { note }),
+    ...defined({ reason, note }),
     last_attempt_at: new Date(startedAtMs ?? queuedAtMs).toISOString(),
   };
 }

@@ -5,6 +5,7 @@
 
 import type { JournalReader, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { defined } from '../../machines/base/json.ts';
 import {
   type Failure,
   type FailureGroup,
@@ -112,8 +113,6 @@ function failureOf({
     status,
     route,
     queuedAtMs,
-    ...(reason === undefined ? {} : { reason }),
-    ...(chat === undefined ? {} : { chat }),
-    ...(endedAtMs === undefined ? {} : { endedAtMs }),
+    ...defined({ reason, chat, endedAtMs }),
   };
 }

@@ -7,7 +7,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
-import type { Collection, Journal, Put, SessionId, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
+import type { Collection, Journal, Put, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
@@ -60,20 +60,19 @@ const turnSize = 50;
 
 /** Recovers everything; what finds no room stays on disk for a later check. */
 export async function resumeWork(ports: ResumePorts, signal = ports.signal()): Promise<void> {
-  const journal = ports.keeper.journal();
-  const session = ports.keeper.session();
-  if (journal === undefined || session === undefined) return;
+  if (ports.keeper.session() === undefined) return;
   await ports.keeper.seekLead();
-  if (ports.keeper.leads()) await takeLead(journal, session, ports, signal);
+  if (ports.keeper.leads()) await takeLead(ports, signal);
   await refillRuns(ports, signal);
   await refillGroups(ports, signal);
   if (!signal.aborted) await ports.older.look();
 }
 
 /** Takes every free delivery, in order. */
-async function takeLead(journal: Journal, session: SessionId, ports: ResumePorts, signal: AbortSignal): Promise<void> {
-  await noteAll(journal, ports, signal);
-  await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
+async function takeLead(ports: ResumePorts, signal: AbortSignal): Promise<void> {
+  const journal = ports.keeper.journal();
+  if (journal !== undefined) await noteAll(journal, ports, signal);
+  await takeDeliveries(ports, signal, Number.MAX_SAFE_INTEGER);
 }
 
 /**
@@ -81,27 +80,19 @@ async function takeLead(journal: Journal, session: SessionId, ports: ResumePorts
  * leader.
  */
 export async function refillDeliveries(ports: ResumePorts, signal = ports.signal()): Promise<void> {
-  const journal = ports.keeper.journal();
-  const session = ports.keeper.session();
-  if (journal === undefined || session === undefined) return;
-  if (await ports.keeper.seekLead()) await takeLead(journal, session, ports, signal);
+  if (ports.keeper.session() === undefined) return;
+  if (await ports.keeper.seekLead()) await takeLead(ports, signal);
   // An ordered delivery has its number as due time, which may be ahead of a clock that was set back.
-  await takeDeliveries(journal, session, ports, signal, Math.max(ports.dueMs(), ports.order.last()));
+  await takeDeliveries(ports, signal, Math.max(ports.dueMs(), ports.order.last()));
   if (!signal.aborted) await ports.older.look();
 }
 
-async function takeDeliveries(
-  journal: Journal,
-  session: SessionId,
-  ports: ResumePorts,
-  signal: AbortSignal,
-  dueBeforeMs: number,
-): Promise<void> {
+async function takeDeliveries(ports: ResumePorts, signal: AbortSignal, dueBeforeMs: number): Promise<void> {
   const taken: StoredRecord<'deliveries'>[] = [];
   while (!signal.aborted) {
     const limit = Math.min(sliceSize, ports.deliveryRoom() - taken.length);
     if (limit <= 0) break;
-    const slice = await take(journal, session, 'deliveries', limit, ports, dueBeforeMs);
+    const slice = await take('deliveries', limit, ports, dueBeforeMs);
     taken.push(...slice);
     if (slice.length < limit) break;
   }
@@ -171,14 +162,11 @@ async function inTurns<Item extends { readonly key: string }>(
 
 /** Takes waiting runs from the journal while there is room for them. */
 export async function refillRuns(ports: ResumePorts, signal = ports.signal()): Promise<void> {
-  const journal = ports.keeper.journal();
-  const session = ports.keeper.session();
-  if (journal === undefined || session === undefined) return;
   while (!signal.aborted) {
     // In parts, so that gateways that check at the same time share the waiting runs.
     const limit = Math.min(sliceSize, Math.ceil(ports.bound() / 4), ports.room());
     if (limit <= 0) return;
-    const taken = await take(journal, session, 'runs', limit, ports);
+    const taken = await take('runs', limit, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeRun(stored, ports));
     if (taken.length < limit) return;
   }
@@ -186,11 +174,8 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
 
 /** Takes batches that no gateway holds. */
 export async function refillGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
-  const journal = ports.keeper.journal();
-  const session = ports.keeper.session();
-  if (journal === undefined || session === undefined) return;
   while (!signal.aborted) {
-    const taken = await take(journal, session, 'groups', sliceSize, ports);
+    const taken = await take('groups', sliceSize, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
     if (taken.length < sliceSize) return;
   }
@@ -212,15 +197,17 @@ export async function letGoOfLost(ports: ResumePorts): Promise<void> {
   }
 }
 
+/** Empty if the journal is not open, or does not answer. */
 async function take<In extends 'deliveries' | 'groups' | 'runs'>(
-  journal: Journal,
-  session: SessionId,
   collection: In,
   limit: number,
   ports: ResumePorts,
   // A batch is due in the future, but its timer runs here, so it is taken now.
   dueBeforeMs = Number.MAX_SAFE_INTEGER,
 ): Promise<Taken<In>[]> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return [];
   const query = { session, dueBeforeMs, limit };
   let taken = await journal.take(collection, query);
   if (!taken.ok && taken.fault.code === 'journal-session-ended' && (await ports.keeper.revive())) {

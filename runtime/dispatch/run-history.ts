@@ -5,7 +5,7 @@
 
 import { textOfRun } from '../../actors/dispatch/batch-texts.ts';
 import type { Collection, JournalReader, Records } from '../../actors/store/journal.ts';
-import type { Json } from '../../machines/base/json.ts';
+import { defined, type Json } from '../../machines/base/json.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import { type EventRecord, type RunRecord, runRow } from '../../machines/webhook/record.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
@@ -108,9 +108,6 @@ export function matches(
 /** With the field names of rows; absent fields are unknown to the runner. */
 function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): Partial<RunDetail> {
   return {
-    ...(steps === undefined ? {} : { steps }),
-    ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
-    ...(outputTokens === undefined ? {} : { output_tokens: outputTokens }),
-    ...(cost === undefined ? {} : { cost }),
+    ...defined({ steps, input_tokens: inputTokens, output_tokens: outputTokens, cost }),
   };
 }
