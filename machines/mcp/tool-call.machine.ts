@@ -111,12 +111,11 @@ export const toolCallMachine = setup({
   actions: {
     resolveTool: effect('resolveTool'),
     askApproval: effect('askApproval'),
-    withdrawApproval: effect('withdrawApproval'),
     reachServer: effect('reachServer'),
     /** Passes the call to the server's session; the outcome arrives as `call.answered`. */
     sendCall: effect('sendCall'),
-    /** Cancels the call, also at the server. */
-    abandonCall: effect('abandonCall'),
+    /** Withdraws the question and cancels the call, also at the server, as far as either is open. */
+    takeBack: effect('takeBack'),
     countTry: assign(({ context }) => ({ tries: context.tries + 1 })),
     /** The attempt does not count: it was not passed to a session. */
     uncountTry: assign(({ context }) => ({ tries: context.tries - 1 })),
@@ -165,6 +164,19 @@ export const toolCallMachine = setup({
   }),
   initial: 'resolving',
   output: ({ context }) => context,
+  on: {
+    'call.cancel': {
+      target: '.settled',
+      actions: ['takeBack', { type: 'rememberFault', params: { fault: cancelled() } }],
+    },
+    'server.retired': {
+      target: '.settled',
+      actions: [
+        'takeBack',
+        { type: 'rememberFault', params: ({ context, event }) => ({ fault: entryRetired(context, event.how) }) },
+      ],
+    },
+  },
   states: {
     resolving: {
       description:
@@ -200,17 +212,6 @@ export const toolCallMachine = setup({
             },
           },
         ],
-        'call.cancel': {
-          target: 'settled',
-          actions: ['withdrawApproval', { type: 'rememberFault', params: { fault: cancelled() } }],
-        },
-        'server.retired': {
-          target: 'settled',
-          actions: [
-            'withdrawApproval',
-            { type: 'rememberFault', params: ({ context, event }) => ({ fault: entryRetired(context, event.how) }) },
-          ],
-        },
       },
     },
     reaching: {
@@ -223,14 +224,6 @@ export const toolCallMachine = setup({
         'server.unreachable': {
           target: 'settled',
           actions: { type: 'rememberFault', params: ({ event }) => ({ fault: unavailable(event.why, event.code) }) },
-        },
-        'call.cancel': { target: 'settled', actions: { type: 'rememberFault', params: { fault: cancelled() } } },
-        'server.retired': {
-          target: 'settled',
-          actions: {
-            type: 'rememberFault',
-            params: ({ context, event }) => ({ fault: entryRetired(context, event.how) }),
-          },
         },
       },
       after: {
@@ -276,17 +269,6 @@ export const toolCallMachine = setup({
           },
           { target: 'settled' },
         ],
-        'call.cancel': {
-          target: 'settled',
-          actions: ['abandonCall', { type: 'rememberFault', params: { fault: cancelled() } }],
-        },
-        'server.retired': {
-          target: 'settled',
-          actions: [
-            'abandonCall',
-            { type: 'rememberFault', params: ({ context, event }) => ({ fault: entryRetired(context, event.how) }) },
-          ],
-        },
       },
     },
     replaying: {

@@ -93,6 +93,8 @@ export interface Calls {
   get(id: string): LiveCall | undefined;
   /** The calls in progress of a run, oldest first. */
   ofRun(run: string): readonly CallUnderWay[];
+  /** Withdraws the question of a call and cancels what was last sent, as far as either is open. */
+  takeBack(id: string): void;
   /** Reports that a call waits for a person. */
   waits(id: string, question: string, isOpen: () => boolean): void;
   /** Called when the chart of a call has ended. */
@@ -119,6 +121,12 @@ export function createCalls(
     const row = rows.get(id);
     rows.delete(id);
     row?.answer(answer);
+  }
+
+  function takeBack(id: string): void {
+    const { abandon, approval } = rows.get(id) ?? {};
+    abandon?.();
+    if (approval !== undefined) withdraw(approval);
   }
 
   return {
@@ -182,6 +190,7 @@ export function createCalls(
       }
     },
     get: (id) => rows.get(id),
+    takeBack,
     ofRun(run) {
       const found: CallUnderWay[] = [];
       for (const [id, { request, startedAtMs, approval }] of rows) {
@@ -207,10 +216,7 @@ export function createCalls(
       else end(id, { kind: 'fault', fault: fault ?? stopping });
     },
     crashed(id) {
-      const row = rows.get(id);
-      row?.abandon?.();
-      // An approval would start nothing.
-      if (row?.approval !== undefined) withdraw(row.approval);
+      takeBack(id);
       const fault = { code: 'outcome_uncertain', message: 'the call crashed in the gateway; see the log' } as const;
       end(id, { kind: 'fault', fault });
     },

@@ -118,14 +118,10 @@ export function wireToolCall(given: ToolCallPorts) {
         const question = row.approval;
         ports.calls.waits(context.id, question, () => ports.approvals.show(question) !== undefined);
       },
-      withdrawApproval: ({ context }) => {
-        const approval = ports.calls.get(context.id)?.approval;
-        if (approval !== undefined) ports.approvals.withdraw(approval);
-      },
       reachServer: ({ context, self }) => ports.reach.wait(keyOf(context), { id: context.id, send: self.send }),
       sendCall: ({ context, self }) =>
         sendCall(context, ports, (verdict) => self.send({ type: 'call.answered', verdict })),
-      abandonCall: ({ context }) => ports.calls.get(context.id)?.abandon?.(),
+      takeBack: ({ context }) => ports.calls.takeBack(context.id),
     },
   });
 }

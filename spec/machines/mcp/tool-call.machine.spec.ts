@@ -40,14 +40,13 @@ function call({ readOnly = false, asks = false, reached = false, verdicts = [], 
         };
       }),
       askApproval: () => void told.push('ask'),
-      withdrawApproval: () => void told.push('withdraw'),
       reachServer: () => void told.push('reach'),
       sendCall: ({ self }) => {
         told.push('send');
         const verdict = left.shift();
         if (verdict !== undefined) self.send({ type: 'call.answered', verdict });
       },
-      abandonCall: () => void told.push('abandon'),
+      takeBack: () => void told.push('takeBack'),
     },
   });
   const actor = createActor(compile(machine), { input, clock });
@@ -92,7 +91,7 @@ t.test('TRU-1 · nothing is reached or sent until the approval; the time to reac
 t.test('TRU-1 · a call that is cancelled while a person is asked takes its question back', (t) => {
   const { send, seen, done } = call({ asks: true });
   send({ type: 'call.cancel' });
-  t.same([seen().value, seen().context.fault?.code, done()], ['settled', 'cancelled', ['ask', 'withdraw']]);
+  t.same([seen().value, seen().context.fault?.code, done()], ['settled', 'cancelled', ['ask', 'takeBack']]);
   t.end();
 });
 
@@ -100,7 +99,7 @@ t.test('LIF-3 · a cancel while the server works takes the request back', (t) =>
   const { send, seen, done } = call({});
   send({ type: 'server.reached' });
   send({ type: 'call.cancel' });
-  t.same([seen().value, seen().context.fault?.code, done()], ['settled', 'cancelled', ['reach', 'send', 'abandon']]);
+  t.same([seen().value, seen().context.fault?.code, done()], ['settled', 'cancelled', ['reach', 'send', 'takeBack']]);
   t.end();
 });
 
@@ -174,10 +173,10 @@ t.test('TRU-2 · a call that went out while the tool only read is not repeated o
 
 t.test('TRU-3 · a call whose entry changed or went while it waited ends, and nobody is asked any more', (t) => {
   const rows: readonly (readonly [Given, how: 'changed' | 'removed', done: readonly string[], RegExp])[] = [
-    [{ asks: true }, 'changed', ['ask', 'withdraw'], /its entry was changed while mcp__s__t waited; call it again$/],
-    [{ asks: true }, 'removed', ['ask', 'withdraw'], /its entry was removed while mcp__s__t waited$/],
-    [{}, 'changed', ['reach'], /changed/],
-    [{ reached: true }, 'removed', ['send', 'abandon'], /removed/],
+    [{ asks: true }, 'changed', ['ask', 'takeBack'], /its entry was changed while mcp__s__t waited; call it again$/],
+    [{ asks: true }, 'removed', ['ask', 'takeBack'], /its entry was removed while mcp__s__t waited$/],
+    [{}, 'changed', ['reach', 'takeBack'], /changed/],
+    [{ reached: true }, 'removed', ['send', 'takeBack'], /removed/],
   ];
   for (const [given, how, done, message] of rows) {
     const waiting = call(given);

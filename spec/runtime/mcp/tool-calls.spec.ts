@@ -87,6 +87,7 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected', cpuTimeMs
   const calls: Calls = createCalls(
     () => ward(),
     () => 0,
+    approvals.withdraw,
   );
   const ward = startWard<CallInput>(
     t,
