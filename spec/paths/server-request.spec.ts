@@ -1,19 +1,19 @@
 import t from 'tap';
 import { type AnyStateMachine, assign, type EventObject } from 'xstate';
-import { getSimplePaths } from 'xstate/graph';
 import {
   type ServerRequestContext,
   type ServerRequestEvent,
   type ServerRequestInput,
   serverRequestMachine,
 } from '../../machines/mcp/server-request.machine.ts';
+import { doneBy, failedBy, walksOf } from '../support/walks.ts';
 
 const events: readonly EventObject[] = [
   ...['approved', 'denied', 'timedOut'].map((verdict) => ({ type: 'approval.settled', verdict }) as EventObject),
   { type: 'request.cancel' },
-  { type: 'xstate.done.actor.runModel', output: { kind: 'made' } } as EventObject,
-  { type: 'xstate.done.actor.runModel', output: { kind: 'failed', why: 'HTTP 500' } } as EventObject,
-  { type: 'xstate.error.actor.runModel', error: 'x' } as EventObject,
+  doneBy('runModel', { kind: 'made' }),
+  doneBy('runModel', { kind: 'failed', why: 'HTTP 500' }),
+  failedBy('runModel'),
 ];
 
 function pathsOf(kind: ServerRequestInput['kind'], refusal?: string) {
@@ -25,13 +25,11 @@ function pathsOf(kind: ServerRequestInput['kind'], refusal?: string) {
     },
   }) as unknown as AnyStateMachine;
   const input: ServerRequestInput = { id: 'q1', profile: 'default', server: 's', kind };
-  return getSimplePaths(machine, { input, events } as never).map(({ state, steps }) => ({
-    value: String(state.value),
-    context: (state as unknown as { context: ServerRequestContext }).context,
-    told: steps
-      .map(({ event }) => event as EventObject & { readonly verdict?: string; readonly output?: object })
-      .slice(1),
-  }));
+  return walksOf<ServerRequestContext, { readonly verdict?: string; readonly output?: object }>(machine, {
+    input,
+    events,
+    limit: 1_000,
+  });
 }
 
 t.test('SRV-1 · SRV-2 · what policy refuses bothers nobody', (t) => {

@@ -1,6 +1,5 @@
 import t from 'tap';
 import { type AnyStateMachine, assign, type EventObject } from 'xstate';
-import { getShortestPaths, getSimplePaths } from 'xstate/graph';
 import {
   type CallContext,
   type CallEvent,
@@ -9,6 +8,7 @@ import {
   type Resolution,
   toolCallMachine,
 } from '../../machines/mcp/tool-call.machine.ts';
+import { type Walk, walksOf } from '../support/walks.ts';
 
 type Kind = { readonly readOnly: boolean; readonly asks: boolean; readonly reached?: boolean };
 
@@ -58,26 +58,11 @@ const events: readonly EventObject[] = [
   ...[answered, failed, outdated, lostUnsent, lostSent, unclear].map(verdict),
 ];
 
-interface Walk {
-  readonly value: string;
-  readonly context: CallContext;
-  /** What happened on the way, in order; the start left out. */
-  readonly told: readonly EventObject[];
-}
+type CallWalk = Walk<CallContext, object>;
 
-/** Every way through the chart that visits no state twice; each state is value and context. */
-function walks(kind: Kind): Walk[] {
-  const paths = getSimplePaths(machineOf(found(kind)), {
-    input,
-    events,
-    limit: 20_000,
-    serializeState: (state: { value: unknown; context: unknown }) => JSON.stringify([state.value, state.context]),
-  } as never);
-  return paths.map(({ state, steps }) => ({
-    value: String(state.value),
-    context: (state as unknown as { context: CallContext }).context,
-    told: steps.map(({ event }) => event).filter(({ type }) => type !== 'xstate.init'),
-  }));
+/** Every way through the chart that visits no state twice. */
+function walks(kind: Kind): readonly CallWalk[] {
+  return walksOf(machineOf(found(kind)), { input, events, limit: 20_000 });
 }
 
 const kinds: readonly Kind[] = [
@@ -93,14 +78,13 @@ const isLost = (event: EventObject, dispatched: boolean): boolean => {
   const { verdict } = event as { verdict?: CallVerdict };
   return verdict?.kind === 'unclear' ? dispatched : verdict?.kind === 'lost' && verdict.dispatched === dispatched;
 };
-const words = ({ told, value }: Walk): string => `${JSON.stringify(told)} → ${value}`;
+const words = ({ told, value }: CallWalk): string => `${JSON.stringify(told)} → ${value}`;
 
 t.test('TRU-1 · TRU-2 · every state is reached that is not passed through', (t) => {
   const reached = new Set(all.map(({ value }) => value));
   t.same([...reached].sort(), ['approving', 'calling', 'reaching', 'settled']);
-  const paths = getShortestPaths(machineOf(refused), { input, events } as never);
   t.same(
-    paths.map(({ state }) => state.value),
+    walksOf(machineOf(refused), { input, events, limit: 100 }).map(({ value }) => value),
     ['settled'],
     'what cannot be found is settled at once, and nobody is asked',
   );
@@ -178,7 +162,7 @@ t.test('LIF-7 · LIF-13 · a settled call has the answer or a reason, never neit
 });
 
 /** Tells whether the first loss ended the call, because it had no try left. */
-function endsUncertain({ told, value, context }: Walk, losses: number): boolean {
+function endsUncertain({ told, value, context }: CallWalk, losses: number): boolean {
   const dispatched = told.filter((event) => isLost(event, true)).length;
   return (
     dispatched === losses && value === 'settled' && context.tries === 3 && isLost(told.at(-1) as EventObject, true)
