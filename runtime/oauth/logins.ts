@@ -49,7 +49,7 @@ export interface LiveLogin {
   paste?: (query: string) => boolean;
   device?: IssuedCode;
   tokens?: TokenRecord;
-  close: () => void;
+  readonly close: () => void;
 }
 
 export type LoginOutcome = { readonly kind: 'loggedIn' } | { readonly kind: 'stopped'; readonly why: string };
@@ -58,7 +58,7 @@ export interface Logins {
   /** Undefined if a login to the server is already in progress. */
   start(
     input: Omit<LoginInput, 'id'> & { readonly flow: 'browser' | 'device' },
-    live: Omit<LiveLogin, 'close'> & { readonly close: () => void },
+    live: LiveLogin,
     signal: AbortSignal,
   ): Promise<LoginOutcome> | undefined;
   isUnderWay(profile: string, server: string): boolean;
@@ -73,26 +73,29 @@ export interface Logins {
   stop(): Promise<void>;
 }
 
+interface Row {
+  readonly live: LiveLogin;
+  readonly stop: (why: string) => void;
+  readonly resolve: (outcome: LoginOutcome) => void;
+}
+
 export function createLogins(wards: {
   readonly browser: () => WardHandle<LoginInput>;
   readonly device: () => WardHandle<LoginInput>;
 }): Logins {
-  const rows = new Map<string, LiveLogin>();
-  const resolvers = new Map<string, (outcome: LoginOutcome) => void>();
-  const cancels = new Map<string, (why?: string) => void>();
+  const rows = new Map<string, Row>();
   const ending = 'the gateway stops';
   let stopped = false;
   let noneLeft = (): void => {};
 
   function ended(id: string, outcome: LoginOutcome): void {
     const row = rows.get(id);
-    row?.close();
+    if (row === undefined) return;
+    row.live.close();
     // A chart that crashed has not released its port.
-    row?.listener?.close();
+    row.live.listener?.close();
     rows.delete(id);
-    resolvers.get(id)?.(outcome);
-    resolvers.delete(id);
-    cancels.delete(id);
+    row.resolve(outcome);
     if (rows.size === 0) noneLeft();
   }
 
@@ -104,17 +107,16 @@ export function createLogins(wards: {
         live.close();
         return Promise.resolve({ kind: 'stopped', why: ending });
       }
-      rows.set(id, live);
       const ward = flow === 'device' ? wards.device() : wards.browser();
       const stop = (why?: string): void =>
         void ward.get(id)?.send({ type: 'login.cancel', ...(why === undefined ? {} : { why }) });
       const cancel = (): void => stop();
-      cancels.set(id, stop);
       return new Promise((resolve) => {
-        resolvers.set(id, (outcome) => {
+        const answer = (outcome: LoginOutcome): void => {
           signal.removeEventListener('abort', cancel);
           resolve(outcome);
-        });
+        };
+        rows.set(id, { live, stop, resolve: answer });
         if (ward.spawn(id, { ...input, id }) === undefined) {
           ended(id, { kind: 'stopped', why: ending });
           return;
@@ -124,12 +126,12 @@ export function createLogins(wards: {
       });
     },
     isUnderWay: (profile, server) => rows.has(keyOf(profile, server)),
-    get: (id) => rows.get(id),
-    paste: (profile, server, query) => rows.get(keyOf(profile, server))?.paste?.(query) ?? false,
+    get: (id) => rows.get(id)?.live,
+    paste: (profile, server, query) => rows.get(keyOf(profile, server))?.live.paste?.(query) ?? false,
     ended,
     stop() {
       stopped = true;
-      for (const cancel of [...cancels.values()]) cancel(ending);
+      for (const row of [...rows.values()]) row.stop(ending);
       return new Promise((resolve) => {
         noneLeft = resolve;
         if (rows.size === 0) resolve();
