@@ -15,6 +15,8 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
+import { objectAt } from '../../machines/base/json.ts';
+import { parseJson, parseObject } from '../../machines/base/read-json.ts';
 import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 
 /** The command of a stdio server did not start. The code is the system's, such as ENOENT. */
@@ -164,14 +166,10 @@ function readSse({ code, message }: SseError): ConnectFailure {
 
 /** A JSON-RPC error in the body is more precise than the status. */
 function readHttp(status: number, text: string): ConnectFailure {
-  try {
-    const { error } = JSON.parse(text) as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
-    if (typeof error?.code === 'number')
-      return { kind: 'http', status, message: String(error.message ?? ''), rpcCode: error.code };
-  } catch {
-    // An HTML page, a proxy's text or an empty body.
-  }
-  return { kind: 'http', status, message: text };
+  const { code, message } = objectAt(parseObject(text) ?? {}, 'error');
+  return typeof code === 'number'
+    ? { kind: 'http', status, message: String(message ?? ''), rpcCode: code }
+    : { kind: 'http', status, message: text };
 }
 
 function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
@@ -192,10 +190,15 @@ function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
   return { kind: 'network', message: error.message };
 }
 
+interface Issue {
+  readonly path?: readonly (string | number)[];
+  readonly message?: unknown;
+}
+
 /** The SDK appends the issues of its schema as JSON; the first one has the place and the problem. */
 function wrongResult(message: string): string {
   const [, method, text = ''] = /^Invalid result for (\S+): (\[.*\])$/s.exec(message) ?? [];
-  const issue = firstIssue(text);
+  const [issue] = (parseJson(text) ?? []) as readonly (Issue | undefined)[];
   if (issue === undefined) return message;
   const place = (issue.path ?? []).reduce<string>(
     (before, step) => (typeof step === 'number' ? `${before}[${step}]` : `${before}${before === '' ? '' : '.'}${step}`),
@@ -203,17 +206,6 @@ function wrongResult(message: string): string {
   );
   const words = String(issue.message).replace(/^Invalid input: expected (.*?)(?:, received .*)?$/, 'must be $1');
   return `its ${method} is not one of the protocol: ${place === '' ? 'it' : place} ${words}`;
-}
-
-function firstIssue(
-  text: string,
-): { readonly path?: readonly (string | number)[]; readonly message?: unknown } | undefined {
-  try {
-    const [issue] = JSON.parse(text) as readonly ({ readonly path?: readonly (string | number)[] } | undefined)[];
-    return issue;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The outer errors say "fetch failed"; the innermost has the cause. */

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
-import { type CacheReading, cacheText, fingerprintInput, readCache } from '../../machines/mcp/schema-cache.ts';
+import { type CachedDiscovery, cacheText, fingerprintInput, readCache } from '../../machines/mcp/schema-cache.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { ensurePrivateFolder, writeFileAtomic } from '../files.ts';
 import type { Logger } from '../ports.ts';
@@ -17,7 +17,8 @@ import { safeName } from '../safe-name.ts';
 import type { Listing } from './session.ts';
 
 export interface SchemaCache {
-  read(settings: ServerSettings, nowMs: number): CacheReading | { readonly kind: 'absent' };
+  /** Undefined if there is no entry that may stand for a listing now. */
+  read(settings: ServerSettings, nowMs: number): CachedDiscovery | undefined;
   /** Resolves once it is written, after earlier writes; never rejects. */
   write(settings: ServerSettings, listing: Listing, nowMs: number): Promise<void>;
   /** Resolves once nothing is cached for a server of this name, after earlier writes; never rejects. */
@@ -51,20 +52,11 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
       try {
         return readCache(readFileSync(pathOf(settings), 'utf8'), fingerprintOf(settings), nowMs);
       } catch {
-        return { kind: 'absent' };
+        return undefined;
       }
     },
-    write(settings, { tools, leftOut, capabilities, instructions, offered, ttlMs }, nowMs) {
-      const text = cacheText({
-        fingerprint: fingerprintOf(settings),
-        savedAtMs: nowMs,
-        tools,
-        ...(leftOut === undefined ? {} : { leftOut }),
-        capabilities,
-        ...(instructions === undefined ? {} : { instructions }),
-        ...(offered === undefined ? {} : { offered }),
-        ...(ttlMs === undefined ? {} : { ttlMs }),
-      });
+    write(settings, listing, nowMs) {
+      const text = cacheText({ ...listing, fingerprint: fingerprintOf(settings), savedAtMs: nowMs });
       const path = pathOf(settings);
       return inTurn(path, () => put(path, text, settings.name));
     },

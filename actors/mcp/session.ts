@@ -7,7 +7,7 @@
 import { type Client, SseError, type Tool } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { isTooDeep } from '../../machines/base/read-json.ts';
+import { isTooDeep, parseObject } from '../../machines/base/read-json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
 import { boundInstructions } from '../../machines/mcp/instructions.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
@@ -403,13 +403,7 @@ function heldAgainst(
 function structureInText(content: Json | undefined): JsonObject | undefined {
   const [block, ...others] = Array.isArray(content) ? (content as readonly Json[]) : [];
   const text = others.length === 0 && isJsonObject(block) ? block.text : undefined;
-  if (typeof text !== 'string' || isTooDeep(text)) return undefined;
-  try {
-    const value = JSON.parse(text) as Json;
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return typeof text !== 'string' || isTooDeep(text) ? undefined : parseObject(text);
 }
 
 /** Paces the progress of a call; waiting progress is forwarded before the outcome. */

@@ -8,6 +8,7 @@
 
 import { type FetchLike, isJSONRPCErrorResponse, isJSONRPCResultResponse } from '@modelcontextprotocol/client';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
+import { parseJson } from '../../machines/base/read-json.ts';
 import { boundBody } from './bounded-body.ts';
 
 export interface StandingStream {
@@ -218,12 +219,8 @@ function watchAnswers(): { readonly passes: (chunk: Uint8Array) => void; readonl
 
 /** The same test as in the transport, which does not resume a stream after an answer. */
 function isAnswer(data: string): boolean {
-  try {
-    const message: unknown = JSON.parse(data);
-    return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-  } catch {
-    return false;
-  }
+  const message = parseJson(data);
+  return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
 }
 
 /** Resolves after `ms`; rejects if the signal aborts first. */

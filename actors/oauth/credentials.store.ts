@@ -10,6 +10,7 @@ import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { parseObject } from '../../machines/base/read-json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { widerScope } from '../../machines/oauth/scope.ts';
 import { formatTokenRecord, readTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
@@ -105,12 +106,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   }
 
   function readObject(file: string, hears?: Logger): JsonObject | undefined {
-    try {
-      const value: unknown = JSON.parse(read(file, hears) ?? '');
-      return isJsonObject(value) ? value : undefined;
-    } catch {
-      return undefined;
-    }
+    return parseObject(read(file, hears) ?? '');
   }
 
   function tokensOf(server: string): TokenRecord | undefined {

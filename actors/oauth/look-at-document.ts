@@ -6,7 +6,7 @@
 
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Json } from '../../machines/base/json.ts';
+import { parseJson } from '../../machines/base/read-json.ts';
 import { checkDocument, type DocumentFinding } from '../../machines/oauth/metadata-document.ts';
 
 /** Never rejects. */
@@ -15,17 +15,9 @@ export async function lookAtDocument(url: string, fetch: FetchLike): Promise<rea
     const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'manual' });
     const text = await answer.text();
     const contentType = answer.headers.get('content-type') ?? undefined;
-    return checkDocument(url, { status: answer.status, contentType, body: parse(text) });
+    return checkDocument(url, { status: answer.status, contentType, body: parseJson(text) });
   } catch (thrown) {
     const message = `the client metadata document ${url} cannot be fetched from here: ${causeOf(thrown)}`;
     return [{ code: 'document-unreachable', message }];
-  }
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
   }
 }

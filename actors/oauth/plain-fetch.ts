@@ -5,7 +5,7 @@
  */
 
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { isJsonObject } from '../../machines/base/json.ts';
+import { parseObject } from '../../machines/base/read-json.ts';
 import { isErrorAnswer, plainAnswer } from '../../machines/oauth/plain-answer.ts';
 
 export function plainFetch(fetch: FetchLike): FetchLike {
@@ -14,8 +14,8 @@ export function plainFetch(fetch: FetchLike): FetchLike {
     const { status, statusText } = response;
     const headers = new Headers(response.headers);
     const text = await response.text();
-    const body = parse(text);
-    if (!isJsonObject(body)) return new Response(text === '' ? null : text, { status, statusText, headers });
+    const body = parseObject(text);
+    if (body === undefined) return new Response(text === '' ? null : text, { status, statusText, headers });
     const answer = plainAnswer(body);
     const isError = isErrorAnswer(answer);
     // The device grant's library reads the header instead of the error.
@@ -23,12 +23,4 @@ export function plainFetch(fetch: FetchLike): FetchLike {
     headers.set('content-type', 'application/json');
     return new Response(JSON.stringify(answer), { status: isError && response.ok ? 400 : status, statusText, headers });
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

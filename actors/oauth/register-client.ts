@@ -12,6 +12,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { parseObject } from '../../machines/base/read-json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
@@ -129,12 +130,7 @@ function neededOnly(fetch: FetchLike): FetchLike {
 
 /** The reason of a refused registration (RFC 7591 §3.2.2); empty if there is none. */
 function reasonIn(body: string): string {
-  try {
-    const answer: unknown = JSON.parse(body);
-    const { error, error_description: description } = isJsonObject(answer) ? answer : {};
-    const words = [error, description].filter((each) => typeof each === 'string').join(': ');
-    return words === '' ? '' : ` (${withoutSecrets(words, [])})`;
-  } catch {
-    return '';
-  }
+  const { error, error_description: description } = parseObject(body) ?? {};
+  const words = [error, description].filter((each) => typeof each === 'string').join(': ');
+  return words === '' ? '' : ` (${withoutSecrets(words, [])})`;
 }

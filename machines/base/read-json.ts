@@ -5,7 +5,7 @@
  * @see COA-1, FIL-2 and TPL-1 in docs/specification.md
  */
 
-import type { Json } from './json.ts';
+import { isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** The fewest digits of an integer that is not exact. */
 const longDigits = 16;
@@ -26,6 +26,21 @@ export function readJson(text: string): Json | undefined {
   return exact === text ? value : parseJson(exact);
 }
 
+/** The same with every number as `JSON.parse` rounds it. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The JSON object of a text; undefined if it is none. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
+}
+
 /** The deepest nesting allowed for values that are walked recursively; the configuration has the same limit. */
 export const deepestJson = 200;
 
@@ -43,15 +58,6 @@ export function isTooDeep(text: string, deepest = deepestJson): boolean {
     if (depth > deepest) return true;
   }
   return false;
-}
-
-/** Plain `JSON.parse`; undefined if the text is not JSON. */
-export function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A run of n digits covers one of every n positions, so only those are checked. */

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { parseObject } from '../base/read-json.ts';
 import type { Offered } from './offers.ts';
 import type { ServerSettings, TransportPlan } from './server-settings.ts';
 
@@ -23,29 +24,16 @@ export interface CachedDiscovery {
   readonly offered?: Offered;
 }
 
-export type CacheReading =
-  | { readonly kind: 'fresh'; readonly discovery: CachedDiscovery }
-  | { readonly kind: 'stale'; readonly why: string }
-  | { readonly kind: 'corrupt'; readonly why: string };
-
 /** Increased when an entry of the old format would be misread. */
 const format = 1;
 
-/** Parses an entry; only a fresh one saves the connect. */
-export function readCache(text: string, fingerprint: string, nowMs: number): CacheReading {
-  const entry = parse(text);
-  if (entry === undefined) return { kind: 'corrupt', why: 'it is not a JSON object' };
-  if (typeof entry.format !== 'number') return { kind: 'corrupt', why: 'it has no format' };
-  if (entry.format !== format) return { kind: 'stale', why: `it has format ${entry.format}, not ${format}` };
-  const discovery = discoveryOf(entry);
-  if (typeof discovery === 'string') return { kind: 'corrupt', why: discovery };
-  if (discovery.fingerprint !== fingerprint) return { kind: 'stale', why: 'the server entry has changed' };
+/** Parses an entry; undefined if it is corrupt, or stale: of another format, of other settings, or too old. */
+export function readCache(text: string, fingerprint: string, nowMs: number): CachedDiscovery | undefined {
+  const { format: ofFormat, ...discovery } = parseObject(text) ?? {};
+  if (ofFormat !== format || discovery.fingerprint !== fingerprint || !isDiscovery(discovery)) return undefined;
   const { ttlMs, savedAtMs } = discovery;
   // Saved in the future: the clock was set back, so the age of the entry is unknown.
-  if (ttlMs !== undefined && (nowMs >= savedAtMs + ttlMs || nowMs < savedAtMs)) {
-    return { kind: 'stale', why: `the server let it hold for ${ttlMs} ms` };
-  }
-  return { kind: 'fresh', discovery };
+  return ttlMs !== undefined && (nowMs >= savedAtMs + ttlMs || nowMs < savedAtMs) ? undefined : discovery;
 }
 
 /** Serializes an entry. Its tools have passed `cleanTool`, which limits their depth. */
@@ -79,26 +67,18 @@ function sorted(map: Readonly<Record<string, string>>): Json {
   return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-function discoveryOf(entry: JsonObject) {
-  const { fingerprint, savedAtMs, ttlMs, tools, leftOut, capabilities, instructions, offered } = entry;
-  if (typeof fingerprint !== 'string') return 'it has no fingerprint';
-  if (typeof savedAtMs !== 'number') return 'it has no time';
-  if (ttlMs !== undefined && typeof ttlMs !== 'number') return 'its time to live is not a number';
-  if (!Array.isArray(tools) || !tools.every(isTool)) return 'its tools are not a list of tools';
-  if (leftOut !== undefined && !isTexts(leftOut)) return 'what it leaves out is not a list of texts';
-  if (!isJsonObject(capabilities)) return 'it has no capabilities';
-  if (instructions !== undefined && typeof instructions !== 'string') return 'its instructions are not a text';
-  if (offered !== undefined && !isOffered(offered)) return 'its resources and prompts are not lists of them';
-  return {
-    fingerprint,
-    savedAtMs,
-    ...(ttlMs === undefined ? {} : { ttlMs }),
-    tools,
-    ...(leftOut === undefined ? {} : { leftOut }),
-    capabilities,
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(offered === undefined ? {} : { offered }),
-  } satisfies CachedDiscovery;
+function isDiscovery(entry: JsonObject): entry is JsonObject & CachedDiscovery {
+  const { savedAtMs, ttlMs, tools, leftOut, capabilities, instructions, offered } = entry;
+  return (
+    typeof savedAtMs === 'number' &&
+    (ttlMs === undefined || typeof ttlMs === 'number') &&
+    Array.isArray(tools) &&
+    tools.every(isTool) &&
+    (leftOut === undefined || isTexts(leftOut)) &&
+    isJsonObject(capabilities) &&
+    (instructions === undefined || typeof instructions === 'string') &&
+    (offered === undefined || isOffered(offered))
+  );
 }
 
 function isTexts(value: Json): value is readonly string[] {
@@ -114,13 +94,4 @@ function isOffered(value: Json): value is JsonObject & Offered {
 
 function isTool(value: Json): value is JsonObject {
   return isJsonObject(value) && typeof value.name === 'string';
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -5,6 +5,7 @@
  */
 
 import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { parseJson } from '../base/read-json.ts';
 import { redactShapes } from './redact-shapes.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
 import { withoutNulls } from './without-nulls.ts';
@@ -76,11 +77,7 @@ function fitAll(
 /** Whether a text block has the structured content as JSON. */
 function isTwinOf({ type, text }: JsonObject, structured: Json | undefined): boolean {
   if (type !== 'text' || structured === undefined) return false;
-  try {
-    return JSON.stringify(JSON.parse(String(text))) === JSON.stringify(structured);
-  } catch {
-    return false;
-  }
+  return JSON.stringify(parseJson(String(text))) === JSON.stringify(structured);
 }
 
 /** A valid block of a known type; undefined for any other. */

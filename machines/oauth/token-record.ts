@@ -4,7 +4,8 @@
  * @see OAU-1 and OAU-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+import { parseObject } from '../base/read-json.ts';
 
 export interface TokenRecord {
   readonly accessToken: string;
@@ -90,7 +91,7 @@ export function recordOf(
 
 /** Parses a stored record; undefined if it is invalid. */
 export function readTokenRecord(text: string): TokenRecord | undefined {
-  const value = parse(text);
+  const value = parseObject(text);
   if (value === undefined) return undefined;
   const { access_token: accessToken, refresh_token: refreshToken, scope, expires_at_ms: expiresAtMs } = value;
   const { issuer, client_id: clientId, issued_at_ms: issuedAtMs, url } = value;
@@ -141,13 +142,4 @@ function lifeOf(expiresIn: Json | undefined): number | undefined {
   const isSpelled = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
   const lifeMs = isSpelled ? Number(expiresIn) * 1_000 : Number.NaN;
   return Number.isFinite(lifeMs) && lifeMs > 0 ? lifeMs : undefined;
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

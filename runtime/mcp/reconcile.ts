@@ -99,8 +99,8 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
     if (!settings.enabled) return { ...common, begin: 'disabled' };
     if (!settings.lazy) return { ...common, begin: 'connecting' };
     const cached = ports.cache(profile).read(settings, ports.nowMs());
-    if (cached.kind !== 'fresh') return { ...common, begin: 'connecting' };
-    return { ...common, begin: 'lazy', tools: ports.registry(profile).learn(server, cached.discovery) };
+    if (cached === undefined) return { ...common, begin: 'connecting' };
+    return { ...common, begin: 'lazy', tools: ports.registry(profile).learn(server, cached) };
   }
 
   return {

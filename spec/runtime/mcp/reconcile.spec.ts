@@ -30,9 +30,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
   };
   const cache: SchemaCache = {
     read: ({ name }) =>
-      remembered.includes(name)
-        ? { kind: 'fresh', discovery: { fingerprint: '', savedAtMs: 0, tools, capabilities: {} } }
-        : { kind: 'absent' },
+      remembered.includes(name) ? { fingerprint: '', savedAtMs: 0, tools, capabilities: {} } : undefined,
     write: () => Promise.resolve(),
     remove: () => Promise.resolve(),
   };

@@ -33,7 +33,7 @@ function stage(t: Test, entry: JsonObject | undefined, more: object = {}) {
     settings: () => settings,
     registry: () => registry,
     cache: () => ({
-      read: () => ({ kind: 'absent' }),
+      read: () => undefined,
       write: (_: unknown, { tools }: Listing) => {
         remembered.push(tools.map(({ name }) => String(name)));
         return Promise.resolve();
