@@ -7,15 +7,19 @@
 import { assign, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
 import { loginCommand } from './login-hint.ts';
+import {
+  cancelling,
+  isDone,
+  type LoginEnd,
+  type LoginEvent,
+  type LoginInput,
+  loginStep,
+  type StepFailure,
+  type StepVerdict,
+  verdict,
+} from './login-step.ts';
 
-export interface LoginInput {
-  readonly id: string;
-  readonly profile: string;
-  readonly server: string;
-  readonly startedFrom: 'terminal' | 'page';
-}
-
-export interface BrowserLoginContext extends LoginInput {
+export interface BrowserLoginContext extends LoginInput, LoginEnd {
   readonly flow: 'browser';
   /** How the client identifies itself to the authorization server. */
   readonly identity: 'configured' | 'document' | 'stored' | 'registered' | null;
@@ -24,20 +28,8 @@ export interface BrowserLoginContext extends LoginInput {
   readonly documentRefused: boolean;
   /** The registration of an earlier login is no longer valid. */
   readonly storedRefused: boolean;
-  /** Why the login stopped. */
-  readonly why: string | null;
-  /** The OAuth error code with which the authorization server stopped it (RFC 6749 §4.1.2.1 and §5.2). */
-  readonly errorCode: string | null;
 }
 
-/** Why a step failed. */
-export interface StepFailure {
-  readonly why: string;
-  /** The OAuth error code of the authorization server's answer. */
-  readonly errorCode?: string;
-}
-
-export type StepVerdict = { readonly kind: 'done' } | ({ readonly kind: 'failed' } & StepFailure);
 export type IdentifyVerdict =
   | {
       readonly kind: 'done';
@@ -47,8 +39,6 @@ export type IdentifyVerdict =
   | ({ readonly kind: 'failed' } & StepFailure);
 export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
 
-/** Without a reason, a person cancelled it. */
-export type LoginEvent = { readonly type: 'login.cancel'; readonly why?: string };
 export type BrowserLoginOutput = BrowserLoginContext;
 
 /** After this, the person has to start again. */
@@ -103,118 +93,59 @@ export const browserLoginMachine = setup({
   }),
   initial: 'discovering',
   output: ({ context }) => context,
-  on: {
-    'login.cancel': {
-      target: '.stopped',
-      actions: { type: 'rememberWhy', params: ({ event }) => cancelled(event) },
-    },
-  },
+  on: { 'login.cancel': cancelling },
   states: {
     discovering: {
       description: 'Asks the server who protects it, and that authorization server what it can do.',
       meta: { rule: 'OAU-1' },
       tags: ['working'],
-      invoke: {
-        id: 'discover',
-        src: 'discover',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'bindingPort' },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('looking for metadata') } },
-      },
+      invoke: loginStep('discover', 'looking for metadata', { guard: isDone, target: 'bindingPort' }),
     },
     bindingPort: {
       description: 'Binds the loopback port of the redirect, and holds it until the redirect has come.',
       meta: { rule: 'OAU-6' },
       tags: ['working'],
-      invoke: {
-        id: 'bindPort',
-        src: 'bindPort',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'identifying' },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('binding a port') } },
-      },
+      invoke: loginStep('bindPort', 'binding a port', { guard: isDone, target: 'identifying' }),
     },
     identifying: {
       description: 'Becomes a client: the configured one, by a metadata document, by an old or a new registration.',
       meta: { rule: 'OAU-4' },
       tags: ['working'],
-      invoke: {
-        id: 'identifyClient',
-        src: 'identifyClient',
-        input: ({ context }) => context,
-        onDone: [
-          {
-            guard: { type: 'isDone', params: ({ event }) => event.output },
-            target: 'awaitingRedirect',
-            actions: { type: 'rememberIdentity', params: ({ event }) => identityOf(event.output) },
-          },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('registering') } },
-      },
+      invoke: loginStep('identifyClient', 'registering', {
+        guard: isDone,
+        target: 'awaitingRedirect',
+        actions: { type: 'rememberIdentity', params: identified },
+      }),
     },
     awaitingRedirect: {
       description: 'The browser is with the authorization server; its redirect, or a pasted URL, brings the code.',
       meta: { rule: 'OAU-8' },
       tags: ['needsUser'],
       entry: 'announceUrl',
-      invoke: {
-        id: 'awaitRedirect',
-        src: 'awaitRedirect',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'exchanging' },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('waiting for the redirect') } },
-      },
+      invoke: loginStep('awaitRedirect', 'waiting for the redirect', { guard: isDone, target: 'exchanging' }),
       after: { redirectTimeout: { target: 'stopped', actions: 'rememberTimeout' } },
     },
     exchanging: {
       description: 'Exchanges the code for tokens.',
       meta: { rule: 'OAU-1' },
       tags: ['working'],
-      invoke: {
-        id: 'exchangeCode',
-        src: 'exchangeCode',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'storing' },
-          {
-            guard: { type: 'refusesDocument', params: ({ event }) => event.output },
-            target: 'identifying',
-            actions: ['rememberRefusal', 'recordRefusal'],
-          },
-          {
-            guard: { type: 'refusesStored', params: ({ event }) => event.output },
-            target: 'identifying',
-            actions: 'rememberLoss',
-          },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('exchanging the code') } },
-      },
+      invoke: loginStep(
+        'exchangeCode',
+        'exchanging the code',
+        { guard: isDone, target: 'storing' },
+        {
+          guard: { type: 'refusesDocument', params: verdict },
+          target: 'identifying',
+          actions: ['rememberRefusal', 'recordRefusal'],
+        },
+        { guard: { type: 'refusesStored', params: verdict }, target: 'identifying', actions: 'rememberLoss' },
+      ),
     },
     storing: {
       description: 'Writes the credentials completely or not at all: the only step that replaces old ones.',
       meta: { rule: 'OAU-8' },
       tags: ['working'],
-      invoke: {
-        id: 'storeCredentials',
-        src: 'storeCredentials',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'loggedIn' },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
-      },
+      invoke: loginStep('storeCredentials', 'storing the credentials', { guard: isDone, target: 'loggedIn' }),
       // Too late: the write in progress cannot be undone, so the login must not be reported as cancelled.
       on: { 'login.cancel': {} },
     },
@@ -250,20 +181,12 @@ function timeoutText({ server, profile, document, identity }: BrowserLoginContex
   return `${base}; if the browser showed an invalid client, the authorization server could not fetch or accept the client metadata document ${document}: set oauth.cimd: false to register instead`;
 }
 
-function identityOf(verdict: IdentifyVerdict): Pick<BrowserLoginContext, 'identity' | 'document'> {
-  return verdict.kind === 'done'
-    ? { identity: verdict.identity, document: verdict.document }
+function identified({
+  event: { output },
+}: {
+  event: { output: IdentifyVerdict };
+}): Pick<BrowserLoginContext, 'identity' | 'document'> {
+  return output.kind === 'done'
+    ? { identity: output.identity, document: output.document }
     : { identity: null, document: null };
-}
-
-export function cancelled({ why = 'the login was cancelled' }: LoginEvent): { why: string } {
-  return { why };
-}
-
-export function whyOf(verdict: StepFailure | object): StepFailure {
-  return 'why' in verdict ? verdict : { why: '' };
-}
-
-function crashed(step: string): { why: string } {
-  return { why: `${step} crashed in the gateway; see the log` };
 }

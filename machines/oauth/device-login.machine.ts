@@ -7,24 +7,24 @@
 
 import { assign, cancel, raise, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
+import type { PollVerdict } from './device-grant.ts';
 import {
-  cancelled,
+  cancelling,
+  isDone,
+  type LoginEnd,
   type LoginEvent,
   type LoginInput,
+  loginStep,
   type StepFailure,
   type StepVerdict,
-  whyOf,
-} from './browser-login.machine.ts';
-import type { PollVerdict } from './device-grant.ts';
+  verdict,
+} from './login-step.ts';
 
-export interface DeviceLoginContext extends LoginInput {
+export interface DeviceLoginContext extends LoginInput, LoginEnd {
   readonly flow: 'device';
   readonly intervalMs: number;
   /** The time for approval: the code's lifetime or the configured time, whichever is shorter. */
   readonly patienceMs: number;
-  readonly why: string | null;
-  /** The OAuth error code with which the authorization server stopped it. */
-  readonly errorCode: string | null;
 }
 
 export type CodeVerdict =
@@ -71,10 +71,7 @@ export const deviceLoginMachine = setup({
   initial: 'discovering',
   output: ({ context }) => context,
   on: {
-    'login.cancel': {
-      target: '.stopped',
-      actions: { type: 'rememberWhy', params: ({ event }) => cancelled(event) },
-    },
+    'login.cancel': cancelling,
     'patience.over': { target: '.stopped', actions: 'rememberOver' },
   },
   states: {
@@ -82,54 +79,23 @@ export const deviceLoginMachine = setup({
       description: 'Scans the advertised authorization servers for the first that offers the device grant.',
       meta: { rule: 'DEV-2' },
       tags: ['working'],
-      invoke: {
-        id: 'discover',
-        src: 'discover',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'identifying' },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('looking for metadata') } },
-      },
+      invoke: loginStep('discover', 'looking for metadata', { guard: isDone, target: 'identifying' }),
     },
     identifying: {
       description: 'Becomes a client: the configured one, or one registered for the device and refresh grants.',
       meta: { rule: 'DEV-3' },
       tags: ['working'],
-      invoke: {
-        id: 'identifyClient',
-        src: 'identifyClient',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'requestingCode' },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('registering') } },
-      },
+      invoke: loginStep('identifyClient', 'registering', { guard: isDone, target: 'requestingCode' }),
     },
     requestingCode: {
       description: 'Asks for a device code.',
       meta: { rule: 'DEV-1' },
       tags: ['working'],
-      invoke: {
-        id: 'requestCode',
-        src: 'requestCode',
-        input: ({ context }) => context,
-        onDone: [
-          {
-            guard: { type: 'isDone', params: ({ event }) => event.output },
-            target: 'waiting',
-            actions: [
-              { type: 'rememberCode', params: ({ event }) => codeOf(event.output) },
-              'announceCode',
-              'armPatience',
-            ],
-          },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('asking for a code') } },
-      },
+      invoke: loginStep('requestCode', 'asking for a code', {
+        guard: isDone,
+        target: 'waiting',
+        actions: [{ type: 'rememberCode', params: issued }, 'announceCode', 'armPatience'],
+      }),
     },
     waiting: {
       description: 'A person has the code; the token endpoint is asked again after the interval.',
@@ -141,37 +107,23 @@ export const deviceLoginMachine = setup({
       description: 'Asks the token endpoint whether the login is approved.',
       meta: { rule: 'DEV-4' },
       tags: ['needsUser'],
-      invoke: {
-        id: 'pollToken',
-        src: 'pollToken',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isApproved', params: ({ event }) => event.output }, target: 'storing' },
-          {
-            guard: { type: 'isPending', params: ({ event }) => event.output },
-            target: 'waiting',
-            actions: { type: 'rememberInterval', params: ({ event }) => intervalOf(event.output) },
-          },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('polling') } },
-      },
+      invoke: loginStep(
+        'pollToken',
+        'polling',
+        { guard: { type: 'isApproved', params: verdict }, target: 'storing' },
+        {
+          guard: { type: 'isPending', params: verdict },
+          target: 'waiting',
+          actions: { type: 'rememberInterval', params: nextInterval },
+        },
+      ),
     },
     storing: {
       description: 'Writes the credentials completely or not at all: the only step that replaces old ones.',
       meta: { rule: 'DEV-4' },
       tags: ['working'],
       entry: 'disarmPatience',
-      invoke: {
-        id: 'storeCredentials',
-        src: 'storeCredentials',
-        input: ({ context }) => context,
-        onDone: [
-          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'loggedIn' },
-          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
-        ],
-        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
-      },
+      invoke: loginStep('storeCredentials', 'storing the credentials', { guard: isDone, target: 'loggedIn' }),
       // Too late: the write in progress cannot be undone, so the login must not be reported as cancelled.
       on: { 'login.cancel': {}, 'patience.over': {} },
     },
@@ -192,16 +144,12 @@ export const deviceLoginMachine = setup({
   },
 });
 
-function codeOf(verdict: CodeVerdict): { intervalMs: number; patienceMs: number } {
-  return verdict.kind === 'done'
-    ? { intervalMs: verdict.intervalMs, patienceMs: verdict.patienceMs }
+function issued({ event: { output } }: { event: { output: CodeVerdict } }): { intervalMs: number; patienceMs: number } {
+  return output.kind === 'done'
+    ? { intervalMs: output.intervalMs, patienceMs: output.patienceMs }
     : { intervalMs: 0, patienceMs: 0 };
 }
 
-function intervalOf(verdict: TokenVerdict): { intervalMs: number } {
-  return { intervalMs: verdict.kind === 'wait' ? verdict.intervalMs : 0 };
-}
-
-function crashed(step: string): { why: string } {
-  return { why: `${step} crashed in the gateway; see the log` };
+function nextInterval({ event: { output } }: { event: { output: TokenVerdict } }): { intervalMs: number } {
+  return { intervalMs: output.kind === 'wait' ? output.intervalMs : 0 };
 }

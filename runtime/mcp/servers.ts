@@ -22,7 +22,7 @@ import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
-import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
+import type { LoginInput } from '../../machines/oauth/login-step.ts';
 import type { ChatTurnPorts } from '../agent/chat-turn.ts';
 import { wireChatSession } from '../agent/chat-wiring.ts';
 import { type Chats, createChats } from '../agent/chats.ts';

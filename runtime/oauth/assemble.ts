@@ -12,7 +12,7 @@ import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { createWard, type WardHandle } from '../../machines/base/ward.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
+import type { LoginEnd, LoginInput } from '../../machines/oauth/login-step.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { wireBrowserLogin } from './browser-login.ts';
 import { wireDeviceLogin } from './device-login.ts';
@@ -44,14 +44,6 @@ export interface LoginHalf {
   readonly deviceLogins: AnyActorLogic;
 }
 
-interface LoginEnd {
-  readonly id: string;
-  readonly profile: string;
-  readonly server: string;
-  readonly why: string | null;
-  readonly errorCode: string | null;
-}
-
 export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports }: LoginHalfPorts): LoginHalf {
   const stores = new Map<string, Credentials>();
 
@@ -70,7 +62,7 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
   const logins = createLogins({ browser: ports.browser, device: ports.device });
   const wiring = { logins, credentials, nowMs, log };
   const ends = {
-    onDone(key: string, end: LoginEnd): void {
+    onDone(key: string, end: LoginInput & LoginEnd): void {
       const { profile, server, why } = end;
       if (why !== null) {
         noteScopeRefusal(wiring, end);

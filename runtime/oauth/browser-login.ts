@@ -16,11 +16,11 @@ import {
   type ExchangeVerdict,
   type IdentifyVerdict,
   redirectTimeoutMs,
-  type StepVerdict,
 } from '../../machines/oauth/browser-login.machine.ts';
 import { callbackHost, planCallback, redirectUriOf } from '../../machines/oauth/callback-port.ts';
 import { chooseIdentity, isGoodFor, type StoredClient } from '../../machines/oauth/client-identity.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
+import type { StepVerdict } from '../../machines/oauth/login-step.ts';
 import { readRedirect } from '../../machines/oauth/redirect-answer.ts';
 import {
   clientFor,

@@ -3,7 +3,6 @@
  */
 
 import { fromPromise } from 'xstate';
-import type { StepVerdict } from '../../machines/oauth/browser-login.machine.ts';
 import { chooseDeviceIdentity } from '../../machines/oauth/client-identity.ts';
 import {
   type CodeVerdict,
@@ -11,6 +10,7 @@ import {
   deviceLoginMachine,
   type TokenVerdict,
 } from '../../machines/oauth/device-login.machine.ts';
+import type { StepVerdict } from '../../machines/oauth/login-step.ts';
 import {
   clientFor,
   discover,

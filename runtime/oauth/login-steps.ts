@@ -10,10 +10,9 @@ import { recordFor } from '../../actors/oauth/renewal.ts';
 import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { BrowserLoginContext, StepFailure, StepVerdict } from '../../machines/oauth/browser-login.machine.ts';
 import { type Identity, misledWords } from '../../machines/oauth/client-identity.ts';
-import type { DeviceLoginContext } from '../../machines/oauth/device-login.machine.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
+import type { LoginEnd, LoginInput, StepFailure, StepVerdict } from '../../machines/oauth/login-step.ts';
 import { loginScope, scopeCure } from '../../machines/oauth/scope.ts';
 import type { LiveLogin, Logins } from './logins.ts';
 
@@ -23,8 +22,6 @@ export interface LoginPorts {
   readonly nowMs: () => number;
   readonly log: Logger;
 }
-
-type Context = BrowserLoginContext | DeviceLoginContext;
 
 /** The login was cancelled during one of its steps. */
 export const loginIsGone = { kind: 'failed', why: 'the login is gone' } as const;
@@ -39,7 +36,7 @@ type Look = (url: LiveLogin['url'], oauth: LiveLogin['oauth']) => Promise<Discov
  */
 export async function discover(
   { logins, credentials }: LoginPorts,
-  { id, profile, server }: Context,
+  { id, profile, server }: LoginInput,
   load: () => Promise<Look>,
 ): Promise<StepVerdict> {
   const row = logins.get(id);
@@ -72,7 +69,7 @@ export function withCure<Failure extends StepFailure>(row: LiveLogin, failure: F
 /** After `invalid_scope`, the next login requests neither the granted nor the demanded scope. */
 export function noteScopeRefusal(
   { logins, credentials }: Pick<LoginPorts, 'logins' | 'credentials'>,
-  { id, profile, server, errorCode }: Pick<Context, 'id' | 'profile' | 'server' | 'errorCode'>,
+  { id, profile, server, errorCode }: LoginInput & LoginEnd,
 ): void {
   const row = logins.get(id);
   if (row !== undefined && errorCode === invalidScope) void credentials(profile).demandScope(server, row.url, null);
@@ -118,7 +115,7 @@ export async function clientFor(identity: Identity, row: LiveLogin) {
 /** Stores the tokens, the server and a new client of the login in one write. */
 export async function storeCredentials(
   { logins, credentials }: LoginPorts,
-  { id, profile, server }: Context,
+  { id, profile, server }: LoginInput,
 ): Promise<StepVerdict> {
   const row = logins.get(id);
   if (row?.tokens === undefined || row.discovery === undefined) return loginIsGone;

@@ -10,8 +10,8 @@ import type { Discovery } from '../../actors/oauth/discover.ts';
 import type { OauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
-import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
 import type { OauthClient, StoredClient } from '../../machines/oauth/client-identity.ts';
+import type { LoginInput } from '../../machines/oauth/login-step.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import type { TokenRecord } from '../../machines/oauth/token-record.ts';
 

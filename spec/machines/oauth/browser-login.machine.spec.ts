@@ -6,8 +6,8 @@ import {
   browserLoginMachine,
   type ExchangeVerdict,
   type IdentifyVerdict,
-  type StepVerdict,
 } from '../../../machines/oauth/browser-login.machine.ts';
+import type { StepVerdict } from '../../../machines/oauth/login-step.ts';
 import { turn } from '../../support/turns.ts';
 
 const document = 'https://agent.test/client.json';

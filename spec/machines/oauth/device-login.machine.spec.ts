@@ -1,13 +1,14 @@
 import t from 'tap';
 import { createActor, fromPromise, SimulatedClock } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
-import type { StepVerdict } from '../../../machines/oauth/browser-login.machine.ts';
+
 import {
   type CodeVerdict,
   type DeviceLoginContext,
   deviceLoginMachine,
   type TokenVerdict,
 } from '../../../machines/oauth/device-login.machine.ts';
+import type { StepVerdict } from '../../../machines/oauth/login-step.ts';
 import { turn } from '../../support/turns.ts';
 
 const pending = (intervalMs: number): TokenVerdict => ({ kind: 'wait', intervalMs });

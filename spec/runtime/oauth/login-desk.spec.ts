@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
-import type { LoginInput } from '../../../machines/oauth/browser-login.machine.ts';
+import type { LoginInput } from '../../../machines/oauth/login-step.ts';
 import { createLoginDesk, type LoginRequest } from '../../../runtime/oauth/login-desk.ts';
 import { createLogins } from '../../../runtime/oauth/logins.ts';
 import { tokenStore } from '../../support/oauth/token-store.ts';

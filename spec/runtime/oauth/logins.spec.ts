@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
-import type { LoginInput } from '../../../machines/oauth/browser-login.machine.ts';
+import type { LoginInput } from '../../../machines/oauth/login-step.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 import { createLogins, type LiveLogin } from '../../../runtime/oauth/logins.ts';
 import { turn } from '../../support/turns.ts';
