@@ -1,6 +1,6 @@
 /**
- * Typed placeholders for the actions and actors that a chart names and the wiring provides. One that was not provided fails
- * with its name when it is first used.
+ * Typed placeholders for the actions and actors that a chart names and the wiring provides, and the usual parameters of
+ * both. A placeholder that was not provided fails with its name when it is first used.
  */
 
 import {
@@ -11,6 +11,16 @@ import {
   type PromiseActorLogic,
   type Snapshot,
 } from 'xstate';
+
+/** The event, as the parameter of a guard or an action. */
+export function itself<Event>({ event }: { event: Event }): Event {
+  return event;
+}
+
+/** The output of an invoked effect, as the parameter of a guard or an action. */
+export function itsOutput<Output>({ event }: { event: { output: Output } }): Output {
+  return event.output;
+}
 
 /** A placeholder for an action that the wiring provides. */
 export function effect(name: string) {

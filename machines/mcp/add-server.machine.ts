@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isName } from './install-link.ts';
 
@@ -29,6 +29,27 @@ export type AddVerdict =
   | { readonly kind: 'added' }
   | { readonly kind: 'taken' }
   | { readonly kind: 'failed'; readonly why: string };
+
+/** Every answer but a yes. */
+const otherAnswers = {
+  'link.rename': [
+    {
+      guard: { type: 'isGoodName', params: itself<{ readonly name: string }> },
+      target: 'lookingUp',
+      actions: { type: 'rename', params: itself<{ readonly name: string }> },
+    },
+    { target: 'renaming', reenter: true, actions: 'rememberName' },
+  ],
+  'link.cancel': 'cancelled',
+} as const;
+
+const crashed = {
+  target: 'refused',
+  actions: {
+    type: 'rememberWhy',
+    params: ({ event }: { event: { error: unknown } }) => ({ why: String(event.error) }),
+  },
+} as const;
 
 export const addServerMachine = setup({
   types: {
@@ -71,17 +92,10 @@ export const addServerMachine = setup({
         src: 'lookUpName',
         input: ({ context }) => context.name,
         onDone: [
-          {
-            guard: { type: 'isTaken', params: ({ event }) => event.output },
-            target: 'renaming',
-            actions: 'rememberTaken',
-          },
+          { guard: { type: 'isTaken', params: itsOutput }, target: 'renaming', actions: 'rememberTaken' },
           { target: 'asking' },
         ],
-        onError: {
-          target: 'refused',
-          actions: { type: 'rememberWhy', params: ({ event }) => ({ why: String(event.error) }) },
-        },
+        onError: crashed,
       },
       on: { 'link.cancel': 'cancelled' },
     },
@@ -90,35 +104,14 @@ export const addServerMachine = setup({
       meta: { rule: 'LNK-2' },
       tags: ['needsUser'],
       entry: 'show',
-      on: {
-        'link.confirm': 'writing',
-        'link.rename': [
-          {
-            guard: { type: 'isGoodName', params: ({ event }) => event },
-            target: 'lookingUp',
-            actions: { type: 'rename', params: ({ event }) => event },
-          },
-          { target: 'renaming', actions: 'rememberName' },
-        ],
-        'link.cancel': 'cancelled',
-      },
+      on: { 'link.confirm': 'writing', ...otherAnswers },
     },
     renaming: {
       description: 'The name is taken or none; another one, or nothing is added.',
       meta: { rule: 'LNK-2' },
       tags: ['needsUser'],
       entry: 'show',
-      on: {
-        'link.rename': [
-          {
-            guard: { type: 'isGoodName', params: ({ event }) => event },
-            target: 'lookingUp',
-            actions: { type: 'rename', params: ({ event }) => event },
-          },
-          { target: 'renaming', reenter: true, actions: 'rememberName' },
-        ],
-        'link.cancel': 'cancelled',
-      },
+      on: otherAnswers,
     },
     writing: {
       description: 'Writes the entry, unless the name was taken meanwhile.',
@@ -129,18 +122,11 @@ export const addServerMachine = setup({
         src: 'writeEntry',
         input: ({ context }) => context,
         onDone: [
-          { guard: { type: 'isAdded', params: ({ event }) => event.output }, target: 'added' },
-          {
-            guard: { type: 'nameWasTaken', params: ({ event }) => event.output },
-            target: 'renaming',
-            actions: 'rememberTaken',
-          },
+          { guard: { type: 'isAdded', params: itsOutput }, target: 'added' },
+          { guard: { type: 'nameWasTaken', params: itsOutput }, target: 'renaming', actions: 'rememberTaken' },
           { target: 'refused', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
         ],
-        onError: {
-          target: 'refused',
-          actions: { type: 'rememberWhy', params: ({ event }) => ({ why: String(event.error) }) },
-        },
+        onError: crashed,
       },
     },
     added: {

@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect } from '../base/declare.ts';
+import { effect, itself } from '../base/declare.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import type { Remember } from './approval-rules.ts';
 
@@ -78,11 +78,8 @@ export const approvalMachine = setup({
       tags: ['needsUser'],
       entry: 'announce',
       on: {
-        'approval.grant': {
-          target: 'approved',
-          actions: { type: 'rememberGrant', params: ({ event }) => event },
-        },
-        'approval.deny': { target: 'denied', actions: { type: 'rememberDenial', params: ({ event }) => event } },
+        'approval.grant': { target: 'approved', actions: { type: 'rememberGrant', params: itself } },
+        'approval.deny': { target: 'denied', actions: { type: 'rememberDenial', params: itself } },
         'approval.withdraw': 'withdrawn',
       },
       after: { patience: { target: 'timedOut' } },

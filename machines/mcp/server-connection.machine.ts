@@ -5,7 +5,7 @@
  */
 
 import { assign, cancel, raise, setup } from 'xstate';
-import { effect, effectOf, promiseHole } from '../base/declare.ts';
+import { effect, effectOf, itself, itsOutput, promiseHole } from '../base/declare.ts';
 import { longestTimerMs } from '../base/timer.ts';
 import type { CallFault } from './call-faults.ts';
 import type { AfterFailure } from './connect-failure.ts';
@@ -94,6 +94,20 @@ export interface CloseInput extends ConnectInput {
 
 /** The code for the waiting calls; absent: `server_unavailable`. */
 export type Unreached = Pick<CallFault, 'code'>;
+
+/** An action with the reason of a refused attempt. */
+function refused<const Action extends string>(type: Action) {
+  const params = ({ event: { output } }: { event: { output: ConnectVerdict } }): { why: string; chance: number } =>
+    output.kind === 'refused' ? output : { why: '', chance: 0 };
+  return { type, params };
+}
+
+/** What connects a server that sleeps or waits: a call, a person, and new credentials. */
+const woken = {
+  'server.wake': 'connecting',
+  'server.connect': { target: 'connecting', actions: 'forgive' },
+  'credentials.changed': 'connecting',
+} as const;
 
 /** A session that lasts this long resets the failures. */
 const stableMs = 30_000;
@@ -217,13 +231,10 @@ export const serverConnectionMachine = setup({
   }),
   initial: 'starting',
   on: {
-    'server.stop': {
-      target: '.stopping',
-      actions: { type: 'rememberClosing', params: ({ event }) => event },
-    },
+    'server.stop': { target: '.stopping', actions: { type: 'rememberClosing', params: itself } },
     'server.connect': { actions: 'forgive' },
-    'tools.listed': { actions: { type: 'rememberTools', params: ({ event }) => event } },
-    'call.ended': { actions: { type: 'endCall', params: ({ event }) => event } },
+    'tools.listed': { actions: { type: 'rememberTools', params: itself } },
+    'call.ended': { actions: { type: 'endCall', params: itself } },
   },
   states: {
     starting: {
@@ -246,11 +257,7 @@ export const serverConnectionMachine = setup({
       description: 'The tools are registered from memory; the first call connects.',
       meta: { rule: 'LIF-6' },
       tags: ['resting'],
-      on: {
-        'server.wake': 'connecting',
-        'server.connect': { target: 'connecting', actions: 'forgive' },
-        'credentials.changed': 'connecting',
-      },
+      on: woken,
     },
     connecting: {
       description: 'Starts or reaches the server, settles the era and lists its tools, all within `connect_timeout`.',
@@ -263,34 +270,15 @@ export const serverConnectionMachine = setup({
         input: ({ context }) => ({ server: context.server, profile: context.profile, session: context.session }),
         onDone: [
           {
-            guard: { type: 'isConnected', params: ({ event }) => event.output },
+            guard: { type: 'isConnected', params: itsOutput },
             target: 'connected',
             actions: { type: 'rememberSession', params: ({ event }) => connectedPart(event.output) },
           },
-          {
-            guard: { type: 'needsLogin', params: ({ event }) => event.output },
-            target: 'needsLogin',
-            actions: { type: 'rememberWhy', params: ({ event }) => refusedPart(event.output) },
-          },
-          {
-            guard: { type: 'isPermanent', params: ({ event }) => event.output },
-            target: 'failed',
-            actions: { type: 'rememberWhy', params: ({ event }) => refusedPart(event.output) },
-          },
-          {
-            guard: { type: 'isOutage', params: ({ event }) => event.output },
-            target: 'parked',
-            actions: { type: 'rememberOutage', params: ({ event }) => refusedPart(event.output) },
-          },
-          {
-            guard: 'hasBudget',
-            target: 'backingOff',
-            actions: { type: 'rememberFailure', params: ({ event }) => refusedPart(event.output) },
-          },
-          {
-            target: 'parked',
-            actions: { type: 'rememberFailure', params: ({ event }) => refusedPart(event.output) },
-          },
+          { guard: { type: 'needsLogin', params: itsOutput }, target: 'needsLogin', actions: refused('rememberWhy') },
+          { guard: { type: 'isPermanent', params: itsOutput }, target: 'failed', actions: refused('rememberWhy') },
+          { guard: { type: 'isOutage', params: itsOutput }, target: 'parked', actions: refused('rememberOutage') },
+          { guard: 'hasBudget', target: 'backingOff', actions: refused('rememberFailure') },
+          { target: 'parked', actions: refused('rememberFailure') },
         ],
         onError: {
           target: 'parked',
@@ -308,22 +296,18 @@ export const serverConnectionMachine = setup({
       exit: ['disarmKeepalive', 'disarmIdle', 'disarmAge', 'disarmStable', 'forgetSession'],
       on: {
         'call.began': [
-          { guard: 'sleeps', actions: [{ type: 'beginCall', params: ({ event }) => event }, 'disarmIdle'] },
-          { actions: { type: 'beginCall', params: ({ event }) => event } },
+          { guard: 'sleeps', actions: [{ type: 'beginCall', params: itself }, 'disarmIdle'] },
+          { actions: { type: 'beginCall', params: itself } },
         ],
         'call.ended': [
           {
             // A retired session finishes its calls beside the new one.
-            guard: { type: 'isOfOldSession', params: ({ event }) => event },
-            actions: { type: 'heedReading', params: ({ event }) => event },
+            guard: { type: 'isOfOldSession', params: itself },
+            actions: { type: 'heedReading', params: itself },
           },
-          {
-            guard: 'lastOfRetiring',
-            target: 'recycling',
-            actions: { type: 'endCall', params: ({ event }) => event },
-          },
-          { guard: 'sleepsAgain', actions: [{ type: 'endCall', params: ({ event }) => event }, 'armIdle'] },
-          { actions: { type: 'endCall', params: ({ event }) => event } },
+          { guard: 'lastOfRetiring', target: 'recycling', actions: { type: 'endCall', params: itself } },
+          { guard: 'sleepsAgain', actions: [{ type: 'endCall', params: itself }, 'armIdle'] },
+          { actions: { type: 'endCall', params: itself } },
         ],
         'keepalive.due': [{ guard: 'pings', actions: ['ping', 'armKeepalive'] }, { actions: 'armKeepalive' }],
         'idle.due': { guard: 'idleEnds', target: 'recycling' },
@@ -332,22 +316,22 @@ export const serverConnectionMachine = setup({
           { guard: 'agesBusy', actions: 'retire' },
         ],
         'stable.due': { actions: 'forgetFailures' },
-        'session.expired': { guard: { type: 'isCurrent', params: ({ event }) => event }, target: 'connecting' },
+        'session.expired': { guard: { type: 'isCurrent', params: itself }, target: 'connecting' },
         'session.closed': [
           {
-            guard: { type: 'isLostByCall', params: ({ event }) => event },
+            guard: { type: 'isLostByCall', params: itself },
             target: 'backingOff',
-            actions: { type: 'rememberLoss', params: ({ event }) => event },
+            actions: { type: 'rememberLoss', params: itself },
           },
           {
-            guard: { type: 'isCurrentWithBudget', params: ({ event }) => event },
+            guard: { type: 'isCurrentWithBudget', params: itself },
             target: 'backingOff',
-            actions: { type: 'rememberFailure', params: ({ event }) => event },
+            actions: { type: 'rememberFailure', params: itself },
           },
           {
-            guard: { type: 'isCurrent', params: ({ event }) => event },
+            guard: { type: 'isCurrent', params: itself },
             target: 'parked',
-            actions: { type: 'rememberFailure', params: ({ event }) => event },
+            actions: { type: 'rememberFailure', params: itself },
           },
         ],
         'server.wake': { actions: 'tellReached' },
@@ -382,11 +366,7 @@ export const serverConnectionMachine = setup({
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'retrying'],
       entry: 'tellUnreachable',
-      on: {
-        'server.wake': 'connecting',
-        'server.connect': { target: 'connecting', actions: 'forgive' },
-        'credentials.changed': 'connecting',
-      },
+      on: woken,
       after: { retry: { target: 'connecting' } },
     },
     parked: {
@@ -395,11 +375,7 @@ export const serverConnectionMachine = setup({
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'failed'],
       entry: 'tellUnreachable',
-      on: {
-        'server.wake': 'connecting',
-        'server.connect': { target: 'connecting', actions: 'forgive' },
-        'credentials.changed': 'connecting',
-      },
+      on: woken,
       after: { selfProbe: { target: 'connecting' } },
     },
     needsLogin: {
@@ -409,8 +385,8 @@ export const serverConnectionMachine = setup({
       entry: { type: 'tellUnreachable', params: { code: 'needs_login' } },
       on: {
         'server.wake': { actions: { type: 'tellUnreachable', params: { code: 'needs_login' } } },
-        'server.connect': { target: 'connecting', actions: 'forgive' },
-        'credentials.changed': 'connecting',
+        'server.connect': woken['server.connect'],
+        'credentials.changed': woken['credentials.changed'],
       },
     },
     failed: {
@@ -475,8 +451,4 @@ function timer(ms: number): number {
 
 function connectedPart(verdict: ConnectVerdict): { era: Era; tools: number } {
   return verdict.kind === 'connected' ? { era: verdict.era, tools: verdict.tools } : { era: 'legacy', tools: 0 };
-}
-
-function refusedPart(verdict: ConnectVerdict): { why: string; chance: number } {
-  return verdict.kind === 'refused' ? { why: verdict.why, chance: verdict.chance } : { why: '', chance: 0 };
 }

@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
 
 export interface ServerRequestInput {
   readonly id: string;
@@ -70,7 +70,7 @@ export const serverRequestMachine = setup({
       entry: 'askPerson',
       on: {
         'approval.settled': [
-          { guard: { type: 'isApproved', params: ({ event }) => event }, target: 'answered' },
+          { guard: { type: 'isApproved', params: itself }, target: 'answered' },
           { target: 'answered', actions: { type: 'rememberWhy', params: ({ event }) => ({ why: event.verdict }) } },
         ],
         'request.cancel': {
@@ -88,7 +88,7 @@ export const serverRequestMachine = setup({
         src: 'runModel',
         input: ({ context }) => context,
         onDone: [
-          { guard: { type: 'isMade', params: ({ event }) => event.output }, target: 'answered' },
+          { guard: { type: 'isMade', params: itsOutput }, target: 'answered' },
           {
             target: 'answered',
             actions: { type: 'rememberWhy', params: ({ event }) => ({ why: whyOf(event.output) }) },

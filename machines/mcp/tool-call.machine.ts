@@ -7,7 +7,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect } from '../base/declare.ts';
+import { effect, itself } from '../base/declare.ts';
 import {
   type CallFault,
   cancelled,
@@ -203,13 +203,10 @@ export const toolCallMachine = setup({
       entry: ['countQuestion', 'askApproval'],
       on: {
         'approval.settled': [
-          { guard: { type: 'isApproved', params: ({ event }) => event }, target: 'resolving', actions: 'rememberYes' },
+          { guard: { type: 'isApproved', params: itself }, target: 'resolving', actions: 'rememberYes' },
           {
             target: 'settled',
-            actions: {
-              type: 'rememberFault',
-              params: ({ context, event }) => ({ fault: refusal(context, event) }),
-            },
+            actions: { type: 'rememberFault', params: ({ context, event }) => ({ fault: refusal(context, event) }) },
           },
         ],
       },

@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, itsOutput, promiseHole } from '../base/declare.ts';
 import { loginCommand } from './login-hint.ts';
 import {
   cancelling,
@@ -16,7 +16,6 @@ import {
   loginStep,
   type StepFailure,
   type StepVerdict,
-  verdict,
 } from './login-step.ts';
 
 export interface BrowserLoginContext extends LoginInput, LoginEnd {
@@ -134,11 +133,11 @@ export const browserLoginMachine = setup({
         'exchanging the code',
         { guard: isDone, target: 'storing' },
         {
-          guard: { type: 'refusesDocument', params: verdict },
+          guard: { type: 'refusesDocument', params: itsOutput },
           target: 'identifying',
           actions: ['rememberRefusal', 'recordRefusal'],
         },
-        { guard: { type: 'refusesStored', params: verdict }, target: 'identifying', actions: 'rememberLoss' },
+        { guard: { type: 'refusesStored', params: itsOutput }, target: 'identifying', actions: 'rememberLoss' },
       ),
     },
     storing: {

@@ -6,7 +6,7 @@
  */
 
 import { assign, cancel, raise, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, itsOutput, promiseHole } from '../base/declare.ts';
 import type { PollVerdict } from './device-grant.ts';
 import {
   cancelling,
@@ -17,7 +17,6 @@ import {
   loginStep,
   type StepFailure,
   type StepVerdict,
-  verdict,
 } from './login-step.ts';
 
 export interface DeviceLoginContext extends LoginInput, LoginEnd {
@@ -110,9 +109,9 @@ export const deviceLoginMachine = setup({
       invoke: loginStep(
         'pollToken',
         'polling',
-        { guard: { type: 'isApproved', params: verdict }, target: 'storing' },
+        { guard: { type: 'isApproved', params: itsOutput }, target: 'storing' },
         {
-          guard: { type: 'isPending', params: verdict },
+          guard: { type: 'isPending', params: itsOutput },
           target: 'waiting',
           actions: { type: 'rememberInterval', params: nextInterval },
         },

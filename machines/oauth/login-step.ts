@@ -4,6 +4,8 @@
  * @see OAU-8 and DEV-4 in docs/specification.md
  */
 
+import { itsOutput } from '../base/declare.ts';
+
 export interface LoginInput {
   readonly id: string;
   readonly profile: string;
@@ -38,13 +40,8 @@ export const cancelling = {
   },
 } as const;
 
-/** The output of a step, as the parameter of a guard or an action. */
-export function verdict<Output>({ event }: { event: { output: Output } }): Output {
-  return event.output;
-}
-
 /** The guard of a step that has not failed. */
-export const isDone = { type: 'isDone', params: verdict } as const;
+export const isDone = { type: 'isDone', params: itsOutput } as const;
 
 const failed = {
   target: 'stopped',
