@@ -10,14 +10,12 @@ import type { Logins } from '../oauth/logins.ts';
 import type { Calls } from './calls.ts';
 import type { Reconcile } from './reconcile.ts';
 
+export type ServersPool =
+  | ('connections' | 'calls' | 'approvals' | 'serverRequests' | 'chats')
+  | ('browserLogins' | 'deviceLogins');
+
 export interface ServersPorts {
-  readonly connections: AnyActorLogic;
-  readonly calls: AnyActorLogic;
-  readonly approvals: AnyActorLogic;
-  readonly serverRequests: AnyActorLogic;
-  readonly chats: AnyActorLogic;
-  readonly browserLogins: AnyActorLogic;
-  readonly deviceLogins: AnyActorLogic;
+  readonly pools: Readonly<Record<ServersPool, AnyActorLogic>>;
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly reconcile: Reconcile;
   /** The calls in progress. */
@@ -30,13 +28,7 @@ export interface ServersPorts {
 export function wireServers(ports: ServersPorts) {
   return serversMachine.provide({
     actors: {
-      connections: ports.connections,
-      calls: ports.calls,
-      approvals: ports.approvals,
-      serverRequests: ports.serverRequests,
-      chats: ports.chats,
-      browserLogins: ports.browserLogins,
-      deviceLogins: ports.deviceLogins,
+      ...ports.pools,
       reconcile: fromPromise<undefined, undefined>(async () => {
         try {
           ports.reconcile.run();

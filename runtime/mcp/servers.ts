@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path';
-import type { AnyActorLogic, AnyActorRef } from 'xstate';
+import type { AnyActorLogic, AnyActorRef, AnyStateMachine } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createCallLanes } from '../../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
@@ -14,9 +14,9 @@ import type { Logger } from '../../actors/ports.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
-import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { type CompiledLogic, type CompileOptions, compile } from '../../machines/base/compile.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { absentWard, createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
+import { absentWard, createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
@@ -50,7 +50,7 @@ import { createRegistry, type Registry } from './registry.ts';
 import { createRelay } from './relay.ts';
 import { wireServerRequest } from './server-request-wiring.ts';
 import { createServerRequests } from './server-requests.ts';
-import { wireServers } from './servers-wiring.ts';
+import { type ServersPool, wireServers } from './servers-wiring.ts';
 import { connectionKey, createSessions } from './sessions.ts';
 import { createSettled, type Settled } from './settled.ts';
 import { wireToolCall } from './tool-calls.ts';
@@ -151,9 +151,23 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     random: Math.random,
     log,
   });
-  const crashed = (room: string) => (key: string, error: unknown) => {
+  const crashed = (room: string, key: string, error: unknown): void =>
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
-  };
+  /** A pool of charts, whose crashes are logged before they are handled. */
+  const pool = <Machine extends AnyStateMachine>(
+    name: ServersPool,
+    machine: Machine,
+    { onCrashed, onDone }: Pick<WardOptions<CompiledLogic<Machine>>, 'onCrashed' | 'onDone'>,
+  ) =>
+    createWard<CompiledLogic<Machine>>({
+      name,
+      logic: compile(machine, compiling),
+      ...(onDone === undefined ? {} : { onDone }),
+      onCrashed: (key, error) => {
+        crashed(name, key, error);
+        onCrashed?.(key, error);
+      },
+    });
   const { logins, credentials, storeTokens, browserLogins, deviceLogins } = assembleLogins({
     home: paths.home,
     documents: () => home().documents,
@@ -163,7 +177,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     redactor,
     changed: (profile, server) =>
       connections().get(connectionKey(profile, server))?.send({ type: 'credentials.changed' }),
-    crashed: crashed('logins'),
+    crashed: (key, error) => crashed('logins', key, error),
     nowMs,
     log,
   });
@@ -213,20 +227,17 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     }),
   );
   const logic = wireServers({
-    connections: createWard({
-      name: 'connections',
-      logic: compile(wireConnection({ sessions, reach, log }), compiling),
-      onDone: (key) => reconcile.ended(key),
-      onCrashed: (key, error) => {
-        crashed('connections')(key, error);
-        // The connection that replaces it may sleep or have failed, and would never close this session.
-        sessions.drop(key);
-        reconcile.crashed(key, error);
-      },
-    }),
-    calls: createWard({
-      name: 'calls',
-      logic: compile(
+    pools: {
+      connections: pool('connections', wireConnection({ sessions, reach, log }), {
+        onDone: (key) => reconcile.ended(key),
+        onCrashed: (key, error) => {
+          // The connection that replaces it may sleep or have failed, and would never close this session.
+          sessions.drop(key);
+          reconcile.crashed(key, error);
+        },
+      }),
+      calls: pool(
+        'calls',
         wireToolCall({
           calls,
           sessions,
@@ -247,37 +258,30 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           steadyMs,
           log,
         }),
-        compiling,
+        {
+          onDone: (key, output: CallOutput) => {
+            const endedAtMs = nowMs();
+            const call = calls.get(key);
+            const startedAtMs = call?.startedAtMs ?? endedAtMs;
+            countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
+            memory.keep(memoOf(output, { startedAtMs, endedAtMs, call, redactor }));
+            if (call?.tool !== undefined && call.result !== undefined)
+              offers.keepLinks(call.request.profile, call.tool.server, call.result.content);
+            calls.settled(key, output);
+            requests.callEnded(key);
+          },
+          onCrashed: (key) => {
+            calls.crashed(key);
+            requests.callEnded(key);
+          },
+        },
       ),
-      onDone: (key, output: CallOutput) => {
-        const endedAtMs = nowMs();
-        const call = calls.get(key);
-        const startedAtMs = call?.startedAtMs ?? endedAtMs;
-        countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
-        memory.keep(memoOf(output, { startedAtMs, endedAtMs, call, redactor }));
-        if (call?.tool !== undefined && call.result !== undefined)
-          offers.keepLinks(call.request.profile, call.tool.server, call.result.content);
-        calls.settled(key, output);
-        requests.callEnded(key);
-      },
-      onCrashed: (key, error) => {
-        crashed('calls')(key, error);
-        calls.crashed(key);
-        requests.callEnded(key);
-      },
-    }),
-    approvals: createWard({
-      name: 'approvals',
-      logic: compile(wireApproval({ approvals: () => approvals, log }), compiling),
-      onCrashed: (key, error) => {
-        crashed('approvals')(key, error);
+      approvals: pool('approvals', wireApproval({ approvals: () => approvals, log }), {
         // Its chart is gone, so it cannot be answered any more.
-        approvals.settled(key, { verdict: 'denied', values: null });
-      },
-    }),
-    serverRequests: createWard({
-      name: 'serverRequests',
-      logic: compile(
+        onCrashed: (key) => approvals.settled(key, { verdict: 'denied', values: null }),
+      }),
+      serverRequests: pool(
+        'serverRequests',
         wireServerRequest({
           requests,
           approvals,
@@ -295,32 +299,21 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           },
           steadyMs,
         }),
-        compiling,
+        { onCrashed: (key) => requests.crashed(key) },
       ),
-      onCrashed: (key, error) => {
-        crashed('serverRequests')(key, error);
-        requests.crashed(key);
-      },
-    }),
-    chats: createWard({
-      name: 'chats',
-      logic: compile(
-        wireChatSession({
-          chats,
-          settings: (profile) => profileOf(profile)?.settings.agent,
-          turn: chatPorts,
-          settled,
-        }),
-        compiling,
+      chats: pool(
+        'chats',
+        wireChatSession({ chats, settings: (profile) => profileOf(profile)?.settings.agent, turn: chatPorts, settled }),
+        {
+          onCrashed: (key) => {
+            chats.turnEnded(key);
+            chats.forget(key);
+          },
+        },
       ),
-      onCrashed: (key, error) => {
-        crashed('chats')(key, error);
-        chats.turnEnded(key);
-        chats.forget(key);
-      },
-    }),
-    browserLogins,
-    deviceLogins,
+      browserLogins,
+      deviceLogins,
+    },
     ward: connections,
     reconcile,
     live: calls,

@@ -9,8 +9,10 @@ t.test('OAU-8 · LIF-9 · the files are closed after the last login has stored i
   const done: string[] = [];
   const stored = deferred<void>();
   const chart = wireServers({
-    ...{ connections: idle, calls: idle, approvals: idle, serverRequests: idle, chats: idle },
-    ...{ browserLogins: idle, deviceLogins: idle },
+    pools: {
+      ...{ connections: idle, calls: idle, approvals: idle, serverRequests: idle, chats: idle },
+      ...{ browserLogins: idle, deviceLogins: idle },
+    },
     ward: () => t.fail('no connection is wanted') as never,
     reconcile: { retireAll: async () => void done.push('sessions') } as never,
     live: { stop: () => void done.push('calls') },
