@@ -9,6 +9,7 @@ import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { noSuchPrompt, noSuchResource, resourceOfMany } from '../../machines/mcp/call-faults.ts';
+import { isAsleep, isReachable } from '../../machines/mcp/connection-state.ts';
 import { type OfferList, type OfferMethod, offerRows, utilityOf, viewOf } from '../../machines/mcp/offers.ts';
 import { mergeNames, namesOfServer } from '../../machines/mcp/tool-name.ts';
 import { maxSteps, templateMatcher } from '../../machines/mcp/uri-template.ts';
@@ -36,8 +37,8 @@ export interface Offers {
 export interface OffersPorts {
   readonly calls: Pick<Calls, 'start'>;
   readonly registry: (profile: string) => Registry | undefined;
-  /** The state of a server's connection; undefined if there is none. */
-  readonly state: (profile: string, server: string) => string | undefined;
+  /** The state of a server's connection; empty if there is none. */
+  readonly state: (profile: string, server: string) => string;
   readonly keep: (profile: string, server: string, list: OfferList, rows: readonly JsonObject[]) => void;
 }
 
@@ -53,9 +54,6 @@ const maxTemplates = 200;
 /** The newest links that are remembered, and the characters of one. */
 const maxLinks = 1_000;
 const maxLink = 2_048;
-
-const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);
-const asleep: ReadonlySet<string> = new Set(['lazy', 'recycling']);
 
 export function createOffers({ calls, registry, state, keep }: OffersPorts): Offers {
   /** By profile and address: the server of the tool that linked to it last. */
@@ -82,10 +80,10 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
   ): Promise<readonly JsonObject[]> {
     const { profile } = caller;
     const { server } = tool;
-    const standing = state(profile, server) ?? '';
+    const standing = state(profile, server);
     const before = remembered(profile, server, list);
-    if (asleep.has(standing) && (before !== undefined || !wakes)) return before ?? [];
-    if (!asleep.has(standing) && !reachable.has(standing)) return [];
+    if (isAsleep(standing) && (before !== undefined || !wakes)) return before ?? [];
+    if (!isAsleep(standing) && !isReachable(standing)) return [];
     const limit = createStopSignal([caller.signal], listingLimitMs);
     const answer = await ask(tool, list, {}, { ...caller, signal: limit.signal });
     limit.release();
@@ -108,8 +106,8 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
   /** The stored rows of these servers, without a request; reachable servers come first, each group in order. */
   function known(list: OfferList, tools: readonly RegisteredTool[], profile: string): readonly Listed[] {
     const isUp = ({ server }: RegisteredTool): boolean => {
-      const standing = state(profile, server) ?? '';
-      return asleep.has(standing) || reachable.has(standing);
+      const standing = state(profile, server);
+      return isAsleep(standing) || isReachable(standing);
     };
     const inOrder = [...tools.filter(isUp), ...tools.filter((tool) => !isUp(tool))];
     return inOrder.map(({ server }) => ({ server, rows: remembered(profile, server, list) ?? [] }));

@@ -7,8 +7,8 @@
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
+import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
-import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
 import { toolPrefix } from '../../machines/mcp/tool-name.ts';
 
@@ -44,22 +44,14 @@ export interface WaitingCall {
   ) => void;
 }
 
-interface ConnectionSnapshot {
-  readonly value: string;
-  readonly context: ConnectionContext;
-}
-
 export interface ReachPorts {
-  readonly connections: () => WardHandle<ConnectionInput>;
+  readonly connections: Connections;
   readonly calls: () => WardHandle<CallInput>;
   /** Whether the configuration has the entry of a connection. */
   readonly configured: (key: string) => boolean;
   /** Milliseconds that only rise, by which the breakers open and close. */
   readonly steadyMs: () => number;
 }
-
-/** States of a server without a session that is not asleep. */
-const absent: ReadonlySet<string> = new Set(['connecting', 'backingOff', 'parked', 'needsLogin', 'failed']);
 
 export function createReach({ connections, calls, configured, steadyMs }: ReachPorts): Reach {
   const waiting = new Map<string, Set<string>>();
@@ -72,7 +64,7 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
 
   return {
     isReached(key) {
-      const snapshot = connections().get(key)?.getSnapshot() as ConnectionSnapshot | undefined;
+      const snapshot = connections().get(key)?.getSnapshot();
       return snapshot?.value === 'connected' && refusedForMs(snapshot.context.breaker, steadyMs()) === undefined;
     },
     wait(key, { id, send }) {
@@ -83,7 +75,7 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
         send({ type: 'server.unreachable', why: `mcp server "${key}": ${how}` });
         return;
       }
-      const snapshot = connection.getSnapshot() as ConnectionSnapshot;
+      const snapshot = connection.getSnapshot();
       const waitMs = refusedForMs(snapshot.context.breaker, steadyMs());
       if (waitMs !== undefined) {
         const why = `mcp server "${key}": ${refusedWords(waitMs)}`;
@@ -101,8 +93,9 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
     absentFor(profile, name, allows = () => true) {
       let found: AbsentServer | undefined;
       connections().each((_, connection) => {
-        const { value, context } = connection.getSnapshot() as ConnectionSnapshot;
-        if (context.profile !== profile || context.tools > 0 || !absent.has(value)) return true;
+        const { value, context } = connection.getSnapshot();
+        if (context.profile !== profile || context.tools > 0) return true;
+        if (value !== 'connecting' && !isDown(value)) return true;
         if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) return true;
         const why = context.why ?? `mcp server "${context.server}" is not connected`;
         const needsLogin = value === 'needsLogin' ? ({ code: 'needs_login' } as const) : {};

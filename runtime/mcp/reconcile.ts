@@ -6,9 +6,9 @@
 
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerEntry } from '../../machines/config/server-entry.ts';
 import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
+import type { Connections } from '../../machines/mcp/connection-state.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Respawns } from '../system/respawns.ts';
@@ -18,7 +18,7 @@ import { connectionKey } from './sessions.ts';
 export interface ReconcilePorts {
   /** The entries of every profile, in the order of the configuration. */
   readonly entries: () => readonly { readonly profile: string; readonly servers: readonly ServerEntry[] }[];
-  readonly ward: () => WardHandle<ConnectionInput>;
+  readonly ward: Connections;
   readonly registry: (profile: string) => Registry;
   readonly cache: (profile: string) => SchemaCache;
   /** Called when the entry of a connection was changed or removed, so that no call waits for it in vain. */

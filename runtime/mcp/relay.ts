@@ -8,32 +8,27 @@
 import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
 import type { RelayedListing, RelayQuestion } from '../../actors/mcp/remote-session.ts';
-import type { Session, Settle } from '../../actors/mcp/session.ts';
+import type { Settle } from '../../actors/mcp/session.ts';
 import type { Logger } from '../../actors/ports.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
 import { isOfferList, type OfferMethod } from '../../machines/mcp/offers.ts';
-import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
-import type { Utility } from '../../machines/mcp/tool-name.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
 import type { Relay } from './placement.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
-import { connectionKey, type Sessions } from './sessions.ts';
+import { callBySession, type SessionCall, type SessionCallPorts } from './session-calls.ts';
+import { connectionKey } from './sessions.ts';
 
-export interface RelayPorts {
-  readonly sessions: Pick<Sessions, 'get' | 'lose'>;
+export interface RelayPorts extends SessionCallPorts {
   readonly registry: (profile: string) => Pick<Registry, 'listing' | 'all'> | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
-  readonly connections: () => WardHandle<ConnectionInput>;
   readonly lanes: Pick<CallLanes, 'run'>;
-  readonly steadyMs: () => number;
   readonly log: Logger;
 }
 
 type Call = Extract<RelayQuestion, { readonly of: 'call' | 'utility' | 'offer' }>;
 
 export function createRelay(ports: RelayPorts): Relay {
-  const { sessions, connections, steadyMs, log } = ports;
+  const { sessions, log } = ports;
   const cancels = new Map<string, () => void>();
   const stamps = new WeakMap<object, string>();
   let listings = 0;
@@ -46,34 +41,13 @@ export function createRelay(ports: RelayPorts): Relay {
     return String(listings);
   }
 
-  function begin(key: string, session: Session, { of, name, args, traceparent }: Call, settle: Settle): () => void {
-    const connection = connections().get(key);
-    const { session: number } = connection?.getSnapshot().context as ConnectionContext;
-    connection?.send({ type: 'call.began', atMs: steadyMs() });
-    const ended: Settle = (outcome) => {
-      if (outcome.kind === 'expired') sessions.lose(key, { kind: 'expired' }, session);
-      if (outcome.kind === 'lost') sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
-      // The gateway of the caller only asks this one again, which would not learn by itself that a login is needed.
-      if (outcome.kind === 'unauthorized')
-        sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
-      connection?.send({ type: 'call.ended', session: number, reading: null });
-      settle(outcome);
-    };
-    if (of === 'call') return session.call(name, args, { traceparent }, ended);
-    if (of === 'utility') return session.callUtility(name as Utility, args, { traceparent }, ended);
-    return session.ask(name as OfferMethod, args, { traceparent }, ended);
-  }
-
   /** Resolves with the outcome of the call; `cancelled` if it is cancelled before it ends. */
   function called(key: string, settings: ServerSettings, question: Call): Promise<CallOutcome> {
     const parallel = settings.parallel || (question.of === 'offer' && isOfferList(question.name as OfferMethod));
     return new Promise((resolve) => {
-      const work = (settle: Settle): (() => void) => {
-        const session = sessions.get(key);
-        if (session !== undefined) return begin(key, session, question, settle);
-        settle({ kind: 'lost', dispatched: false, why: 'the connection was lost before the call' });
-        return () => {};
-      };
+      const { of, name, args, traceparent } = question;
+      const call: SessionCall = { of, name, args, options: { traceparent }, reading: () => null };
+      const work = (settle: Settle): (() => void) => callBySession(key, call, ports, settle);
       const settle = (outcome: CallOutcome): void => {
         cancels.delete(question.call);
         resolve(outcome);

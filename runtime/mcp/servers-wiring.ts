@@ -3,8 +3,7 @@
 import { type AnyActorLogic, fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
-import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import type { Connections } from '../../machines/mcp/connection-state.ts';
 import { serversMachine } from '../../machines/mcp/servers.machine.ts';
 import type { Logins } from '../oauth/logins.ts';
 import type { Calls } from './calls.ts';
@@ -16,7 +15,7 @@ export type ServersPool =
 
 export interface ServersPorts {
   readonly pools: Readonly<Record<ServersPool, AnyActorLogic>>;
-  readonly ward: () => WardHandle<ConnectionInput>;
+  readonly ward: Connections;
   readonly reconcile: Reconcile;
   /** The calls in progress. */
   readonly live: Pick<Calls, 'stop'>;

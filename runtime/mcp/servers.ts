@@ -19,6 +19,7 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import { absentWard, createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
+import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
@@ -81,7 +82,7 @@ export interface Servers {
   /** The current tools of a profile's chats. */
   chatTools(profile: string): Promise<readonly ToolOffer[]>;
   readonly reconcile: Reconcile;
-  readonly connections: () => WardHandle<ConnectionInput>;
+  readonly connections: Connections;
   readonly logins: LoginDesk;
   readonly storeTokens: LoginHalf['storeTokens'];
   /** The last calls that runs have made. */
@@ -94,9 +95,6 @@ export interface Servers {
   logFolder(profile: string): string;
 }
 
-/** States that may wait for credentials which another gateway stores. */
-const withoutSession: ReadonlySet<unknown> = new Set(['needsLogin', 'backingOff', 'parked', 'failed']);
-
 export function assembleServers(ports: ServersHalfPorts): Servers {
   const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, steadyMs, log } = ports;
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
@@ -107,7 +105,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       const ref: AnyActorRef | undefined = root().system.get(name);
       return ref === undefined ? absentWard(name) : wardHandle(ref);
     };
-  const connections = ward<ConnectionInput>('connections');
+  const connections: Connections = ward<ConnectionInput>('connections');
   const callWard = ward<CallInput>('calls');
 
   const registries = new Map<string, Registry>();
@@ -186,7 +184,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       const server = known.servers.find(({ name }) => tokensPathOf(own.tokens, name) === path);
       const connection = server && connections().get(connectionKey(profile, server.name));
       // Each token renewal changes its document; a working session need not be notified.
-      if (withoutSession.has(connection?.getSnapshot().value)) connection?.send({ type: 'credentials.changed' });
+      if (isDown(connection?.getSnapshot().value ?? '')) connection?.send({ type: 'credentials.changed' });
     }
   });
   const reach = createReach({
@@ -325,8 +323,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const offers = createOffers({
     calls,
     registry: (profile) => registries.get(profile),
-    state: (profile, server) =>
-      connections().get(connectionKey(profile, server))?.getSnapshot().value as string | undefined,
+    state: (profile, server) => connections().get(connectionKey(profile, server))?.getSnapshot().value ?? '',
     keep: sessions.keepOffered,
   });
 

@@ -1,6 +1,6 @@
 /** Provides the effects of the call chart: resolving the tool, the question to a person, reaching the server, the call. */
 
-import { type AnyActorRef, assign } from 'xstate';
+import { assign } from 'xstate';
 import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
 import { createSchemaTime, type SchemaTime } from '../../actors/mcp/schema-time.ts';
@@ -14,7 +14,6 @@ import {
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
 import { type ApprovalRule, isCovered } from '../../machines/mcp/approval-rules.ts';
 import {
   type CallFault,
@@ -29,7 +28,6 @@ import {
 import { shapeOffer } from '../../machines/mcp/offer-result.ts';
 import { isOfferList } from '../../machines/mcp/offers.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
-import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import {
   type CallContext,
@@ -38,7 +36,6 @@ import {
   type Resolution,
   toolCallMachine,
 } from '../../machines/mcp/tool-call.machine.ts';
-import type { Utility } from '../../machines/mcp/tool-name.ts';
 import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
 import { aboutServer, describeLoginNeed, loginCommand } from '../../machines/oauth/login-hint.ts';
@@ -48,11 +45,11 @@ import type { CallRequest, Calls, LiveCall } from './calls.ts';
 import { askerOf } from './calls.ts';
 import type { Reach } from './reach.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
-import { connectionKey, type Sessions } from './sessions.ts';
+import { callBySession, type SessionCall, type SessionCallPorts } from './session-calls.ts';
+import { connectionKey } from './sessions.ts';
 
-export interface ToolCallPorts {
+export interface ToolCallPorts extends SessionCallPorts {
   readonly calls: Calls;
-  readonly sessions: Sessions;
   readonly approvals: Approvals;
   readonly reach: Reach;
   readonly lanes: CallLanes;
@@ -60,13 +57,10 @@ export interface ToolCallPorts {
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The rules of `approvals` in a server's entry. */
   readonly rules: (profile: string, server: string) => readonly ApprovalRule[];
-  readonly connections: () => WardHandle<ConnectionInput>;
   /** Adds the scope to the request of the next login to the server. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;
   readonly redactor: Redactor;
   readonly nowMs: () => number;
-  /** Milliseconds that only rise, by which the breakers open and close. */
-  readonly steadyMs: () => number;
   /** The clock for the processor time of schemas; that of this thread unless given. */
   readonly cpuTimeMs?: () => number;
   readonly log: Logger;
@@ -258,70 +252,35 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
     tell({ kind: 'failed', fault: toolIsGone(context) });
     return;
   }
+  const { args, method, onProgress, traceparent } = row.request;
+  const of = tool.kind === 'native' ? 'call' : method === undefined ? 'utility' : 'offer';
+  const call: SessionCall = {
+    of,
+    name: of === 'offer' ? (method ?? '') : tool.tool,
+    args,
+    options: { id: context.id, onProgress, traceparent },
+    reading: (outcome, session) => readingOf(outcome, session, ports),
+  };
   const work = (settle: (outcome: CallOutcome | Outdated) => void): (() => void) => {
     // Other calls ran before, and the server may have listed its tools again meanwhile.
     if (ports.registry(context.profile)?.find(context.name) !== tool) {
       settle(outdated);
       return () => {};
     }
-    const session = ports.sessions.get(key);
-    if (session === undefined) {
-      settle({ kind: 'lost', dispatched: false, why: 'the connection was lost before the call' });
-      return () => {};
-    }
-    const connection = ports.connections().get(key);
-    const number = numberOf(connection);
-    const { args, method, onProgress, traceparent } = row.request;
-    const options = { id: context.id, onProgress, traceparent };
     row.sentTo = key;
-    connection?.send({ type: 'call.began', atMs: ports.steadyMs() });
-    const ended = (outcome: CallOutcome): void => {
+    return callBySession(key, call, ports, (outcome) => {
       row.sentTo = undefined;
-      // Before `call.ended`: a session that is lost during a call costs its connection no attempt.
-      tellLoss(outcome, { context, session, ports });
-      connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, session, ports) });
+      if (outcome.kind === 'needsScope' && outcome.scope !== undefined)
+        ports.demandScope(context.profile, context.server ?? '', outcome.scope);
       settle(outcome);
-    };
-    if (tool.kind !== 'utility') return session.call(tool.tool, args, options, ended);
-    return method === undefined
-      ? session.callUtility(tool.tool as Utility, args, options, ended)
-      : session.ask(method, args, options, ended);
+    });
   };
   // A listing for a client does not wait for tools, like the listing of tools.
-  const parallel = settings.parallel || isOfferList(row.request.method);
+  const parallel = settings.parallel || isOfferList(method);
   row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
     if (outcome.kind === 'outdated') tell(outcome);
     else tell(verdictOf(outcome, { context, settings, row, log: ports.log }));
   });
-}
-
-/** Reports to the connection what a call's outcome shows about its session. */
-function tellLoss(
-  outcome: CallOutcome,
-  {
-    context,
-    session,
-    ports,
-  }: { readonly context: CallContext; readonly session: Session; readonly ports: ToolCallPorts },
-): void {
-  const key = keyOf(context);
-  switch (outcome.kind) {
-    case 'needsScope':
-      if (outcome.scope !== undefined) ports.demandScope(context.profile, context.server ?? '', outcome.scope);
-      return;
-    case 'expired':
-      ports.sessions.lose(key, { kind: 'expired' }, session);
-      return;
-    case 'unauthorized':
-      // The next connection attempt determines whether a login is needed, and reports it.
-      ports.sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
-      return;
-    case 'lost':
-      ports.sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
-      return;
-    default:
-      return;
-  }
 }
 
 interface Answered {
@@ -444,10 +403,4 @@ function readingOf(outcome: CallOutcome, session: Session, { counted, steadyMs }
 
 function keyOf({ profile, server }: CallContext): string {
   return connectionKey(profile, server ?? '');
-}
-
-/** The number of a connection's current session. */
-function numberOf(connection: AnyActorRef | undefined): number {
-  const snapshot = connection?.getSnapshot() as { readonly context: ConnectionContext } | undefined;
-  return snapshot?.context.session ?? 0;
 }

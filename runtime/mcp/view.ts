@@ -7,6 +7,7 @@
 import { readLog } from '../../actors/line-log.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { type ConnectionSnapshot, isAsleep, isReachable } from '../../machines/mcp/connection-state.ts';
 import { joinInstructions } from '../../machines/mcp/instructions.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
@@ -54,19 +55,11 @@ export interface McpView {
   oauthServers(): readonly { readonly profile: string; readonly server: string }[];
 }
 
-/** States in which a call is accepted, or first wakes the server. */
-const available: ReadonlySet<string> = new Set(['connected', 'lazy', 'recycling', 'connecting']);
 /** Fields of a definition that are passed on unchanged. */
 const passedOn = ['title', 'icons', 'annotations', '_meta'] as const;
 
 /** A chart that is ending is shown as stopped. */
 const leaving = { state: 'stopped', why: 'its session is being closed' } as const;
-
-interface Seen {
-  readonly value: string;
-  readonly since: number;
-  readonly context: ConnectionContext;
-}
 
 /** Why a server has no session, or has one but takes no calls; null if neither is the case. */
 function whyOf({ why, server, breaker }: ConnectionContext, atMs: number): string | null {
@@ -77,9 +70,9 @@ function whyOf({ why, server, breaker }: ConnectionContext, atMs: number): strin
 export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: () => number): McpView {
   const { calls, approvals, reconcile } = servers;
 
-  function each(visit: (seen: Seen) => void): void {
+  function each(visit: (seen: ConnectionSnapshot) => void): void {
     servers.connections().each((_, connection) => {
-      visit(connection.getSnapshot() as Seen);
+      visit(connection.getSnapshot());
       return true;
     });
   }
@@ -132,7 +125,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
           server: tool.server,
           tool: stripTags(tool.tool),
           description: String(tool.definition.description ?? ''),
-          available: available.has(states.get(tool.server) ?? ''),
+          available: isAvailable(states.get(tool.server) ?? ''),
           input_schema: (tool.definition.inputSchema ?? { type: 'object' }) as Json,
           ...(tool.definition.outputSchema === undefined ? {} : { output_schema: tool.definition.outputSchema }),
           ...Object.fromEntries(
@@ -204,6 +197,11 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
 
 function stateOf(value: string): string {
   return value === 'stopping' ? leaving.state : value;
+}
+
+/** Whether a call is accepted, or first wakes the server. */
+function isAvailable(value: string): boolean {
+  return isReachable(value) || isAsleep(value);
 }
 
 function isWaiting(value: string): boolean {

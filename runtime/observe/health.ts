@@ -9,7 +9,7 @@ import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { PlatformContext } from '../../machines/dispatch/platform-connection.machine.ts';
-import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
+import type { ConnectionSnapshot } from '../../machines/mcp/connection-state.ts';
 import { countActors } from '../inspector/census.ts';
 import type { Readiness, Vitals } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -54,11 +54,6 @@ interface PartSnapshot {
   readonly value: unknown;
   readonly context: { readonly fault?: string | null };
   hasTag(tag: string): boolean;
-}
-
-interface ConnectionSnapshot {
-  readonly value: string;
-  readonly context: ConnectionContext;
 }
 
 export function createVitals(ports: VitalsPorts): VitalSigns {

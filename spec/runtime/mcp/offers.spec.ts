@@ -27,7 +27,7 @@ function stage(states: Record<string, string>, answer: (request: CallRequest) =>
       },
     },
     registry: (profile) => (profile === 'default' ? registry : undefined),
-    state: (_, server) => states[server],
+    state: (_, server) => states[server] ?? '',
     keep: (_, server, list, rows) => void registry.keepOffered(server, list, rows),
   });
   return { offers, registry, asked, states };

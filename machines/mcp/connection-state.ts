@@ -1,0 +1,40 @@
+/**
+ * A connection as the rest of the gateway sees it, and what its state means for calls and listings.
+ * @see LIF-1 and LIF-7 in docs/specification.md
+ */
+
+import type { WardHandle } from '../base/ward.ts';
+import type { ConnectionContext, ConnectionInput } from './server-connection.machine.ts';
+
+export interface ConnectionSnapshot {
+  readonly value: string;
+  readonly since: number;
+  readonly context: ConnectionContext;
+}
+
+type AnyChild = NonNullable<ReturnType<WardHandle<ConnectionInput>['get']>>;
+interface ConnectionRef extends Omit<AnyChild, 'getSnapshot'> {
+  getSnapshot(): ConnectionSnapshot;
+}
+
+/** The pool of the connections. */
+export type Connections = () => WardHandle<ConnectionInput, ConnectionRef>;
+
+const asleep: ReadonlySet<string> = new Set(['lazy', 'recycling']);
+const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);
+const down: ReadonlySet<string> = new Set(['backingOff', 'parked', 'needsLogin', 'failed']);
+
+/** It has no session; a call wakes it. */
+export function isAsleep(state: string): boolean {
+  return asleep.has(state);
+}
+
+/** It has a session, or gets one now. */
+export function isReachable(state: string): boolean {
+  return reachable.has(state);
+}
+
+/** It has no session, and a call cannot count on one: new credentials or another attempt may bring it. */
+export function isDown(state: string): boolean {
+  return down.has(state);
+}
