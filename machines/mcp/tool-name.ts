@@ -52,15 +52,9 @@ interface Contest extends NameCollision {
 }
 
 /**
- * Registers the tools of all servers in configuration order. A tool that is left out claims no name: a later server, or a
- * utility of the same one, may still use it.
+ * Merges the tools of all servers in configuration order. A tool that is left out claims no name: a later server, or a
+ * utility of the same one, may still use it. Cheap, because it runs again with every listing.
  */
-export function registerNames(servers: readonly ServerTools[]): Registration {
-  const { byName, collisions } = mergeNames(servers.map(namesOfServer));
-  return { tools: [...byName.values()], collisions };
-}
-
-/** The same for servers whose own names are already registered; cheap, because it runs again with every listing. */
 export function mergeNames<Tool extends RegisteredName>(servers: readonly Registration<Tool>[]): Merged<Tool> {
   const kept = new Map<string, Tool>();
   const contests = new Map<string, Contest>();

@@ -5,18 +5,16 @@
  */
 
 import { openSession } from '../../actors/mcp/open-session.ts';
-import { utilityTools } from '../../actors/mcp/utility-tools.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import { chooseTools, idlePatterns } from '../../machines/mcp/tool-filter.ts';
-import { registerNames, type Utility } from '../../machines/mcp/tool-name.ts';
 import { isReadOnly, needsApproval, type ToolAnnotations } from '../../machines/mcp/trust.ts';
 import type { ProbeReport } from '../control/contract.ts';
 import { authorised, readFailures } from './oauth-access.ts';
+import { toolsOf } from './registry.ts';
 
 export interface ProbePorts {
   readonly profile: string;
@@ -88,30 +86,23 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
   const { session, listing } = verdict;
   await session.close();
   await renewalsSettled(credentials);
-  const natives = listing.tools.map(({ name }) => String(name));
-  const chosen = chooseTools(settings.tools, natives, {
-    resources: listing.capabilities.resources !== undefined,
-    prompts: listing.capabilities.prompts !== undefined,
-  });
-  const leftOut = [...(listing.leftOut ?? []), ...idlePatterns(settings.tools, natives).map(stripTags)];
-  const definitions = new Map(listing.tools.map((tool) => [String(tool.name), tool]));
-  const { tools } = registerNames([{ server: settings.name, ...chosen }]);
+  const { tools, idle, filtered } = toolsOf(settings, listing);
+  const leftOut = [...(listing.leftOut ?? []), ...idle];
   return {
     ok: true,
     era: session.era,
     milliseconds: Math.round(performance.now() - beganAt),
-    tools: tools.map(({ name, kind, tool }) => {
-      const definition = kind === 'utility' ? utilityTools[tool as Utility] : definitions.get(tool);
-      const annotations = definition?.annotations as ToolAnnotations | undefined;
+    tools: tools.map(({ name, tool, definition }) => {
+      const annotations = definition.annotations as ToolAnnotations | undefined;
       return {
         name,
         tool: stripTags(tool),
-        description: String(definition?.description ?? ''),
+        description: String(definition.description ?? ''),
         asks: needsApproval(settings.trust, annotations),
         read_only: isReadOnly(annotations),
       };
     }),
-    filtered: natives.length - chosen.natives.length,
+    filtered,
     ...(leftOut.length === 0 ? {} : { left_out: leftOut }),
     ...(listing.instructions === undefined ? {} : { instructions: listing.instructions }),
   };

@@ -49,12 +49,18 @@ export interface Registry {
   onChange(listener: (lists: readonly ListName[]) => void): () => void;
 }
 
-/** A server's registered names, with their source. */
-interface Own extends Registration<RegisteredTool> {
-  readonly settings: ServerSettings;
-  readonly listing: Listing;
+/** The tools of one server, by themselves. */
+export interface OwnTools extends Registration<RegisteredTool> {
   /** The patterns of its filter that match no tool. */
   readonly idle: readonly string[];
+  /** How many of its own tools the filter excludes. */
+  readonly filtered: number;
+}
+
+/** A server's tools, with their source. */
+interface Own extends OwnTools {
+  readonly settings: ServerSettings;
+  readonly listing: Listing;
 }
 
 export function createRegistry(log: Logger): Registry {
@@ -76,10 +82,8 @@ export function createRegistry(log: Logger): Registry {
     if (listing === undefined) return undefined;
     const standing = named.get(name);
     if (standing?.settings === settings && standing.listing === listing) return standing;
-    const natives = listing.tools.map((tool) => String(tool.name));
-    const idle = idlePatterns(settings.tools, natives).map((words) => stripTags(words));
-    for (const words of idle) log.warnOnce(`mcp/filter/${name}/${words}`, `mcp server "${name}": ${words}`);
-    const made = { settings, listing, idle, ...namesOf(settings, listing, natives) };
+    const made = { settings, listing, ...toolsOf(settings, listing) };
+    for (const words of made.idle) log.warnOnce(`mcp/filter/${name}/${words}`, `mcp server "${name}": ${words}`);
     named.set(name, made);
     return made;
   }
@@ -189,11 +193,9 @@ function collisionsOf(server: string, collisions: readonly NameCollision[]): str
   return own.length <= mostCollisions ? words : [...words, `${own.length - mostCollisions} more names are taken`];
 }
 
-function namesOf(
-  settings: ServerSettings,
-  { tools, capabilities }: Listing,
-  natives: readonly string[],
-): Registration<RegisteredTool> {
+/** Filters and names the tools of a listing. */
+export function toolsOf(settings: ServerSettings, { tools, capabilities }: Listing): OwnTools {
+  const natives = tools.map(({ name }) => String(name));
   const chosen = chooseTools(settings.tools, natives, {
     resources: capabilities.resources !== undefined,
     prompts: capabilities.prompts !== undefined,
@@ -202,5 +204,10 @@ function namesOf(
   const definitions = new Map(tools.map((tool) => [String(tool.name), tool]));
   const definitionOf = ({ kind, tool }: RegisteredName): JsonObject =>
     kind === 'utility' ? utilityTools[tool as Utility] : (definitions.get(tool) ?? {});
-  return { tools: names.map((name) => ({ ...name, definition: definitionOf(name) })), collisions };
+  return {
+    tools: names.map((name) => ({ ...name, definition: definitionOf(name) })),
+    collisions,
+    idle: idlePatterns(settings.tools, natives).map(stripTags),
+    filtered: natives.length - chosen.natives.length,
+  };
 }

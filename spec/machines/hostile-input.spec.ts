@@ -32,7 +32,7 @@ import { planImport } from '../../machines/mcp/plan-import.ts';
 import { readCache } from '../../machines/mcp/schema-cache.ts';
 import { admitElicitation, admitSampling } from '../../machines/mcp/server-request.ts';
 import { cleanTool } from '../../machines/mcp/strip-tags.ts';
-import { registerNames } from '../../machines/mcp/tool-name.ts';
+import { mergeNames, namesOfServer } from '../../machines/mcp/tool-name.ts';
 import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { templateMatcher } from '../../machines/mcp/uri-template.ts';
 import { checkDocument } from '../../machines/oauth/metadata-document.ts';
@@ -395,10 +395,11 @@ const parsers: readonly HostileParser[] = [
     ],
     read: ofObject((tool) => [
       cleanTool(tool),
-      registerNames([
-        { server: 'a', natives: Object.keys(tool), utilities: [] },
-        { server: 'a', natives: [typeof tool.name === 'string' ? tool.name : ''], utilities: [] },
-      ]),
+      mergeNames(
+        [Object.keys(tool), [typeof tool.name === 'string' ? tool.name : '']].map((natives) =>
+          namesOfServer({ server: 'a', natives, utilities: [] }),
+        ),
+      ),
     ]),
   },
   {

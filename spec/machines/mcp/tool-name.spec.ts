@@ -1,7 +1,18 @@
 import t from 'tap';
-import { describeCollision, registerNames, type ServerTools, toolName } from '../../../machines/mcp/tool-name.ts';
+import {
+  describeCollision,
+  mergeNames,
+  namesOfServer,
+  type ServerTools,
+  toolName,
+} from '../../../machines/mcp/tool-name.ts';
 import { isLinear } from '../../support/linear.ts';
 import { fc } from '../../support/property.ts';
+
+const registerNames = (servers: readonly ServerTools[]) => {
+  const { byName, collisions } = mergeNames(servers.map(namesOfServer));
+  return { tools: [...byName.values()], collisions };
+};
 
 function server(name: string, natives: readonly string[], utilities: ServerTools['utilities'] = []): ServerTools {
   return { server: name, natives, utilities };
