@@ -6,7 +6,7 @@
 
 import type { Logger } from '../../actors/ports.ts';
 import { type ApprovalContext, approvalMachine } from '../../machines/mcp/approval.machine.ts';
-import type { Approvals } from './approvals.ts';
+import { type Approvals, verdictOf } from './approvals.ts';
 
 export interface ApprovalPorts {
   readonly approvals: () => Approvals;
@@ -23,8 +23,7 @@ export function wireApproval({ approvals, log }: ApprovalPorts) {
         approvals().announced(context);
       },
       tellAnswer: ({ context }) => {
-        // Without an author the question timed out.
-        const verdict = context.by === null ? 'timedOut' : context.granted ? 'approved' : 'denied';
+        const verdict = verdictOf(context);
         const by = context.by ?? undefined;
         log.log(by === undefined ? 'warn' : 'info', `${subjectOf(context)} ${endings[verdict]}`, {
           ...fieldsOf(context),

@@ -1,6 +1,7 @@
 /**
- * The questions that wait for a person: opens them in their pool, lists them, and accepts answers from any surface.
- * @see TRU-3 and SRV-1 in docs/specification.md
+ * The questions that wait for a person: opens them in their pool, lists them, and accepts answers from any surface. Keeps in
+ * memory what follows from answers: the tools that are allowed for a run, and the last answers.
+ * @see TRU-1, TRU-3 and SRV-1 in docs/specification.md
  */
 
 import type { Logger } from '../../actors/ports.ts';
@@ -11,7 +12,13 @@ import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval
 import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../control/contract.ts';
-import { answeredRow, createApprovalMemory, type SeenTool } from './approval-memory.ts';
+
+/** A tool as it was shown to a person. */
+interface SeenTool {
+  readonly server: string;
+  readonly tool: string;
+  readonly definition: object;
+}
 
 export type ApprovalAnswer = {
   /** `tooMany`: the run or caller already has the maximum of open questions, and no person was asked. */
@@ -43,6 +50,8 @@ export interface AnswerMore {
 
 /** Open questions per run or caller, more than a person answers in five minutes, so that one cannot bury the others. */
 export const mostOpenQuestions = 32;
+
+const mostAnswered = 100;
 
 /** A question, for a delivery's timeline. */
 export type WaitingQuestion = Pick<
@@ -112,8 +121,16 @@ export function createApprovals(
   const openOf = new Map<string, number>();
   const listeners = new Set<(row: ApprovalRow) => void>();
   const answerListeners = new Set<(row: AnsweredRow) => void>();
-  const memory = createApprovalMemory();
+  /** The tools that a person allowed for a run, by run and tool, as they were shown; until the run ends. */
+  const allowed = new Map<string, Map<string, string>>();
+  /** Newest first. */
+  const kept: AnsweredRow[] = [];
   let last = 0;
+
+  const isAllowed: Approvals['isAllowed'] = (run, { server, tool, definition }) => {
+    const seen = run === undefined ? undefined : allowed.get(run)?.get(`${server}/${tool}`);
+    return seen !== undefined && seen === JSON.stringify(definition);
+  };
 
   const contextOf = (id: string): ApprovalContext | undefined => ward().get(id)?.getSnapshot().context;
 
@@ -133,8 +150,9 @@ export function createApprovals(
   function settled(id: string, answer: ApprovalAnswer, context?: ApprovalContext): void {
     const asked = waiting.get(id);
     if (context !== undefined) {
-      const row = answeredRow(rowOf(context), context, nowMs());
-      memory.keep(row);
+      const row = answeredRow(context, nowMs());
+      kept.unshift(row);
+      kept.length = Math.min(kept.length, mostAnswered);
       for (const listener of answerListeners) listener(row);
     }
     ended(id);
@@ -146,7 +164,8 @@ export function createApprovals(
     const call = waiting.get(id)?.call;
     if (call === undefined || run === undefined) return 'no run asked this, so only this call can be approved';
     if (!followed.has(run)) return 'its run has ended';
-    memory.allow(run, { server, tool, definition: call.definition });
+    const tools = allowed.get(run) ?? new Map<string, string>();
+    allowed.set(run, tools.set(`${server}/${tool}`, JSON.stringify(call.definition)));
     return undefined;
   }
 
@@ -157,7 +176,7 @@ export function createApprovals(
       const asked = child.getSnapshot().context as ApprovalContext;
       const call = waiting.get(other)?.call;
       if (other === id || asked.run !== run || asked.server !== server || asked.tool !== tool) return true;
-      if (call !== undefined && memory.isAllowed(run, { server, tool, definition: call.definition })) alike.push(other);
+      if (call !== undefined && isAllowed(run, { server, tool, definition: call.definition })) alike.push(other);
       return true;
     });
     for (const other of alike) ward().get(other)?.send({ type: 'approval.grant', by, values: null, remember: 'run' });
@@ -234,9 +253,9 @@ export function createApprovals(
       });
       return rows;
     },
-    answered: memory.answered,
+    answered: () => [...kept],
     callOf: (id) => waiting.get(id)?.call,
-    isAllowed: memory.isAllowed,
+    isAllowed,
     show(id) {
       const context = contextOf(id);
       return context === undefined ? undefined : { ...rowOf(context), detail: context.detail as Json };
@@ -266,7 +285,7 @@ export function createApprovals(
         // The next attempt of the run may already be followed.
         if (followed.get(run) === mine) {
           followed.delete(run);
-          memory.forget(run);
+          allowed.delete(run);
         }
         // A question that may also be for another run ends with its calls instead.
         for (const id of mine.open)
@@ -296,6 +315,24 @@ export function createApprovals(
 function askerOf(run: string | undefined, profile: string, caller: string | undefined): string | undefined {
   if (run !== undefined) return `run/${run}`;
   return caller === undefined ? undefined : `caller/${profile}/${caller}`;
+}
+
+function answeredRow(context: ApprovalContext, atMs: number): AnsweredRow {
+  const { by, granted, remember, note } = context;
+  return {
+    ...rowOf(context),
+    verdict: verdictOf(context),
+    answered_at: new Date(atMs).toISOString(),
+    ...(by === null ? {} : { by }),
+    ...(granted ? { remember } : {}),
+    ...(note === null ? {} : { note }),
+  };
+}
+
+/** Without an author, a question timed out. */
+export function verdictOf({ by, granted }: ApprovalContext): 'approved' | 'denied' | 'timedOut' {
+  if (by === null) return 'timedOut';
+  return granted ? 'approved' : 'denied';
 }
 
 function rowOf({ id, profile, server, run, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): ApprovalRow {
