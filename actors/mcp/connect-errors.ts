@@ -21,12 +21,12 @@ import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 
 /** The command of a stdio server did not start. The code is the system's, such as ENOENT. */
 export class SpawnFailure extends Error {
+  override readonly name = 'SpawnFailure';
   readonly code: string;
   readonly command: string;
 
   constructor(message: string, code: string, command: string) {
     super(message);
-    this.name = 'SpawnFailure';
     this.code = code;
     this.command = command;
   }
@@ -51,12 +51,12 @@ export interface SettingFile {
 
 /** A setting of the entry or of the environment that must be fixed first. */
 export class SettingFailure extends Error {
+  override readonly name = 'SettingFailure';
   readonly code: SettingCode;
   readonly file: SettingFile | undefined;
 
   constructor(message: string, code: SettingCode, file?: SettingFile) {
     super(`${message} [${code}]`);
-    this.name = 'SettingFailure';
     this.code = code;
     this.file = file;
   }
@@ -64,37 +64,28 @@ export class SettingFailure extends Error {
 
 /** A page of a listing exceeds the size limit. */
 export class OversizedFailure extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'OversizedFailure';
-  }
+  override readonly name = 'OversizedFailure';
 }
 
 /** The address answers with a content type that MCP does not use. */
 export class NotMcpFailure extends Error {
+  override readonly name = 'NotMcpFailure';
   readonly contentType: string;
 
   constructor(message: string, contentType: string) {
     super(message);
-    this.name = 'NotMcpFailure';
     this.contentType = contentType;
   }
 }
 
 /** The access token could not be renewed now, so the server did nothing; the message names the cause and the fix. */
 export class TokenFailure extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'TokenFailure';
-  }
+  override readonly name = 'TokenFailure';
 }
 
 /** The server redirects, and the redirect is not followed; the message names the target and the fix. */
 export class RedirectFailure extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'RedirectFailure';
-  }
+  override readonly name = 'RedirectFailure';
 }
 
 /** What the error itself does not contain. */

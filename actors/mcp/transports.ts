@@ -79,18 +79,7 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
   const { log, onStderr } = ports;
   const transport = createStdioTransport({ server, plan, cwd: plan.cwd ?? ports.cwd, log, onStderr });
-  const { close, exitStatus, whyClosed, lastWords, isCut, messageBytes, meterFirst } = transport;
-  return {
-    transport,
-    close,
-    exitStatus,
-    ledTo: () => undefined,
-    whyClosed,
-    lastWords,
-    isCut,
-    messageBytes,
-    meterFirst,
-  };
+  return { ...transport, transport, ledTo: () => undefined };
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {

@@ -6,7 +6,7 @@
 
 import { readLog } from '../../actors/line-log.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { Json } from '../../machines/base/json.ts';
 import { type ConnectionSnapshot, isAsleep, isReachable } from '../../machines/mcp/connection-state.ts';
 import { joinInstructions } from '../../machines/mcp/instructions.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
@@ -14,16 +14,16 @@ import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
-import type { AnsweredRow, ApprovalDetail, ApprovalRow, ServerCall, ServerRow, ToolRow } from '../control/contract.ts';
+import type { ApprovalDetail, ApprovalRow, ServerCall, ServerRow, ToolRow } from '../control/contract.ts';
 import type { LoginDesk } from '../oauth/login-desk.ts';
 import type { Redactor } from '../observe/redact.ts';
-import type { AnswerMore, AnswerVerdict, AskedCall } from './approvals.ts';
+import type { Approvals, AskedCall } from './approvals.ts';
 import type { CallAnswer, CallRequest } from './calls.ts';
 import type { Offers } from './offers.ts';
 import type { Servers } from './servers.ts';
 import { connectionKey } from './sessions.ts';
 
-export interface McpView {
+export interface McpView extends Pick<Approvals, 'answer' | 'answered' | 'onAnswered' | 'onAsked'> {
   serves(profile: string): boolean;
   list(): readonly ServerRow[];
   /** The number of connections by state. */
@@ -46,10 +46,6 @@ export interface McpView {
   approval(id: string): ApprovalDetail | undefined;
   /** The call of an approval. Its arguments may contain secrets: only for comparison. */
   askedCall(id: string): AskedCall | undefined;
-  answer(id: string, grant: boolean, by: string, values?: JsonObject, more?: AnswerMore): AnswerVerdict;
-  answered(): readonly AnsweredRow[];
-  onAnswered(listener: (row: AnsweredRow) => void): () => void;
-  onAsked(listener: (row: ApprovalRow) => void): () => void;
   readonly logins: LoginDesk;
   /** The servers of a profile, or of all, that log in by OAuth. */
   oauthServers(): readonly { readonly profile: string; readonly server: string }[];
@@ -77,8 +73,10 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
     });
   }
 
+  const { answer, answered, onAnswered, onAsked, list, callOf } = approvals;
   return {
-    serves: (profile) => servers.serves(profile),
+    ...{ answer, answered, onAnswered, onAsked },
+    serves: servers.serves,
     list() {
       const places = new Map(reconcile.keys().map((key, index) => [key, index]));
       const rows: { readonly place: number; readonly row: ServerRow }[] = [];
@@ -133,7 +131,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
           ),
         }));
     },
-    call: (request) => calls.start(request),
+    call: calls.start,
     standing(profile, server) {
       const settings = reconcile.settings(profile, server);
       if (settings === undefined) return 'unknown';
@@ -169,18 +167,14 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
       );
     },
     onListsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
-    approvals: () => approvals.list(),
+    approvals: list,
     approval(id) {
       const shown = approvals.show(id);
       const call = approvals.callOf(id);
       // The copy in the chart is bounded, and what is left out of it is what a person would have to see.
       return shown === undefined || call === undefined ? shown : { ...shown, detail: redactor.record(call.args) };
     },
-    askedCall: (id) => approvals.callOf(id),
-    answer: (id, grant, by, values, more) => approvals.answer(id, grant, by, values, more),
-    answered: () => approvals.answered(),
-    onAnswered: (listener) => approvals.onAnswered(listener),
-    onAsked: (listener) => approvals.onAsked(listener),
+    askedCall: callOf,
     logins: servers.logins,
     oauthServers() {
       const found: { profile: string; server: string }[] = [];
