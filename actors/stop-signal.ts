@@ -60,3 +60,14 @@ export function createStopSignal(others: readonly (AbortSignal | null | undefine
   if (standing.some(({ aborted }) => aborted)) follow();
   return { signal: controller.signal, isTimeOver: () => isOver, pause, resume, release };
 }
+
+/** The work, unless the signal aborts first: for work that takes no signal. Its result is ignored then. */
+export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}

@@ -105,3 +105,12 @@ function plainAnswer(given: unknown, posted: RequestInit['body']): unknown {
   if (!isJsonObject(answer.error) || (answer.id ?? null) !== null || typeof posted !== 'string') return answer;
   return { ...answer, id: (JSON.parse(posted) as JsonObject).id };
 }
+
+/** Our messages have the method before the params, so the first match is the method of the message itself. */
+const methodPlace = 200;
+const firstMethod = /"method":"([^"]*)"/;
+
+/** The method of a message that the transport sends. Only its beginning is read. */
+export function methodIn(body: RequestInit['body']): string | undefined {
+  return typeof body === 'string' ? firstMethod.exec(body.slice(0, methodPlace))?.[1] : undefined;
+}

@@ -8,8 +8,9 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
-import { plainChallenge } from '../../machines/oauth/plain-challenge.ts';
+import { plainChallenge } from '../../machines/oauth/plain-answer.ts';
 import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
+import { unlessAborted } from '../stop-signal.ts';
 import { boundBody } from './bounded-body.ts';
 import { RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
@@ -126,6 +127,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
           `mcp server "${server}": its redirect to ${shown} is not followed: ${thrown.message}`,
         );
       });
+      // A resolver takes no signal.
       if (checked !== undefined) await unlessAborted(checked, signal);
       const dispatcher = dispatcherFor(url, trusted);
       const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
@@ -177,17 +179,6 @@ function withPlainChallenge(answer: Response): Response {
   const headers = new Headers(answer.headers);
   headers.set('www-authenticate', challenge);
   return new Response(body, { headers, status, statusText });
-}
-
-/** A resolver takes no signal, so on abort its result is ignored. */
-function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }
 
 /** Includes the user name and password of the URL, which are not part of a request line. */

@@ -8,6 +8,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transport } from '@modelcontextprotocol/client';
+import { methodIn } from './adapt-transport.ts';
 import { createCallClock } from './call-clock.ts';
 
 /** A call to which a request of the server may belong. */
@@ -109,12 +110,10 @@ export function createOpenCalls(): OpenCalls {
   };
 }
 
-/** Of a message only the beginning is read, where the transport writes the method. */
-const methodPlace = 200;
-const methodOfCall = /"method":"(?:tools\/call|resources\/|prompts\/|completion\/)/;
+const methodOfCall = /^(?:tools\/call|resources\/|prompts\/|completion\/)/;
 
 /** What a call's stream reports may lead to other requests in its context, such as a listing. */
 function isOfCall({ body, headers }: RequestInit = {}): boolean {
-  if (typeof body === 'string') return methodOfCall.test(body.slice(0, methodPlace));
+  if (typeof body === 'string') return methodOfCall.test(methodIn(body) ?? '');
   return new Headers(headers).has('last-event-id');
 }

@@ -21,7 +21,7 @@ import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Logger } from '../ports.ts';
-import { createStopSignal } from '../stop-signal.ts';
+import { createStopSignal, unlessAborted } from '../stop-signal.ts';
 import { reportEndedStreams, seeDiscovery, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
@@ -138,14 +138,15 @@ async function attemptOnce(
     // The pipes of a child are one stream, and its end is the end of the connection.
     if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
     if (handshake === 'discover') seeDiscovery(opened.transport);
-    await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
+    // Some steps of a connect take no signal; the limit applies to them too.
+    await unlessAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     accepted = true;
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession(
       { client, opened, stream, settings, era, calls, namesOauth: () => hasNamedOauth, log: ports.log },
       ports.facts,
     );
-    const listing = await orAborted(session.list(limit), limit);
+    const listing = await unlessAborted(session.list(limit), limit);
     return { kind: 'opened', session, listing };
   } catch (thrown) {
     // Read before closing, because closing ends a child that still runs.
@@ -294,13 +295,4 @@ function withSession(failure: ConnectFailure, opened: OpenTransport | undefined)
   // Where a redirect leads, no session goes.
   if (failure.kind !== 'http' || failure.ledTo !== undefined || !isSessionExpiry(failure, hadSession)) return failure;
   return { ...failure, sessionGone: true };
-}
-
-/** Some steps of a connect take no signal; the limit applies to them too. */
-function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }

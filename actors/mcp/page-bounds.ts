@@ -6,6 +6,7 @@
  */
 
 import { maxPageBytes } from '../../machines/mcp/listing-limits.ts';
+import { methodIn } from './adapt-transport.ts';
 import type { BodyBounds } from './bounded-body.ts';
 
 export interface PageBounds {
@@ -18,9 +19,6 @@ export interface PageBounds {
   isCut(id: string | number): boolean;
 }
 
-/** Our messages have the method before the params, so the first match is the request's own method. */
-const methodPlace = 200;
-const firstMethod = /"method":"([^"]*)"/;
 const listings: ReadonlySet<string> = new Set([
   'tools/list',
   'resources/list',
@@ -68,10 +66,8 @@ export function createPageBounds(): PageBounds {
       const event = new Headers(headers).get('last-event-id');
       const resumed = event === null ? undefined : requestOf(event);
       if (resumed !== undefined) return cut.has(resumed) ? 'over' : boundsOf(resumed);
-      if (typeof body !== 'string') return undefined;
-      const method = firstMethod.exec(body.slice(0, methodPlace))?.[1];
-      if (method === undefined || !listings.has(method)) return undefined;
-      const { id } = JSON.parse(body) as { readonly id: string | number };
+      if (!listings.has(methodIn(body) ?? '')) return undefined;
+      const { id } = JSON.parse(String(body)) as { readonly id: string | number };
       return boundsOf(id);
     },
     isCut: (id) => cut.delete(id),

@@ -9,6 +9,7 @@
 import { type FetchLike, isJSONRPCErrorResponse, isJSONRPCResultResponse } from '@modelcontextprotocol/client';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { parseJson } from '../../machines/base/read-json.ts';
+import { methodIn } from './adapt-transport.ts';
 import { boundBody } from './bounded-body.ts';
 
 export interface StandingStream {
@@ -56,9 +57,6 @@ interface Hold {
   untilMs: number;
 }
 
-/** The notification after which the transport requests the stream, if it is answered with 202. */
-const readyNotice = '"method":"notifications/initialized"';
-const methodPlace = 200;
 /** These statuses are temporary or about credentials, not about streams. */
 const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
@@ -240,12 +238,9 @@ async function passed(ms: number, signal: AbortSignal | null | undefined): Promi
   });
 }
 
-/**
- * Whether it is the notification that ends a handshake. Of a message only the beginning is read, where the transport writes
- * the method.
- */
+/** Whether it is the notification that ends a handshake. The transport requests the stream once it is answered with 202. */
 export function isReadyNotice(body: RequestInit['body']): boolean {
-  return typeof body === 'string' && body.slice(0, methodPlace).includes(readyNotice);
+  return methodIn(body) === 'notifications/initialized';
 }
 
 function isEventStream({ headers, body }: Response): boolean {

@@ -43,7 +43,7 @@ interface Found {
   readonly resourceMetadata: Parameters<typeof selectResourceURL>[2];
 }
 
-const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 /** A server chooses how many it advertises, and each is asked at several places that need not answer. */
 const mostServers = 16;
 

@@ -18,7 +18,7 @@ import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import { insecureWords, isSecureEndpoint } from '../../machines/oauth/secure-endpoint.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
-import type { Discovery } from './discover.ts';
+import { type Discovery, deviceGrant } from './discover.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
@@ -35,8 +35,6 @@ export interface RegisterRequest {
   /** Undefined for the device grant. */
   readonly redirectUri?: string;
 }
-
-const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** Never rejects. */
 export async function registerOauthClient(request: RegisterRequest): Promise<RegisterVerdict> {

@@ -6,7 +6,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import type { OauthClient } from '../../machines/oauth/client-identity.ts';
+import { configuredClient, type OauthClient } from '../../machines/oauth/client-identity.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import { chooseToken, isFor, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import { writableCure } from '../files.ts';
@@ -178,12 +178,7 @@ async function ask(
 
 /** The client to which the tokens were issued. */
 function clientOf(record: TokenRecord, settings: OauthSettings, stored: OauthClient | undefined): OauthClient {
-  if (settings.clientId === record.clientId) {
-    return {
-      clientId: record.clientId,
-      ...(settings.clientSecret === undefined ? {} : { clientSecret: settings.clientSecret }),
-      ...(settings.tokenEndpointAuthMethod === undefined ? {} : { authMethod: settings.tokenEndpointAuthMethod }),
-    };
-  }
+  const configured = configuredClient(settings);
+  if (configured?.clientId === record.clientId) return configured;
   return stored?.clientId === record.clientId ? stored : { clientId: record.clientId };
 }

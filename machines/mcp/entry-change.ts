@@ -13,8 +13,7 @@ import { isReservedVariable } from '../config/program-variables.ts';
 import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
 import { validate } from '../config/validate.ts';
 import { isName } from './install-link.ts';
-import { type TakenSecret, takeSecrets } from './secret-places.ts';
-import { ownVariable, variableFor } from './variable-names.ts';
+import { ownVariable, type TakenSecret, takeSecrets, variableFor } from './secret-places.ts';
 
 export type EntryRequest =
   /** A complete entry; replaces one of the same name only with `replaces`. */

@@ -224,10 +224,11 @@ function whatIsAsked(input: JsonObject, id: string): string {
   return told.length > 0 ? `${what} (${told.join('; ')})` : what;
 }
 
-function texts(value: Json | undefined): readonly string[] {
+/** The texts of a list; none if it is no list. */
+export function texts(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? (value as readonly Json[]).filter((one): one is string => typeof one === 'string') : [];
 }
 
-function objectOf(value: Json | undefined): JsonObject {
+export function objectOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }

@@ -1,11 +1,12 @@
 /**
  * Converts the references in another program's texts into ours: variables, VS Code inputs, folders. Collects those without a
- * counterpart. Looks up no variable.
- * @see CLI-5 and INT-2 in docs/specification.md
+ * counterpart, and lists the variables that an entry refers to, each with where its value is sent. Looks up no variable.
+ * @see CLI-5, INT-2 and SEC-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json } from '../base/json.ts';
-import { inQuotes } from '../base/shown-json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { inQuotes, nameInSentence } from '../base/shown-json.ts';
+import { variablesIn } from '../config/interpolate.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignProgram, ForeignServer } from './foreign-files.ts';
 import { variableName } from './secret-places.ts';
@@ -91,3 +92,30 @@ const places: ReadonlySet<string> = new Set([
 
 /** References that only an editor can resolve. */
 const editorOnly: ReadonlySet<string> = new Set(['cwd', 'file', 'fileDirname', 'execPath', 'selectedText']);
+
+export interface VariableUse {
+  readonly variable: string;
+  /** A predicate without a subject: `sends $TOKEN to “https://mcp.example”`. Text of the entry in it is quoted (SEC-7). */
+  readonly words: string;
+}
+
+/** Each variable once, in the entry's order. Folders such as `${userHome}` are not variables. */
+export function variableUses(entry: JsonObject): readonly VariableUse[] {
+  const variables = new Set(variablesIn(entry).filter((name) => !isPlace(name)));
+  return [...variables].map((variable) => ({
+    variable,
+    words:
+      typeof entry.command === 'string'
+        ? `gives $${nameInSentence(variable)} to the program ${inQuotes(entry.command)}`
+        : `sends $${nameInSentence(variable)} to ${destinationOf(String(entry.url ?? ''))}`,
+  }));
+}
+
+/** `https://`, a host name of the maximum 253 characters and a port: the end of a host name identifies it. */
+const maxOrigin = 267;
+
+/** The origin, without a login or path that could imitate one. The text itself if the origin contains a variable. */
+function destinationOf(url: string): string {
+  const origin = URL.canParse(url) ? new URL(url).origin : '${';
+  return origin.includes('${') ? inQuotes(url) : inQuotes(origin, maxOrigin);
+}

@@ -6,7 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { wordInSentence, wordOfCommand } from '../base/shown-json.ts';
-import type { ForeignProgram, ForeignServer } from './foreign-files.ts';
+import { type ForeignProgram, type ForeignServer, objectOf, texts } from './foreign-files.ts';
 import { ownReferences, type WantedVariable } from './foreign-references.ts';
 
 export interface ImportedServer {
@@ -242,12 +242,4 @@ function filled(value: Json | undefined): JsonObject | undefined {
     Object.fromEntries(Object.entries(objectOf(value)).map(([key, held]) => [key, held === null ? undefined : held])),
   );
   return Object.keys(map).length > 0 ? map : undefined;
-}
-
-function texts(value: Json | undefined): readonly string[] {
-  return Array.isArray(value) ? (value as readonly Json[]).filter((one): one is string => typeof one === 'string') : [];
-}
-
-function objectOf(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

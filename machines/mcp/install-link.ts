@@ -10,6 +10,7 @@ import { deepestJson, isTooDeep } from '../base/read-json.ts';
 import { unresolvedReference } from '../config/interpolate.ts';
 import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
 import { validate } from '../config/validate.ts';
+import { isWebAddress } from '../oauth/secure-endpoint.ts';
 
 export interface InstallLink {
   readonly name: string;
@@ -137,10 +138,6 @@ function referenceIn(value: Json): string | undefined {
 
 function referenceRule(name: string): string {
   return `the config of the link refers to "${name}", and a link may not read what this computer holds; if the server is meant to have it, add the server by hand: agent mcp add`;
-}
-
-function isWebAddress(url: string): boolean {
-  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && new URL(url).hostname !== '';
 }
 
 type Refused = Extract<LinkReading, { kind: 'refused' }>;

@@ -8,12 +8,10 @@ import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json
 import { variablesIn } from '../config/interpolate.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignFile, ForeignServer } from './foreign-files.ts';
-import type { WantedVariable } from './foreign-references.ts';
+import { type VariableUse, variableUses, type WantedVariable } from './foreign-references.ts';
 import { importServer } from './import-server.ts';
 import { isName } from './install-link.ts';
-import { type TakenSecret, takeSecrets } from './secret-places.ts';
-import { ownVariable, variableFor } from './variable-names.ts';
-import { type VariableUse, variableUses } from './variable-uses.ts';
+import { ownVariable, type TakenSecret, takeSecrets, variableFor } from './secret-places.ts';
 
 export interface ImportItem {
   readonly file: ForeignFile;

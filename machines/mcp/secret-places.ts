@@ -1,10 +1,12 @@
 /**
  * Finds the secrets in a server's entry by position and shape, and replaces them with references to variables: in the
- * environment, headers, arguments and URL. A text that contains a reference is left unchanged.
+ * environment, headers, arguments and URL. A text that contains a reference is left unchanged. Chooses the variables so that
+ * the entry reads its own value and no other reader of the configuration gets it.
  * @see CLI-5 and INT-1 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isReservedVariable } from '../config/program-variables.ts';
 import { redactShapes } from './redact-shapes.ts';
 
 /** A value to be stored in `.env`. */
@@ -138,4 +140,29 @@ function eachText(map: JsonObject, change: (name: string, text: string) => strin
   return Object.fromEntries(
     Object.entries(map).map(([name, value]) => [name, typeof value === 'string' ? change(name, value) : value]),
   );
+}
+
+interface Variables {
+  /** The variables of `.env`, including planned ones. */
+  readonly held: Map<string, string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether another entry reads a variable, even one that is set only for the gateway. */
+  readonly isReferred: (variable: string) => boolean;
+}
+
+/** Returns a name that only this server's entry refers to: neither the gateway nor another entry reads it. */
+export function ownVariable(wanted: string, server: string): string {
+  const prefix = variableName(server);
+  return `MCP_${wanted.startsWith(`${prefix}_`) ? wanted : `${prefix}_${wanted}`}`;
+}
+
+/** Returns the wanted variable, or the first numbered one that has this value in `.env` or is unused. */
+export function variableFor(wanted: string, value: string, { held, env, isReferred }: Variables): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}_${number}`;
+    const standing = held.get(name) ?? (isReferred(name) ? undefined : env[name]);
+    if (isReservedVariable(name) || (standing === undefined ? isReferred(name) : standing !== value)) continue;
+    held.set(name, value);
+    return name;
+  }
 }

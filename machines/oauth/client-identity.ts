@@ -109,7 +109,8 @@ function isSame(one: string, other: string): boolean {
   return bare(one) === bare(other);
 }
 
-function configuredClient(settings: OauthSettings): OauthClient | undefined {
+/** The client of the entry; undefined if it names none. */
+export function configuredClient(settings: OauthSettings): OauthClient | undefined {
   if (settings.clientId === undefined) return undefined;
   return {
     clientId: settings.clientId,

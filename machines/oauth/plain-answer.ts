@@ -40,3 +40,21 @@ function positive(value: Json | undefined): number | undefined {
   const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN;
   return Number.isFinite(number) && number > 0 ? number : undefined;
 }
+
+/** A parameter, in quotes of either kind or in none, or a word, which begins a challenge. */
+const part = /([\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s,]+))|([\w-]+)/g;
+
+/**
+ * Rewrites a `WWW-Authenticate` header to its Bearer challenge in the form that the SDK reads: as the first challenge, without
+ * blanks around `=`, and in double quotes. Returns it unchanged if it has no Bearer challenge with parameters.
+ * @see [RFC 9110 §11.6.1](https://www.rfc-editor.org/rfc/rfc9110.html#section-11.6.1)
+ */
+export function plainChallenge(header: string): string {
+  let scheme = '';
+  const params: string[] = [];
+  for (const [, name, quoted, single, bare, word] of header.matchAll(part)) {
+    if (word !== undefined) scheme = word.toLowerCase();
+    else if (scheme === 'bearer') params.push(`${name}="${(quoted ?? single ?? bare ?? '').replace(/["\\]/g, '')}"`);
+  }
+  return params.length === 0 ? header : `Bearer ${params.join(', ')}`;
+}

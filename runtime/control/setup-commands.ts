@@ -17,7 +17,7 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
 import { type SourceName, sourceNames, sourceOf } from '../../machines/config/sources.ts';
 import { targetTitle } from '../../machines/config/target-titles.ts';
-import { variableFor } from '../../machines/mcp/variable-names.ts';
+import { variableFor } from '../../machines/mcp/secret-places.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { type CommandHost, type Commands, ofHome, optionalText, refuse, textOf } from './command.ts';
 import type { Result, SourceChoice } from './contract.ts';

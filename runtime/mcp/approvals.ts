@@ -8,7 +8,7 @@ import type { Logger } from '../../actors/ports.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { wordInSentence } from '../../machines/base/shown-json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
-import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval.machine.ts';
+import { type ApprovalContext, type ApprovalInput, approvalMachine } from '../../machines/mcp/approval.machine.ts';
 import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../control/contract.ts';
@@ -330,7 +330,7 @@ function answeredRow(context: ApprovalContext, atMs: number): AnsweredRow {
 }
 
 /** Without an author, a question timed out. */
-export function verdictOf({ by, granted }: ApprovalContext): 'approved' | 'denied' | 'timedOut' {
+function verdictOf({ by, granted }: ApprovalContext): 'approved' | 'denied' | 'timedOut' {
   if (by === null) return 'timedOut';
   return granted ? 'approved' : 'denied';
 }
@@ -347,4 +347,46 @@ function rowOf({ id, profile, server, run, kind, tool, message, askedAtMs, timeo
     asked_at: new Date(askedAtMs).toISOString(),
     expires_at: new Date(askedAtMs + timeoutMs).toISOString(),
   };
+}
+
+interface ApprovalPorts {
+  readonly approvals: () => Approvals;
+  readonly log: Logger;
+}
+
+const endings = { approved: 'was approved', denied: 'was denied', timedOut: 'was not answered in time' } as const;
+
+/**
+ * Provides the effects of the chart: reports the question and its answer, and logs who allowed what, without arguments and form
+ * values (OBS-1).
+ */
+export function wireApproval({ approvals, log }: ApprovalPorts) {
+  return approvalMachine.provide({
+    actions: {
+      announce: ({ context }) => {
+        log.log('info', `${subjectOf(context)} waits for a person`, fieldsOf(context));
+        approvals().announced(context);
+      },
+      tellAnswer: ({ context }) => {
+        const verdict = verdictOf(context);
+        const by = context.by ?? undefined;
+        log.log(by === undefined ? 'warn' : 'info', `${subjectOf(context)} ${endings[verdict]}`, {
+          ...fieldsOf(context),
+          by,
+          ...(context.remember === 'call' ? {} : { remember: context.remember }),
+        });
+        const { id, values, note } = context;
+        approvals().settled(id, { verdict, values, ...(note === null ? {} : { note }) }, context);
+      },
+    },
+  });
+}
+
+function subjectOf({ kind, tool, server }: ApprovalContext): string {
+  if (kind === 'tool') return `the call of ${tool}`;
+  return tool === '' ? `the form of mcp server "${server}"` : `the question of ${tool}`;
+}
+
+function fieldsOf({ id, server, profile, run }: ApprovalContext): Record<string, unknown> {
+  return { server, profile, run, actor: `approvals/${id}` };
 }

@@ -1,9 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { createSchemaTime, type TimeLimit } from '../../../actors/mcp/schema-time.ts';
+import { createSchemaTime, type TimeLimit, withinTime } from '../../../actors/mcp/schema-time.ts';
 import { checkArguments, createKnownChecks, resultChecks } from '../../../actors/mcp/validate-arguments.ts';
-import { withinTime } from '../../../actors/mcp/within-time.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 
 const limitedTo =

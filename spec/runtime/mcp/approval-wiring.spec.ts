@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
-import { wireApproval } from '../../../runtime/mcp/approval-wiring.ts';
 import type { Approvals } from '../../../runtime/mcp/approvals.ts';
+import { wireApproval } from '../../../runtime/mcp/approvals.ts';
 
 const input: ApprovalInput = {
   id: 'a1',

@@ -2,8 +2,7 @@ import t, { type Test } from 'tap';
 import { compile } from '../../../machines/base/compile.ts';
 import { absentWard } from '../../../machines/base/ward.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
-import { wireApproval } from '../../../runtime/mcp/approval-wiring.ts';
-import { type Approvals, createApprovals, type Question } from '../../../runtime/mcp/approvals.ts';
+import { type Approvals, createApprovals, type Question, wireApproval } from '../../../runtime/mcp/approvals.ts';
 import { newMark } from '../../../runtime/system/ids.ts';
 import { startWard } from '../../support/wards.ts';
 

@@ -7,12 +7,12 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
 import type { ServerRequestInput } from '../../../machines/mcp/server-request.machine.ts';
-import { wireApproval } from '../../../runtime/mcp/approval-wiring.ts';
 import {
   type Approvals,
   type Question as Ask,
   createApprovals,
   mostOpenQuestions,
+  wireApproval,
 } from '../../../runtime/mcp/approvals.ts';
 import { wireServerRequest } from '../../../runtime/mcp/server-request-wiring.ts';
 import { createServerRequests, type ServerRequests } from '../../../runtime/mcp/server-requests.ts';

@@ -1,14 +1,13 @@
 import t, { type Test } from 'tap';
 import { createCallLanes } from '../../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
+import { threadTimeMs } from '../../../actors/mcp/schema-time.ts';
 import type { Session } from '../../../actors/mcp/session.ts';
-import { threadTimeMs } from '../../../actors/mcp/within-time.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
 import type { CallInput, CallOutput } from '../../../machines/mcp/tool-call.machine.ts';
-import { wireApproval } from '../../../runtime/mcp/approval-wiring.ts';
-import { type Approvals, createApprovals } from '../../../runtime/mcp/approvals.ts';
+import { type Approvals, createApprovals, wireApproval } from '../../../runtime/mcp/approvals.ts';
 import { type CallRequest, type Calls, createCalls } from '../../../runtime/mcp/calls.ts';
 import { createReach } from '../../../runtime/mcp/reach.ts';
 import { createRegistry } from '../../../runtime/mcp/registry.ts';
