@@ -8,7 +8,7 @@ import { stageCommand } from '../support/command-stage.ts';
 import { askCli, type CliResult } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { faults } from '../support/mcp/faults.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 

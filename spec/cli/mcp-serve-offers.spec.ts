@@ -7,9 +7,9 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import t from 'tap';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { offeringPeer } from '../support/mcp/offering-peer.ts';
-import { started } from '../support/mcp/plain-client.ts';
 import { legacyServed, modernServed } from '../support/mcp/serve-clients.ts';
 import { until } from '../support/processes.ts';
 

@@ -4,8 +4,8 @@ import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import t from 'tap';
 import type { PeerTool, ToolAnswer } from '../support/mcp/catalogue.ts';
 import { type CallAnswer, commandOf, entryOf, eventually, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
-import { started } from '../support/mcp/plain-client.ts';
 import { legacyServed, modernServed, serveCommand } from '../support/mcp/serve-clients.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 

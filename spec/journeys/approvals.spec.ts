@@ -18,7 +18,7 @@ import {
   streamsOpen,
   wordsOf,
 } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { numbersIn } from '../support/processes.ts';
 

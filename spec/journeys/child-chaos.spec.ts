@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { Fault } from '../support/mcp/faults.ts';
 import { child, entryOf, eventually, isWell, startGateway, wordsOf } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { hasEnded } from '../support/processes.ts';
 import { fc } from '../support/property.ts';
 

@@ -15,9 +15,9 @@ import {
   wordsOf,
 } from '../support/mcp/gateway.ts';
 import { type Harm, hostilePeer, manySchemas, mostForms } from '../support/mcp/hostile-peer.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
-import { started } from '../support/mcp/plain-client.ts';
 import { until } from '../support/processes.ts';
 
 /** A daemon with a server that means harm and one that does not. */

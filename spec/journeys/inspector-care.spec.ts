@@ -24,7 +24,7 @@ import {
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { controlOf, entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { postSigned } from '../support/sign.ts';
 import { deferred } from '../support/turns.ts';

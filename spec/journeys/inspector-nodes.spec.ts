@@ -12,7 +12,7 @@ import {
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { postSigned } from '../support/sign.ts';
 

@@ -21,7 +21,7 @@ import {
 import { makeHome } from '../support/home.ts';
 import { listenHttp } from '../support/http-listener.ts';
 import { entryOf, eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';

@@ -22,7 +22,7 @@ import {
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { commandOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';

@@ -15,7 +15,7 @@ import {
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway, webhookSecret, wordsOf } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { postSigned } from '../support/sign.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { httpApi } from '../support/platforms/described.ts';
 import { type FakeRequest, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';

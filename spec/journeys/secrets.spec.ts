@@ -15,7 +15,7 @@ import { makeHome } from '../support/home.ts';
 import { ask, openPage } from '../support/inspector.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { postSigned } from '../support/sign.ts';
 
 /** By where each comes from. None has the shape of a well-known token unless it says so. */

@@ -3,8 +3,7 @@
 import t from 'tap';
 import { type Behaviour, type Fault, faults, redirectTo, type SeenRequest } from '../support/mcp/faults.ts';
 import { type CallAnswer, child, entryOf, eventually, isWell, startGateway, wordsOf } from '../support/mcp/gateway.ts';
-import type { HttpPeer } from '../support/mcp/http-peer.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { type HttpPeer, started } from '../support/mcp/http-peer.ts';
 
 const hang: Fault = { kind: 'hang', at: 'before-head' };
 const hangMidway: Fault = { kind: 'hang', at: 'after-head' };

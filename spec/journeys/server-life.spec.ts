@@ -22,8 +22,8 @@ import {
   wordsOf,
 } from '../support/mcp/gateway.ts';
 import { hostilePeer } from '../support/mcp/hostile-peer.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
-import { started } from '../support/mcp/plain-client.ts';
 import { type StdioBehaviour, stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { hasEnded, numbersIn } from '../support/processes.ts';
 import { inAllOnly } from '../support/tier.ts';

@@ -17,8 +17,8 @@ import {
   startGateway,
   wordsOf,
 } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { invisibleWords } from '../support/mcp/odd-tools.ts';
-import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { inAllOnly } from '../support/tier.ts';
 

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
-import { started } from '../support/mcp/plain-client.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { loginByControl } from '../support/oauth/control-login.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { paths, startScriptedServer } from '../support/oauth/scripted-server.ts';

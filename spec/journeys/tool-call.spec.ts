@@ -18,8 +18,8 @@ import {
   streamsOpen,
   wordsOf,
 } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/http-peer.ts';
 import { bigTool, invisibleWords, leakedToken, secretErrorTool, taggedTool } from '../support/mcp/odd-tools.ts';
-import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { inAllOnly } from '../support/tier.ts';
 

@@ -7,10 +7,10 @@ import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { faults } from '../../support/mcp/faults.ts';
-import { startHttpPeer } from '../../support/mcp/http-peer.ts';
+import { started, startHttpPeer } from '../../support/mcp/http-peer.ts';
+import { jsonPeer } from '../../support/mcp/json-peer.ts';
 import { listingPeer } from '../../support/mcp/listing-peer.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
-import { started } from '../../support/mcp/plain-client.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
 import { hasEnded, numbersIn, until } from '../../support/processes.ts';
 
@@ -80,14 +80,11 @@ t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not
     },
     'tools/list': { tools: [{ name: 'well', inputSchema: { type: 'object' } }] },
   };
-  const { url } = await listenHttp(t, async (request, response) => {
-    const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
-    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-    const result = results[String(method)] ?? null;
+  const peer = await jsonPeer(t, ({ id, method }) => {
+    const result = results[method] ?? null;
     const error = result === null ? { code: -32_601, message: 'Method not found' } : null;
     // An error has not even the id of its request.
-    const answer = { jsonrpc: '2.0', id: result === null ? null : id, method: null, result, error };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    return { id: result === null ? null : id, method: null, result, error };
   });
   const script = `
     const results = ${JSON.stringify(results)};
@@ -98,10 +95,7 @@ t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not
       const error = result === null ? { code: -32601, message: 'Method not found' } : null;
       console.log(JSON.stringify({ jsonrpc: '2.0', id, method: null, params: null, result, error }));
     });`;
-  const entries: readonly JsonObject[] = [
-    { url: `${url}/mcp`, skip_preflight: true },
-    { command: process.execPath, args: ['-e', script] },
-  ];
+  const entries: readonly JsonObject[] = [{ ...peer }, { command: process.execPath, args: ['-e', script] }];
   for (const entry of entries) {
     const { session, listing, facts } = await opened(t, entry);
     t.equal(listing.tools.length, 1);
@@ -122,12 +116,7 @@ t.test('FLT-4 · LIF-4 · a message may write an empty list for a result or para
     'tools/list': { tools: [], _meta: [] },
     ping: [],
   };
-  const { url } = await listenHttp(t, async (request, response) => {
-    const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
-    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-    const answer = { jsonrpc: '2.0', id, result: results[method as keyof typeof results] };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-  });
+  const peer = await jsonPeer(t, ({ method }) => ({ result: results[method as keyof typeof results] }));
   const script = `
     const results = ${JSON.stringify(results)};
     require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -137,7 +126,7 @@ t.test('FLT-4 · LIF-4 · a message may write an empty list for a result or para
         console.log(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: [] }));
       console.log(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }));
     });`;
-  const { session } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  const { session } = await opened(t, peer);
   t.equal(await session.ping(), undefined);
   const child = await opened(t, { command: process.execPath, args: ['-e', script] });
   t.equal(await child.session.ping(), undefined);
@@ -155,13 +144,8 @@ t.test('FLT-4 · LIF-13 · a result in a JSON answer may write null for its _met
     'tools/list': { tools: [{ name: 'well', inputSchema: { type: 'object' } }], nextCursor: null, _meta: null },
     'tools/call': { content: [], structuredContent: null, isError: false, _meta: null },
   };
-  const { url } = await listenHttp(t, async (request, response) => {
-    const { id, method } = JSON.parse((await text(request)) || '{}') as JsonObject;
-    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-    const answer = { jsonrpc: '2.0', id, result: results[String(method)] };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-  });
-  const { session, listing } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  const peer = await jsonPeer(t, ({ method }) => ({ result: results[method] ?? null }));
+  const { session, listing } = await opened(t, peer);
   t.equal(listing.tools.length, 1);
   t.match(await session.call('well', {}), { kind: 'result', result: { content: [] } });
 });
@@ -415,22 +399,13 @@ t.test('SRV-1 · a server that refuses the modes of elicitation is asked for for
   const message = 'Unrecognized field "form" (class McpSchema$ClientCapabilities$Elicitation), not marked as ignorable';
   for (const status of [200, 400]) {
     const asked: unknown[] = [];
-    const { url } = await listenHttp(t, async (request, response) => {
-      const { id, method, params } = JSON.parse((await text(request)) || '{}') as JsonObject;
-      if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-      const { protocolVersion = '', capabilities } = (params ?? {}) as JsonObject;
-      const { elicitation = {} } = (capabilities ?? {}) as JsonObject;
-      if (method === 'initialize') asked.push(elicitation);
-      const isRefused = method === 'initialize' && JSON.stringify(elicitation) !== '{}';
-      const serverInfo = { name: 'java', version: '1' };
-      const result =
-        method === 'initialize' ? { protocolVersion, capabilities: { tools: {} }, serverInfo } : { tools: [] };
-      const outcome = isRefused ? { error: { code: -32_603, message } } : { result };
-      response
-        .writeHead(isRefused ? status : 200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
+    const peer = await jsonPeer(t, ({ method, params: { capabilities } }) => {
+      if (method !== 'initialize') return { result: { tools: [] } };
+      const { elicitation = {} } = capabilities as JsonObject;
+      asked.push(elicitation);
+      return JSON.stringify(elicitation) === '{}' ? undefined : { status, error: { code: -32_603, message } };
     });
-    const { session } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+    const { session } = await opened(t, peer);
     t.equal(session.era, 'legacy');
     t.same(asked, [{ form: {}, url: {} }, {}], String(status));
   }

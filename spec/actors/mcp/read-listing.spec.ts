@@ -6,10 +6,11 @@ import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { hostilePeer, mostTools } from '../../support/mcp/hostile-peer.ts';
+import { started } from '../../support/mcp/http-peer.ts';
+import { jsonPeer } from '../../support/mcp/json-peer.ts';
 import { listingPeer } from '../../support/mcp/listing-peer.ts';
 import { headerTools } from '../../support/mcp/odd-tools.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
-import { started } from '../../support/mcp/plain-client.ts';
 
 const anyObject = { type: 'object' };
 const tooLong = (method: string) => ({
@@ -135,20 +136,12 @@ t.test('FLT-4 · a tool that asks for a header of another form is left out with 
 });
 
 t.test('LIF-14 · a listing is cleaned and limited, whichever form the id of its answer has', async (t) => {
-  const { url } = await listenHttp(t, async (request, response) => {
-    if (request.method !== 'POST') return void response.writeHead(405).end();
-    const { id, method, params } = JSON.parse(await text(request)) as JsonObject;
-    if (id === undefined) return void response.writeHead(202).end();
-    const handshake = {
-      protocolVersion: (params as JsonObject | undefined)?.protocolVersion ?? '',
-      capabilities: { tools: {} },
-      serverInfo: { name: 'texts', version: '1' },
-    };
+  const peer = await jsonPeer(t, ({ id, method, params: { protocolVersion = '' } }) => {
+    const handshake = { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'texts', version: '1' } };
     const tools = [{ ...well, description: 'plain\u{e0041}' }, { name: 'odd' }];
-    const answer = { jsonrpc: '2.0', id: String(id), result: method === 'initialize' ? handshake : { tools } };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    return { id: String(id), result: method === 'initialize' ? handshake : { tools } };
   });
-  const { listing } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  const { listing } = await opened(t, peer);
   t.same(listing.tools, [{ ...well, description: 'plain' }]);
 });
 

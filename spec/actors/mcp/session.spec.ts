@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import t from 'tap';
 import type { RequestDesk } from '../../../actors/mcp/open-session.ts';
-import type { JsonObject } from '../../../machines/base/json.ts';
 import { joinInstructions } from '../../../machines/mcp/instructions.ts';
 import { makeHome } from '../../support/home.ts';
-import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
+import { started } from '../../support/mcp/http-peer.ts';
+import { jsonPeer } from '../../support/mcp/json-peer.ts';
 import { listingPeer } from '../../support/mcp/listing-peer.ts';
 import { invisibleWords, taggedTool } from '../../support/mcp/odd-tools.ts';
 import { opened } from '../../support/mcp/open-session.ts';
-import { started } from '../../support/mcp/plain-client.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
 import { until } from '../../support/processes.ts';
 
@@ -238,26 +236,14 @@ t.test('LIF-4 · LIF-14 · a health check by tools/list and a listing are never 
   const asked: string[] = [];
   let answer: (() => void) | undefined;
   let isHeld = false;
-  const { url } = await listenHttp(t, async (request, response) => {
-    const { id, method, params } = JSON.parse((await text(request)) || '{}') as JsonObject;
-    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-    const { protocolVersion = '', cursor } = (params ?? {}) as JsonObject;
-    const results: JsonObject = {
-      initialize: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'slow', version: '1' } },
-      'tools/list': {
-        tools: [{ name: `page ${String(cursor ?? 1)}`, inputSchema: { type: 'object' } }],
-        ...(cursor === undefined ? { nextCursor: '2' } : {}),
-      },
-    };
-    const result = results[String(method)];
-    const outcome = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result };
-    if (method === 'tools/list') asked.push(String(cursor ?? 1));
-    if (method === 'tools/list' && isHeld) await new Promise<void>((resolve) => (answer = resolve));
-    response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
+  const peer = await jsonPeer(t, async ({ method, params: { cursor } }) => {
+    if (method !== 'tools/list') return undefined;
+    asked.push(String(cursor ?? 1));
+    if (isHeld) await new Promise<void>((resolve) => (answer = resolve));
+    const tools = [{ name: `page ${String(cursor ?? 1)}`, inputSchema: { type: 'object' } }];
+    return { result: { tools, ...(cursor === undefined ? { nextCursor: '2' } : {}) } };
   });
-  const { session } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  const { session } = await opened(t, peer);
   t.equal(await session.ping(), undefined, 'it knows no ping');
   asked.length = 0;
   isHeld = true;

@@ -3,8 +3,8 @@ import { createSchemaTime } from '../../../actors/mcp/schema-time.ts';
 import { utilityTools } from '../../../actors/mcp/utility-tools.ts';
 import { checkArguments } from '../../../actors/mcp/validate-arguments.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { started } from '../../support/mcp/http-peer.ts';
 import { opened } from '../../support/mcp/open-session.ts';
-import { started } from '../../support/mcp/plain-client.ts';
 
 t.test('NAM-1 · FLT-2 · the four utilities ask the server for its resources and prompts, in each era', async (t) => {
   for (const kind of ['http', 'modern'] as const) {

@@ -11,8 +11,8 @@ import { connectionKey, createSessions } from '../../../runtime/mcp/sessions.ts'
 import { makeHome } from '../../support/home.ts';
 import { lendTime } from '../../support/lent-time.ts';
 import { faults } from '../../support/mcp/faults.ts';
+import { started } from '../../support/mcp/http-peer.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
-import { started } from '../../support/mcp/plain-client.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
 import { hasEnded, numbersIn, until } from '../../support/processes.ts';
 

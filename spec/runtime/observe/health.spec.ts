@@ -9,7 +9,7 @@ import { metricCatalogue } from '../../../runtime/observe/metrics-catalogue.ts';
 import { makeHome } from '../../support/home.ts';
 import { ask, linkOf } from '../../support/inspector.ts';
 import { entryOf, eventually, startGateway } from '../../support/mcp/gateway.ts';
-import { started } from '../../support/mcp/plain-client.ts';
+import { started } from '../../support/mcp/http-peer.ts';
 import { postSigned } from '../../support/sign.ts';
 
 const secret = 'vitals-spec-secret-of-the-webhook';

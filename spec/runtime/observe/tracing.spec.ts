@@ -8,7 +8,7 @@ import { createTracing } from '../../../runtime/observe/tracing.ts';
 import { startCollector } from '../../support/collector.ts';
 import { makeHome } from '../../support/home.ts';
 import { entryOf, eventually, startGateway } from '../../support/mcp/gateway.ts';
-import { started } from '../../support/mcp/plain-client.ts';
+import { started } from '../../support/mcp/http-peer.ts';
 import { until } from '../../support/processes.ts';
 import { postSigned } from '../../support/sign.ts';
 

@@ -38,10 +38,14 @@ export interface ToolAnswer {
   readonly isError?: boolean;
 }
 
-/** An answer as blocks of the protocol. */
-export function contentOf({ text, image }: ToolAnswer) {
+/** An answer as a result of the protocol. */
+function resultOf({ text, image, structured, isError }: ToolAnswer) {
   const words = { type: 'text' as const, text };
-  return image === undefined ? [words] : [words, { type: 'image' as const, data: image, mimeType: 'image/png' }];
+  return {
+    content: image === undefined ? [words] : [words, { type: 'image' as const, data: image, mimeType: 'image/png' }],
+    ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
+    ...(isError === undefined ? {} : { isError }),
+  };
 }
 
 export interface PeerTool {
@@ -154,16 +158,39 @@ export const standardTools: readonly PeerTool[] = [
   },
 ];
 
-export const resources = [
+const resources = [
   { uri: 'note://one', name: 'one', description: 'A text', mimeType: 'text/plain', text: 'the first note' },
   { uri: 'note://dot.png', name: 'dot', description: 'Bytes', mimeType: 'image/png', blob: 'iVBORw0KGgo=' },
 ] as const;
+
+export const listedResources = resources.map(({ uri, name, description, mimeType }) => ({
+  ...{ uri, name, description, mimeType },
+}));
+
+/** @param code of the error for an unknown address, which differs with the revision */
+export function readResource(uri: string, code: number) {
+  const resource = resources.find((one) => one.uri === uri);
+  if (resource === undefined) throw Object.assign(new Error(`Resource not found: ${uri}`), { code, data: { uri } });
+  return { contents: [resource] };
+}
 
 export const resourceTemplates = [{ uriTemplate: 'note://{id}', name: 'note', mimeType: 'text/plain' }];
 
 export const prompts = [
   { name: 'greet', description: 'Greets somebody', arguments: [{ name: 'who', required: true }] },
 ];
+
+export function greeting({ who = 'nobody' }: Args = {}) {
+  const content = { type: 'text' as const, text: `Greet ${String(who)}` };
+  return { messages: [{ role: 'user' as const, content }] };
+}
+
+export const capabilities = {
+  tools: { listChanged: true },
+  resources: { listChanged: true },
+  prompts: { listChanged: true },
+  logging: {},
+};
 
 /** Makes the state of one peer. */
 export function peerWork(tools: readonly PeerTool[] = standardTools, pageSize = 1000): PeerWork {
@@ -202,12 +229,12 @@ export function listTools(
 }
 
 /** Executes a tool and writes it down before, so that an execution counts even where no answer leaves. */
-export async function callTool(work: PeerWork, name: string, args: Args, call: Call): Promise<ToolAnswer> {
+export async function callTool(work: PeerWork, name: string, args: Args, call: Call) {
   const tool = work.tools.find(({ definition }) => definition.name === name);
-  if (tool === undefined) return { text: `Unknown tool: ${name}`, isError: true };
+  if (tool === undefined) return resultOf({ text: `Unknown tool: ${name}`, isError: true });
   work.calls.push({ tool: name, args });
   work.beforeCall?.(name, args);
-  return await tool.run(args, call, work);
+  return resultOf(await tool.run(args, call, work));
 }
 
 function told(answer: unknown): ToolAnswer {

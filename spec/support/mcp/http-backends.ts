@@ -7,7 +7,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { PeerWork } from './catalogue.ts';
 import { sessionGone } from './faults.ts';
-import { type LegacyServer, makeLegacyServer } from './legacy-server.ts';
+import { makeLegacyServer } from './legacy-server.ts';
 import { type ModernOptions, makeModernServer } from './modern-server.ts';
 
 export type PeerKind = 'http' | 'sse' | 'modern' | 'dual';
@@ -27,7 +27,6 @@ export interface Backend {
   /** Ends every session and its streams; a client that names one is answered with the status from then on. */
   forget(status: 400 | 404): Promise<void>;
   toolsChanged(): Promise<void>;
-  resourceUpdated(uri: string): Promise<void>;
 }
 
 /** Makes the server of a kind. */
@@ -45,7 +44,8 @@ export function makeBackend(work: PeerWork, options: BackendOptions): Backend {
   }
 }
 
-interface Session<Transport> extends LegacyServer {
+interface Session<Transport> {
+  readonly server: ReturnType<typeof makeLegacyServer>;
   readonly transport: Transport;
 }
 
@@ -65,14 +65,14 @@ function streamableBackend(work: PeerWork, { instructions, json = false }: Backe
         return new Response(null, { status: 405, headers: { allow: 'POST, GET, DELETE' } });
       if (id !== null) return sessionUnknown(unknownSession);
       if (!isInitialize(body)) return sessionUnknown(400);
-      const made = makeLegacyServer(work, instructions);
+      const server = makeLegacyServer(work, instructions);
       const transport = new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         enableJsonResponse: json,
-        onsessioninitialized: (session) => void sessions.set(session, { ...made, transport }),
+        onsessioninitialized: (session) => void sessions.set(session, { server, transport }),
         onsessionclosed: (session) => void sessions.delete(session),
       });
-      await made.server.connect(transport);
+      await server.connect(transport);
       return transport.handleRequest(request, { parsedBody: body });
     },
     forget: async (status) => {
@@ -94,11 +94,11 @@ function sseBackend(work: PeerWork, { instructions }: BackendOptions): Backend {
     handle: async (request, body, res) => {
       const { pathname, searchParams } = new URL(request.url);
       if (request.method === 'GET' && pathname === '/sse') {
-        const made = makeLegacyServer(work, instructions);
+        const server = makeLegacyServer(work, instructions);
         const transport = new SSEServerTransport('/messages', res);
-        sessions.set(transport.sessionId, { ...made, transport });
+        sessions.set(transport.sessionId, { server, transport });
         res.once('close', () => sessions.delete(transport.sessionId));
-        await made.server.connect(transport);
+        await server.connect(transport);
         return undefined;
       }
       if (request.method !== 'POST' || pathname !== '/messages') return new Response('Not Found', { status: 404 });
@@ -131,24 +131,18 @@ function modernBackend(work: PeerWork, options: BackendOptions): Backend {
       handler = make();
     },
     toolsChanged: async () => handler.notify.toolsChanged(),
-    resourceUpdated: async (uri) => handler.notify.resourceUpdated(uri),
   };
 }
 
-function announcing(sessions: ReadonlyMap<string, LegacyServer>): Pick<Backend, 'toolsChanged' | 'resourceUpdated'> {
+function announcing(sessions: ReadonlyMap<string, Session<unknown>>): Pick<Backend, 'toolsChanged'> {
   return {
     toolsChanged: async () => {
       for (const { server } of sessions.values()) await server.sendToolListChanged();
     },
-    resourceUpdated: async (uri) => {
-      for (const { server, subscribed } of sessions.values()) {
-        if (subscribed.has(uri)) await server.sendResourceUpdated({ uri });
-      }
-    },
   };
 }
 
-async function endAll(sessions: Map<string, LegacyServer>): Promise<void> {
+async function endAll(sessions: Map<string, Session<unknown>>): Promise<void> {
   const ended = [...sessions.values()];
   sessions.clear();
   for (const { server } of ended) await server.close();

@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Test } from 'tap';
 import { executions, type PeerTool, type PeerWork, peerWork, toolsNamed } from './catalogue.ts';
 import { type Behaviour, faultChooser, type SeenRequest, sendAnswer, spoilRequest } from './faults.ts';
 import { type BackendOptions, makeBackend, type PeerKind } from './http-backends.ts';
@@ -36,7 +37,6 @@ export interface HttpPeer {
   set(...behaviours: readonly Behaviour[]): void;
   setTools(tools: readonly (string | PeerTool)[]): Promise<void>;
   notifyToolsChanged(): Promise<void>;
-  notifyResourceUpdated(uri: string): Promise<void>;
   /** Lets every waiting call of the tool `slow` answer. */
   releaseSlow(): void;
   /** Forgets every session; who names one is answered 404, or 400. */
@@ -48,6 +48,13 @@ export interface HttpPeer {
   /** Listens on the same port again, with no session known. */
   restart(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Starts a peer that ends with the spec. */
+export async function started(t: Pick<Test, 'teardown'>, options: HttpPeerOptions = {}): Promise<HttpPeer> {
+  const peer = await startHttpPeer(options);
+  t.teardown(() => peer.close());
+  return peer;
 }
 
 /** Starts a peer on a free port of the loopback. */
@@ -136,7 +143,6 @@ export async function startHttpPeer(options: HttpPeerOptions = {}): Promise<Http
       await backend.toolsChanged();
     },
     notifyToolsChanged: () => backend.toolsChanged(),
-    notifyResourceUpdated: (uri) => backend.resourceUpdated(uri),
     releaseSlow: () => {
       for (const call of work.slow) call.release();
     },

@@ -14,82 +14,43 @@ import {
   ReadResourceRequestSchema,
   type ServerNotification,
   type ServerRequest,
-  SubscribeRequestSchema,
-  type Tool,
-  UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import {
   type Call,
   callTool,
-  contentOf,
+  capabilities,
+  greeting,
+  listedResources,
   listTools,
   type PeerWork,
   prompts,
   type Question,
-  resources,
+  readResource,
   resourceTemplates,
 } from './catalogue.ts';
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
-export interface LegacyServer {
-  readonly server: Server;
-  /** The resources that the client subscribed to. */
-  readonly subscribed: ReadonlySet<string>;
-}
-
 /** Makes one server, for one connection. */
-export function makeLegacyServer(work: PeerWork, instructions?: string): LegacyServer {
+export function makeLegacyServer(work: PeerWork, instructions?: string): Server {
   const server = new Server(
     { name: 'legacy-peer', version: '1.0.0' },
     {
-      capabilities: {
-        tools: { listChanged: true },
-        resources: { listChanged: true, subscribe: true },
-        prompts: { listChanged: true },
-        logging: {},
-      },
+      capabilities,
       ...(instructions === undefined ? {} : { instructions }),
     },
   );
-  const subscribed = new Set<string>();
 
-  server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
-    const { tools, nextCursor } = listTools(work, params?.cursor);
-    return { tools: tools as Tool[], ...(nextCursor === undefined ? {} : { nextCursor }) };
-  });
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const answer = await callTool(work, params.name, params.arguments ?? {}, legacyCall(extra));
-    const { structured, isError } = answer;
-    return {
-      content: contentOf(answer),
-      ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
-      ...(isError === undefined ? {} : { isError }),
-    };
-  });
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({
-    resources: resources.map(({ uri, name, description, mimeType }) => ({ uri, name, description, mimeType })),
-  }));
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) => listTools(work, params?.cursor) as never);
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
+    callTool(work, params.name, params.arguments ?? {}, legacyCall(extra)),
+  );
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: listedResources }));
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates }));
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
-    const resource = resources.find((one) => one.uri === uri);
-    if (resource === undefined)
-      throw Object.assign(new Error(`Resource not found: ${uri}`), { code: -32002, data: { uri } });
-    return { contents: [resource] };
-  });
-  server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
-    subscribed.add(uri);
-    return {};
-  });
-  server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
-    subscribed.delete(uri);
-    return {};
-  });
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => readResource(uri, -32_002));
   server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts }));
-  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${params.arguments?.who ?? 'nobody'}` } }],
-  }));
-  return { server, subscribed };
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => greeting(params.arguments));
+  return server;
 }
 
 function legacyCall(extra: Extra): Call {

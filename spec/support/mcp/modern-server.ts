@@ -1,15 +1,17 @@
 /** The catalogue behind the real v2 SDK server, revision 2026-07-28: no handshake, questions by returning early. */
 
-import { type InputRequest, inputRequired, Server, type ServerContext, type Tool } from '@modelcontextprotocol/server';
+import { type InputRequest, inputRequired, Server, type ServerContext } from '@modelcontextprotocol/server';
 import {
   type Call,
   callTool,
-  contentOf,
+  capabilities,
+  greeting,
+  listedResources,
   listTools,
   type PeerWork,
   prompts,
   type Question,
-  resources,
+  readResource,
   resourceTemplates,
 } from './catalogue.ts';
 
@@ -25,50 +27,27 @@ export function makeModernServer(work: PeerWork, { instructions, ttlMs = 0 }: Mo
   const server = new Server(
     { name: 'modern-peer', version: '2.0.0' },
     {
-      capabilities: {
-        tools: { listChanged: true },
-        resources: { listChanged: true, subscribe: true },
-        prompts: { listChanged: true },
-        logging: {},
-      },
+      capabilities,
       cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/list': hint },
       ...(instructions === undefined ? {} : { instructions }),
     },
   );
 
-  server.setRequestHandler('tools/list', ({ params }) => {
-    const { tools, nextCursor } = listTools(work, params?.cursor);
-    return { tools: tools as Tool[], ...(nextCursor === undefined ? {} : { nextCursor }) };
-  });
+  server.setRequestHandler('tools/list', ({ params }) => listTools(work, params?.cursor) as never);
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     try {
-      const answer = await callTool(work, params.name, params.arguments ?? {}, modernCall(context));
-      const { structured, isError } = answer;
-      return {
-        content: contentOf(answer),
-        ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
-        ...(isError === undefined ? {} : { isError }),
-      };
+      return await callTool(work, params.name, params.arguments ?? {}, modernCall(context));
     } catch (thrown) {
       if (thrown instanceof Unanswered)
         return inputRequired({ inputRequests: { answer: thrown.request }, requestState: 'round-1' });
       throw thrown;
     }
   });
-  server.setRequestHandler('resources/list', () => ({
-    resources: resources.map(({ uri, name, description, mimeType }) => ({ uri, name, description, mimeType })),
-  }));
+  server.setRequestHandler('resources/list', () => ({ resources: listedResources }));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
-  server.setRequestHandler('resources/read', ({ params: { uri } }) => {
-    const resource = resources.find((one) => one.uri === uri);
-    if (resource === undefined)
-      throw Object.assign(new Error(`Resource not found: ${uri}`), { code: -32602, data: { uri } });
-    return { contents: [resource] };
-  });
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => readResource(uri, -32_602));
   server.setRequestHandler('prompts/list', () => ({ prompts }));
-  server.setRequestHandler('prompts/get', ({ params }) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${params.arguments?.who ?? 'nobody'}` } }],
-  }));
+  server.setRequestHandler('prompts/get', ({ params }) => greeting(params.arguments));
   return server;
 }
 

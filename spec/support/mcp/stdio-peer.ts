@@ -151,7 +151,7 @@ async function serveModern(work: PeerWork): Promise<void> {
 async function serveLegacy(work: PeerWork): Promise<void> {
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js');
   const { makeLegacyServer } = await import('./legacy-server.ts');
-  const { server } = makeLegacyServer(work);
+  const server = makeLegacyServer(work);
   // The v1 transport does not notice the end of stdin, and what still waits would keep the process.
   process.stdin.once('end', () => void server.close());
   await server.connect(new StdioServerTransport());
