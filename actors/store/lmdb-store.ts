@@ -22,21 +22,25 @@ import { checkStoreFile } from './lmdb-file.ts';
 import { breakSeal, isSealed } from './lmdb-seal.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { isKnown, layout, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
+import { loadLmdb } from './load-lmdb.ts';
 import type { Table } from './tables.ts';
 
 /** LMDB maps this file; a page without room on the disk would end the process with a signal. */
 const lockFileBytes = 12 * 1024;
 
 /**
- * A low descriptor, held while the store is checked: LMDB gets it for the data file, and `process-group.ts` keeps only low
- * ones from child processes, however many are opened until then.
+ * Low descriptors, held while the store is checked: LMDB gets one of them for the data file, and `process-group.ts` keeps
+ * only low ones from child processes, however many are opened until then. LMDB opens the lock file first, and each of
+ * Node's four threads for files may take one when they are released.
  */
-let reserved: number | undefined;
+let reserved: readonly number[] = [];
+const reservedDescriptors = 8;
 
 /** Opens the store in a folder; creates both if they are missing. */
 export async function openStore(directory: string): Promise<Result<Environment>> {
   try {
-    reserved ??= openSync('/dev/null', 'r');
+    // One after the other, so that those before a failure are kept for the next try.
+    while (reserved.length < reservedDescriptors) reserved = [...reserved, openSync('/dev/null', 'r')];
   } catch (error) {
     return { ok: false, fault: openFault(directory, error) };
   }
@@ -115,8 +119,10 @@ function open(directory: string, access: 'read' | 'write' = 'write'): Result<Env
       refusal = refusalOf(directory, meta);
       if (refusal !== undefined) throw new Error(refusal.message);
     };
-    if (reserved !== undefined) closeSync(reserved);
-    reserved = undefined;
+    // Loading reads files, so it comes before.
+    loadLmdb();
+    for (const fd of reserved) closeSync(fd);
+    reserved = [];
     return done(openEnvironment(directory, admit, access));
   } catch (error) {
     return { ok: false, fault: refusal ?? openFault(directory, error) };

@@ -129,12 +129,16 @@ async function readOnly(): Promise<void> {
 }
 
 /**
- * Opens a hundred descriptors while the store is checked; says which ones of its data file a child would inherit, and the
- * least of the others.
+ * Opens a hundred descriptors while the store is checked, and another one at each step after it; says which ones of its
+ * data file a child would inherit, and the least of the others.
  */
 async function descriptor(): Promise<void> {
   const opening = opened();
   const others = Array.from({ length: 100 }, () => openSync('/dev/null', 'r'));
+  while (others.length < 200) {
+    others.push(openSync('/dev/null', 'r'));
+    await undefined;
+  }
   const journal = await opening;
   const store = join(directory, 'data.mdb');
   const inherited = readdirSync('/proc/self/fd').filter((fd) => {

@@ -54,7 +54,7 @@ for (const [name, damage] of Object.entries(damages)) {
 }
 
 t.test(
-  'LIF-9 · SEC-4 · a store that is checked first gets a descriptor as low as one that is opened at once',
+  'LIF-9 · SEC-4 · a store that is checked first gets a low descriptor, whatever else is opened meanwhile',
   { skip: process.platform !== 'linux' && 'needs /proc' },
   async (t) => {
     const directory = await filled(t.testdir());
