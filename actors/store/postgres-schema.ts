@@ -6,6 +6,7 @@
 
 import type { ClientBase } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import { databaseUrlProblem } from '../../machines/config/database-url.ts';
 
 /** Incremented with each change of the tables. */
@@ -243,65 +244,51 @@ export function postgresFault(place: string, thrown: unknown): Fault {
       cause,
     );
   }
-  switch (codeOf(thrown)) {
-    case '25006':
-      return fault(
-        'journal-read-only',
-        `${place}: the database only reads (a replica, or default_transaction_read_only); name the primary in gateway.postgres.url`,
-        cause,
-      );
-    case '53100':
-      return fault('journal-full', `${place}: the database has no room; free space on its disk`, cause);
-    case '28000':
-    case '28P01':
-      return fault(
-        'journal-unreadable',
-        `${place}: the database refuses the user or the password (${cause}); correct gateway.postgres.url`,
-        cause,
-      );
-    case '3D000':
-      return fault('journal-unreadable', `${place}: ${cause}; create it, or correct gateway.postgres.url`, cause);
-    case '42501':
-      return fault(
-        'journal-unreadable',
-        `${place}: the user may not make or use the journal's tables (${cause}); grant it what docs/scale.md lists`,
-        cause,
-      );
-    case '42P01':
-    case '42703':
-      return fault(
-        'journal-unreadable',
-        `${place}: a table is missing or damaged (${cause}); \`agent gateway migrate\` makes what is missing`,
-        cause,
-      );
-    case '42883':
-      return fault('journal-unreadable', `${place}: ${cause}; the journal needs Postgres 13 or later`, cause);
-    case '53300':
-      return fault(
-        'journal-unavailable',
-        `${place}: the database takes no more connections (${cause}); raise its max_connections or lower gateway.postgres.pool`,
-        cause,
-      );
-    case '57P03':
-      return fault(
-        'journal-unavailable',
-        `${place}: the database starts or ends (${cause}); wait until it is up`,
-        cause,
-      );
-    case '3F000':
-      return fault(
-        'journal-unreadable',
-        `${place}: the journal's tables cannot be made (${cause}); let the user create tables in a schema of its search_path`,
-        cause,
-      );
-    default:
-      return fault(
-        'journal-unavailable',
-        `${place}: the database does not answer (${cause}); see that it runs and that gateway.postgres.url names it`,
-        cause,
-      );
+  const known = troubles[codeOf(thrown)];
+  if (known === undefined) {
+    const cure = 'see that it runs and that gateway.postgres.url names it';
+    return fault('journal-unavailable', `${place}: the database does not answer (${cause}); ${cure}`, cause);
   }
+  const [code, message] = known;
+  return fault(code, `${place}: ${message.replace('$', () => cause)}`, cause);
 }
+
+const refusedUser = [
+  'journal-unreadable',
+  'the database refuses the user or the password ($); correct gateway.postgres.url',
+] as const;
+const missingTable = [
+  'journal-unreadable',
+  'a table is missing or damaged ($); `agent gateway migrate` makes what is missing',
+] as const;
+
+/** By the codes of the database; `$` is the place of its words. */
+const troubles: Readonly<Record<string, readonly [code: FaultCode, message: string]>> = {
+  '25006': [
+    'journal-read-only',
+    'the database only reads (a replica, or default_transaction_read_only); name the primary in gateway.postgres.url',
+  ],
+  '53100': ['journal-full', 'the database has no room; free space on its disk'],
+  '28000': refusedUser,
+  '28P01': refusedUser,
+  '3D000': ['journal-unreadable', '$; create it, or correct gateway.postgres.url'],
+  '42501': [
+    'journal-unreadable',
+    "the user may not make or use the journal's tables ($); grant it what docs/scale.md lists",
+  ],
+  '42P01': missingTable,
+  '42703': missingTable,
+  '42883': ['journal-unreadable', '$; the journal needs Postgres 13 or later'],
+  '53300': [
+    'journal-unavailable',
+    'the database takes no more connections ($); raise its max_connections or lower gateway.postgres.pool',
+  ],
+  '57P03': ['journal-unavailable', 'the database starts or ends ($); wait until it is up'],
+  '3F000': [
+    'journal-unreadable',
+    "the journal's tables cannot be made ($); let the user create tables in a schema of its search_path",
+  ],
+};
 
 /** Errors of certificates, of a file of one that cannot be read, and of a server without TLS. */
 function isOfTls(code: string, cause: string): boolean {
