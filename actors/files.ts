@@ -6,7 +6,19 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants, existsSync, statSync } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, readFile, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  chmod,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Fault, fault } from '../machines/base/fault.ts';
@@ -218,4 +230,27 @@ async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** The names that `writeFilesAtomic` and `tryLock` give. */
+const temporaryName = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+/** A write takes milliseconds, so a file of this age has no writer any more. */
+const abandonedMs = 3_600_000;
+
+/** @returns how many files were removed */
+export async function sweepAbandoned(folders: readonly string[], nowMs: number): Promise<number> {
+  let gone = 0;
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    for (const name of names.filter((one) => temporaryName.test(one))) {
+      const path = join(folder, name);
+      const found = await stat(path).catch(() => undefined);
+      if (found === undefined || nowMs - found.mtimeMs < abandonedMs) continue;
+      gone += await rm(path).then(
+        () => 1,
+        () => 0,
+      );
+    }
+  }
+  return gone;
 }

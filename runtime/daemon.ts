@@ -3,7 +3,8 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { sweepAbandoned } from '../actors/abandoned-files.ts';
+import { setFlagsFromString } from 'node:v8';
+import { sweepAbandoned } from '../actors/files.ts';
 import type { LogLevel } from '../actors/ports.ts';
 import { placedPaths } from '../actors/socket-place.ts';
 import { assembleDaemon, type DaemonParts } from './assemble.ts';
@@ -18,7 +19,6 @@ import { createLog } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createRedactor } from './observe/redact.ts';
 import { onSignals, takeHome } from './system/process.ts';
-import { makeObjectsYoung } from './system/young-heap.ts';
 
 export interface DaemonOptions {
   readonly home: string;
@@ -32,7 +32,10 @@ export interface DaemonOptions {
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env, version, mostWaiting, lend }: DaemonOptions): Promise<0 | 1> {
-  makeObjectsYoung();
+  // By default the engine allocates objects in the old heap if those of the same kind outlived the young one at the start,
+  // when that is small and mostly in use. A request's context there keeps its payload alive, long after the answer, until
+  // the old heap is collected (docs/decisions/0013-young-heap.md).
+  setFlagsFromString('--no-allocation-site-pretenuring');
   const paths = placedPaths(home, env);
   const redactor = createRedactor();
   const metrics = createMetrics();

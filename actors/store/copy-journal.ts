@@ -8,17 +8,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
-import { inFlightClaim, isInFlight } from './in-flight.ts';
 import type { Collection, CommitVerdict, Journal, JournalReader, StoredClaim, StoredRecord, Write } from './journal.ts';
 import { storable } from './postgres-rows.ts';
-import { isLock } from './session-locks.ts';
-import { weightOf } from './weight.ts';
+import { weightOf } from './record-bytes.ts';
+import { inFlightClaim, isInFlight, isLock } from './shared-claims.ts';
+import { collections } from './tables.ts';
 
 const pageSize = 500;
 /** Postgres gets the values of a group as one text, which must not be longer than a text of JavaScript can be. */
 const groupBytes = 8 * 1024 * 1024;
-/** Events come before their work, because finished work marks its events. */
-const collections: readonly Collection[] = ['events', 'runs', 'deliveries', 'groups', 'transcripts'];
 
 export interface Copied {
   readonly records: number;
@@ -43,6 +41,7 @@ export async function copyJournal(
     return { ok: false, fault: fault(difference.code, `${difference.message}; ${await adviceOf(from, to, cure)}`) };
   }
   let copied = 0;
+  // Events come first, because finished work marks its events.
   for (const collection of collections) {
     for await (const page of recordPages(from, collection)) {
       const refused = await commitEach(

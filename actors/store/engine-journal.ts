@@ -25,9 +25,8 @@ import type {
 import { claimKey } from './keys.ts';
 import { apply, isKey, judge, storedRecord, unstorable } from './ledger.ts';
 import { expiryKey, markedKeys } from './marks.ts';
-import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
+import { ageing, type Piece, pruneClaims, type Spent, shrinking, sweeping } from './prune.ts';
 import { beginSession, isLiving, livingSessions, prolongSession, removeSession } from './sessions.ts';
-import { sweeping } from './sweep.ts';
 import type { Engine, Tables } from './tables.ts';
 import { addWork, dueKeys, freeWork, removeWork, type Work, workKey } from './work-index.ts';
 

@@ -6,9 +6,8 @@
 
 import { LRUCache } from 'lru-cache';
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
-import { withReleases } from './in-flight.ts';
 import type { Anew, CommitVerdict, Journal, News, SessionId, Settled, Write } from './journal.ts';
-import { leaderLock, releaseLock, takeLock } from './session-locks.ts';
+import { leaderLock, releaseLock, takeLock, withReleases } from './shared-claims.ts';
 
 export interface KeeperSettings {
   readonly open: () => Promise<Result<Journal>>;

@@ -5,9 +5,17 @@
  *
  * The layout is LMDB's data format 2 (`mdb.c` of the `lmdb` package): a page head of 24 bytes, then offsets of nodes
  * counted from the end of that head.
+ *
+ * The clean-shutdown marker beside the store spares the next start the check: it records the state of the file when it was
+ * closed in order. Opening removes it; after a crash, or if the file differs from the marker, the store is checked.
+ * @see DUR-1 in docs/specification.md
  */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { privateFile, stampOf } from '../files.ts';
+import { storePath } from './lmdb-faults.ts';
 
 export type StoreCheck =
   | { readonly kind: 'absent' }
@@ -210,4 +218,44 @@ function readNodes(page: Buffer, pages: number, below: Below): boolean {
     }
   }
   return filled === page.length - pageHead - page.readUInt16LE(22);
+}
+
+/** File timestamps have ticks of up to ten milliseconds: a second change within a tick would not show. */
+const tickMs = 20;
+
+/** Writes the marker of a store that this process has closed. Without it, the next start checks the store. */
+export async function sealStore(directory: string): Promise<void> {
+  const path = storePath(directory);
+  try {
+    const ageMs = Date.now() - statSync(path).mtimeMs;
+    if (ageMs < tickMs) await wait(tickMs);
+    writeFileSync(sealPath(directory), stampOf(path) ?? '', { mode: privateFile });
+  } catch {
+    // The disk is full or not writable. The marker is only an optimization.
+  }
+}
+
+/** Removes the marker; true if it existed and still matches the file. */
+export function breakSeal(directory: string): boolean {
+  const isWhole = isSealed(directory);
+  try {
+    rmSync(sealPath(directory));
+    return isWhole;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the store was closed in order and the marker still matches its file. */
+export function isSealed(directory: string): boolean {
+  try {
+    const sealed = readFileSync(sealPath(directory), 'utf8');
+    return sealed !== '' && sealed === stampOf(storePath(directory));
+  } catch {
+    return false;
+  }
+}
+
+function sealPath(directory: string): string {
+  return join(directory, 'closed');
 }

@@ -10,7 +10,7 @@ import { createJournal, createReader } from './engine-journal.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { Journal, JournalReader } from './journal.ts';
 import { closedFault, commitFault, goneFault, openFault, storePath } from './lmdb-faults.ts';
-import { sealStore } from './lmdb-seal.ts';
+import { sealStore } from './lmdb-file.ts';
 import { enter, lookAt, openForReading, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
 import { draftedBytes } from './record-bytes.ts';

@@ -18,8 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
-import { checkStoreFile } from './lmdb-file.ts';
-import { breakSeal, isSealed } from './lmdb-seal.ts';
+import { breakSeal, checkStoreFile, isSealed } from './lmdb-file.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { isKnown, layout, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
 import { loadLmdb } from './load-lmdb.ts';

@@ -13,10 +13,18 @@
  */
 
 import type { Database, RootDatabase } from 'lmdb';
-import { createHeldTable, type HeldTable } from './held-table.ts';
 import { loadLmdb } from './load-lmdb.ts';
 import { type Codec, codecs } from './record-bytes.ts';
-import { isOfClaims, type KeyRange, type Table, type TableName, type Tables, tableNames } from './tables.ts';
+import {
+  type Head,
+  isOfClaims,
+  type KeyRange,
+  type Row,
+  type Table,
+  type TableName,
+  type Tables,
+  tableNames,
+} from './tables.ts';
 
 type Bytes = Database<Buffer, string>;
 type Root = RootDatabase<Buffer, string>;
@@ -196,4 +204,47 @@ function usedBytesOf(databases: ReadonlyMap<TableName, Bytes>): number {
     bytes += stats.pageSize * (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages);
   }
   return bytes;
+}
+
+export interface HeldTable extends Table {
+  /** Writes the held rows. To be called before the transaction ends. */
+  flush(): void;
+  /** Drops the held rows after a failed transaction. */
+  drop(): void;
+}
+
+export function createHeldTable(table: Table): HeldTable {
+  /** The new rows; undefined for a removed row. */
+  const held = new Map<string, Row | undefined>();
+  const head = (key: string): Head | undefined => (held.has(key) ? held.get(key) : table.head(key));
+
+  function flush(): void {
+    for (const [key, row] of held) {
+      if (row === undefined) table.remove(key);
+      else table.write(key, row);
+    }
+    held.clear();
+  }
+
+  return {
+    head,
+    read: (key) => (held.has(key) ? held.get(key) : table.read(key)),
+    write(key, row) {
+      held.set(key, row);
+    },
+    create(key, row) {
+      if (head(key) !== undefined) return false;
+      held.set(key, row);
+      return true;
+    },
+    remove(key) {
+      held.set(key, undefined);
+    },
+    keys(range) {
+      flush();
+      return table.keys(range);
+    },
+    flush,
+    drop: () => held.clear(),
+  };
 }

@@ -6,11 +6,10 @@
 
 import { claimOfEvent } from '../../machines/webhook/marks.ts';
 import { claimName } from '../../machines/webhook/record.ts';
-import type { MarkedCollection } from './journal.ts';
 import { claimKey } from './keys.ts';
 import type { Environment } from './lmdb-tables.ts';
 import { expiryKey, markRecord } from './marks.ts';
-import { bareKey, plainRow, type Row, type Table, type Tables } from './tables.ts';
+import { bareKey, markedCollections, plainRow, type Row, type Table, type Tables } from './tables.ts';
 
 /** The layout of tables, keys and bytes; raised when an older gateway would misread the data of a newer one. */
 export const layout = 5;
@@ -23,7 +22,6 @@ const markedSince = 5;
 const claimedSince = 4;
 
 const layoutKey = 'layout';
-const collections = ['events', 'runs', 'deliveries'] as const satisfies readonly MarkedCollection[];
 /** Records marked in one transaction. */
 const pieceSize = 500;
 const allClaims = 10_000_000;
@@ -56,7 +54,7 @@ export async function upgrade(environment: Environment): Promise<void> {
 
 async function markAll(environment: Environment): Promise<void> {
   const { tables } = environment;
-  for (const collection of collections) {
+  for (const collection of markedCollections) {
     for (let from: string | undefined; ; ) {
       const keys = tables[collection].keys({ limit: pieceSize, ...(from === undefined ? {} : { from }) });
       await environment.transact(() => {

@@ -20,8 +20,7 @@ import {
 } from '../../machines/webhook/marks.ts';
 import type { Collection, MarkedCollection, MarkQuery } from './journal.ts';
 import { claimKey, isOwnName, markText, timeText } from './keys.ts';
-import { bareKey, type Row, type Tables } from './tables.ts';
-import { letters } from './work-index.ts';
+import { bareKey, letters, type Row, type Tables } from './tables.ts';
 
 /**
  * The time bucket of a key, which begins with its time: this many characters, and all but the lowest bits of the next

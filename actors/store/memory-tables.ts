@@ -5,8 +5,8 @@
 
 import { Roster } from '../../machines/base/roster.ts';
 import { createByteStore, type Keeping } from './byte-store.ts';
+import { weightOf } from './record-bytes.ts';
 import { isOfClaims, type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
-import { weightOf } from './weight.ts';
 
 export interface MemoryTables {
   readonly tables: Tables;

@@ -4,7 +4,7 @@
  */
 
 import type { DocumentRows } from '../shared-documents.ts';
-import { createListener } from './postgres-listener.ts';
+import { createListener } from './postgres-reach.ts';
 import { codeOf } from './postgres-schema.ts';
 
 const changed = `select name, coalesce(d.version, 0) as version, d.text

@@ -55,9 +55,9 @@ import {
   useLock,
 } from './postgres-schema.ts';
 import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
-import { isLock } from './session-locks.ts';
-import { weightOf } from './weight.ts';
-import { letters } from './work-index.ts';
+import { weightOf } from './record-bytes.ts';
+import { isLock } from './shared-claims.ts';
+import { letters } from './tables.ts';
 
 type Verdicts = ReturnType<typeof applied>['verdicts'];
 

@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionId } from './journal.ts';
-import { createListener } from './postgres-listener.ts';
-import { leaderLock, lockName } from './session-locks.ts';
+import { createListener } from './postgres-reach.ts';
+import { leaderLock, lockName } from './shared-claims.ts';
 
 export interface Neighbour {
   /** `gateway.node` of its configuration, or its host and home. */

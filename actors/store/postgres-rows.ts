@@ -10,8 +10,7 @@ import { marksOfEvent, marksOfStatus, marksOfWork, shownOfWork } from '../../mac
 import type { Anew, Collection, StoredRecord, Write } from './journal.ts';
 import { claimKey, markText } from './keys.ts';
 import { isKey, judge } from './ledger.ts';
-import type { Row, Table, Tables } from './tables.ts';
-import { letters } from './work-index.ts';
+import { collections, letters, type Row, type Table, type Tables } from './tables.ts';
 
 export interface RecordRow {
   readonly collection: string;
@@ -81,8 +80,6 @@ function held(rows: Held, nameOf = (key: string) => key): Table {
     keys: () => [],
   };
 }
-
-const collections = Object.keys(letters) as Collection[];
 
 /** An event, or a claim for one: it hardly ever exists before. */
 function isNew(write: Write): boolean {

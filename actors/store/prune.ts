@@ -1,16 +1,18 @@
 /**
  * Prunes the history in pieces: each piece is its own job, so that commits run in between and the event loop is not
- * blocked. Removes finished records, and events only if their work is finished too and their batch no longer collects.
+ * blocked. Removes finished records, events only if their work is finished too and their batch no longer collects, and then
+ * marks without records: those of time buckets before the oldest record of their collection.
  * @see DUR-2 in docs/specification.md
  */
 
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { workMark } from '../../machines/webhook/marks.ts';
 import { groupName } from '../../machines/webhook/record.ts';
 import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
 import { isKey } from './ledger.ts';
-import { isMarked, unmarkEvent, unmarkWork } from './marks.ts';
-import type { Engine, Tables } from './tables.ts';
+import { afterPrefix, isMarked, stretchOf, unmarkEvent, unmarkWork } from './marks.ts';
+import { collections, type Engine, letters, markedCollections, type Tables } from './tables.ts';
 
 /** Whether the current piece has used up its time. */
 export type Spent = () => boolean;
@@ -24,7 +26,7 @@ const pieceSize = 200;
 /** Measuring the size costs about as much as removing this many records. */
 const measureEvery = 16;
 /** Groups are not included: their keys are not times, and their owner deletes a group without work. */
-const histories = ['events', 'runs', 'deliveries', 'transcripts'] as const satisfies readonly Collection[];
+const histories = collections.filter((collection) => collection !== 'groups');
 
 /** Removes expired claims. */
 export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Spent): Piece {
@@ -133,4 +135,54 @@ function isNeeded(tables: Tables, { work, profile, route, told }: JsonObject): b
 
 function isDue(tables: Tables, collection: Collection, key: string): boolean {
   return tables[collection].head(key)?.dueAtMs !== undefined;
+}
+
+/** Marks removed at once. */
+const pageSize = 64;
+/** Initial letters of the marks that many records share. Other marks are removed with their record. */
+const sharedKinds = ['c', 'o', 'p', 'r', 's', 't', 'w'];
+
+const ofWork = `${letters.events}/${workMark('')}`;
+
+/** Returns a job that removes further marks at each call. */
+export function sweeping(engine: Engine): (spent: Spent) => Piece {
+  const ranges = markedCollections.flatMap((collection) =>
+    sharedKinds.map((kind) => {
+      const begin = `${letters[collection]}/${kind}`;
+      return { collection, from: begin, until: `${begin.slice(0, -1)}${String.fromCharCode(kind.charCodeAt(0) + 1)}` };
+    }),
+  );
+  let [range] = ranges;
+  return (spent) => {
+    const { tables } = engine;
+    let removed = 0;
+    // A record with an old key may still be written and needs its mark again.
+    tables.recentMarks.clear();
+    while (range !== undefined) {
+      const { collection, from } = range;
+      if (spent()) return { removed, more: true };
+      const [oldest] = tables[collection].keys({ limit: 1 });
+      // The key of work is a time too, and not later than those of its events.
+      const isOfWork = from.startsWith(ofWork) && oldest !== undefined;
+      const until = isOfWork ? ofWork + stretchOf(oldest) : range.until;
+      const [first] = tables.marks.keys({ from, until, limit: 1 });
+      if (first === undefined) {
+        ranges.shift();
+        [range] = ranges;
+        continue;
+      }
+      const prefix = first.slice(0, first.indexOf('/', 2) + 1);
+      if (first === prefix) {
+        // Up to layout 3, work with events had a mark without a place, which no listing uses.
+        tables.marks.remove(first);
+        continue;
+      }
+      const end = oldest === undefined ? afterPrefix(prefix) : prefix + stretchOf(oldest);
+      const stale = tables.marks.keys({ from: prefix, until: end, limit: pageSize });
+      for (const mark of stale) tables.marks.remove(mark);
+      removed += stale.length;
+      if (stale.length < pageSize) range = { ...range, from: afterPrefix(prefix) };
+    }
+    return { removed, more: false };
+  };
 }

@@ -6,21 +6,22 @@
 import type { Fault } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Job } from './job.ts';
+import type { Collection, MarkedCollection } from './journal.ts';
 
-export const tableNames = [
-  'events',
-  'runs',
-  'groups',
-  'deliveries',
-  'transcripts',
-  'claims',
-  'expiry',
-  'due',
-  'marks',
-  'sessions',
-  'meta',
-] as const;
-export type TableName = (typeof tableNames)[number];
+/** The collections, and the first letter of their keys in an index; in Postgres it stands for the collection. */
+export const letters = {
+  events: 'e',
+  runs: 'r',
+  groups: 'g',
+  deliveries: 'd',
+  transcripts: 't',
+} as const satisfies Readonly<Record<Collection, string>>;
+export const collections = Object.keys(letters) as readonly Collection[];
+export const markedCollections = ['events', 'runs', 'deliveries'] as const satisfies readonly MarkedCollection[];
+
+const ownTables = ['claims', 'expiry', 'due', 'marks', 'sessions', 'meta'] as const;
+export type TableName = Collection | (typeof ownTables)[number];
+export const tableNames: readonly TableName[] = [...collections, ...ownTables];
 
 /** Claims end by their time alone: no record that is removed to save space makes room for them. */
 export const isOfClaims = (name: TableName): boolean => name === 'claims' || name === 'expiry';

@@ -5,16 +5,7 @@
 
 import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
-import { bareKey, type Table } from './tables.ts';
-
-/** The first letter of the keys of each collection in an index. */
-export const letters: Readonly<Record<Collection, string>> = {
-  events: 'e',
-  runs: 'r',
-  groups: 'g',
-  deliveries: 'd',
-  transcripts: 't',
-};
+import { bareKey, letters, type Table } from './tables.ts';
 
 const allWork = 10_000_000;
 

@@ -18,7 +18,7 @@ import {
   platformConnectionMachine,
   type VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
-import { wake } from '../system/wake.ts';
+import { wake } from '../system/ticks.ts';
 import { platformKey } from './live-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
 

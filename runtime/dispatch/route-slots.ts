@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlaceRequest } from '../../actors/dispatch/places.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { releaseLock, takeLock } from '../../actors/store/session-locks.ts';
+import { releaseLock, takeLock } from '../../actors/store/shared-claims.ts';
 
 export interface RouteSlots {
   /** The slot that a run of a route needs. A limit that has changed since applies; a removed route keeps `bound`. */

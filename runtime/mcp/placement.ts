@@ -9,7 +9,7 @@ import type { RelayQuestion, RemotePorts } from '../../actors/mcp/remote-session
 import type { Session } from '../../actors/mcp/session.ts';
 import { type JournalKeeper, sureWhileLostMs } from '../../actors/store/keeper.ts';
 import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
-import { lockName, releaseLock, takeLock } from '../../actors/store/session-locks.ts';
+import { lockName, releaseLock, takeLock } from '../../actors/store/shared-claims.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { Every } from '../system/ticks.ts';
 

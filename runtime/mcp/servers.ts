@@ -36,7 +36,7 @@ import type { Tracing } from '../observe/tracing.ts';
 import { tracedCalls } from '../observe/tracing-spans.ts';
 import { newMark } from '../system/ids.ts';
 import { createRespawns } from '../system/respawns.ts';
-import { wake } from '../system/wake.ts';
+import { wake } from '../system/ticks.ts';
 import { type Approvals, createApprovals, wireApproval } from './approvals.ts';
 import { type CallMemory, createCallMemory, memoOf } from './call-memory.ts';
 import { askerOf, type Calls, createCalls } from './calls.ts';

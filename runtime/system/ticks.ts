@@ -1,8 +1,10 @@
 /**
- * One tick a second for all periodic checks, so that an idle daemon wakes once for all of them. It does not keep the
- * process alive.
- * @see CON-2 in docs/specification.md
+ * Timers outside of every chart, which do not keep the process alive: one tick a second for all periodic checks, so that an
+ * idle daemon wakes once for all of them, and a single callback after a wait.
+ * @see CON-2 and INS-1 in docs/specification.md
  */
+
+import { longestTimerMs } from '../../machines/base/timer.ts';
 
 /** Calls back after each wait, which is a multiple of one second, until the returned function is called. */
 export type Every = (callback: () => void, waitMs: number) => () => void;
@@ -55,4 +57,10 @@ export function createTicks(): Ticks {
       rest();
     },
   };
+}
+
+/** Calls back once after a wait, or after the longest wait of a timer; returns a function that cancels it. */
+export function wake(callback: () => void, waitMs: number): () => void {
+  const timer = setTimeout(callback, Math.min(longestTimerMs, Math.max(0, waitMs))).unref();
+  return () => clearTimeout(timer);
 }

@@ -1,8 +1,8 @@
 /** Provides the effect of the batch chart: a settled batch becomes a run, in the commit that ends its record. */
 
 import type { Logger } from '../../actors/ports.ts';
-import { inFlightClaim } from '../../actors/store/in-flight.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { inFlightClaim } from '../../actors/store/shared-claims.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';

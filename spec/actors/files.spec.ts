@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -8,13 +9,16 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import {
   ensurePrivateFolder,
   readText,
   stampOf,
+  sweepAbandoned,
   unwritableFault,
   updateFileLocked,
   writeFileAtomic,
@@ -187,4 +191,28 @@ t.test('SUB-2 · the stamp moves with the text, the size and the file itself', a
   t.equal(new Set(stamps).size, 4);
   t.equal(stampOf(path), stampOf(path));
   t.equal(stampOf(`${home.path}/gone`), undefined);
+});
+
+t.test('HOME-3 · temporary files of dead writers go, those of living ones and all others stay', async (t) => {
+  const { path } = makeHome(t);
+  const nowMs = 1_800_000_000_000;
+  const make = (name: string, ageMs: number): string => {
+    writeFileSync(join(path, name), 'a secret');
+    const atSeconds = (nowMs - ageMs) / 1_000;
+    utimesSync(join(path, name), atSeconds, atSeconds);
+    return name;
+  };
+  const day = 86_400_000;
+  make(`.${randomUUID()}.tmp`, day);
+  make(`gateway.lock.${randomUUID()}.tmp`, day);
+  const kept = [
+    make(`.${randomUUID()}.tmp`, 60_000),
+    make('.notes.tmp', day),
+    make(`${randomUUID()}.txt`, day),
+    make('config.yaml', day),
+  ];
+
+  t.equal(await sweepAbandoned([join(path, 'none'), path], nowMs), 2);
+  t.same(readdirSync(path).sort(), kept.sort());
+  t.equal(await sweepAbandoned([path], nowMs), 0);
 });

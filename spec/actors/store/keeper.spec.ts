@@ -1,8 +1,8 @@
 import t from 'tap';
-import { inFlightClaim } from '../../../actors/store/in-flight.ts';
 import type { Journal, News, Write } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { inFlightClaim } from '../../../actors/store/shared-claims.ts';
 import { done, type Fault, failed } from '../../../machines/base/fault.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { createNeighbours, type Neighbours } from '../../../actors/store/postgres-neighbours.ts';
-import { leaderLock, takeLock } from '../../../actors/store/session-locks.ts';
+import { leaderLock, takeLock } from '../../../actors/store/shared-claims.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
 import { deferred } from '../../support/turns.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { type Codec, codecs } from '../../../actors/store/record-bytes.ts';
+import { type Codec, codecs, weightOf } from '../../../actors/store/record-bytes.ts';
 import { bareKey, plainRow, type Row } from '../../../actors/store/tables.ts';
-import { isJsonObject, type JsonObject } from '../../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import { fc } from '../../support/property.ts';
 
 /** The bytes as a store keeps them: the draft itself is used again. */
@@ -92,4 +92,17 @@ t.test('DUR-1 · reads no object where there is none', async (t) => {
   for (const text of ['', '{', '[]', '1', 'null', '{"a":1}x', '\u0000']) {
     t.equal(codecs.meta.row(Buffer.from(text)).value, undefined, JSON.stringify(text));
   }
+});
+
+t.test('DUR-2 · a value weighs about what its JSON takes', async (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const spelled = JSON.stringify(value).length;
+      const weight = weightOf(value as Json);
+      // Quotes, commas and escapes are guessed at; the long texts, which fill a store, are counted.
+      return weight >= spelled / 8 && weight <= 8 * spelled + 8;
+    }),
+  );
+  t.equal(weightOf('x'.repeat(1_000)), 1_008);
+  t.equal(weightOf(undefined), 8);
 });

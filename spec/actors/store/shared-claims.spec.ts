@@ -1,5 +1,5 @@
 import t from 'tap';
-import { releaseLock, takeLock } from '../../../actors/store/session-locks.ts';
+import { releaseLock, takeLock } from '../../../actors/store/shared-claims.ts';
 import { diskFull, openTwoKeepers } from '../../support/keeper.ts';
 
 t.test('SCA-1 · a lock has one holder, which gives it back', async (t) => {
