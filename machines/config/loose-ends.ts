@@ -14,9 +14,7 @@ import { githubClient } from './platform-settings.ts';
 import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
-import { targetExtras } from './target-extras.ts';
-import { targetPlaces } from './target-places.ts';
-import { canonicalTarget } from './targets.ts';
+import { canonicalTarget, targets } from './targets.ts';
 
 export type FileStanding = 'there' | 'missing' | 'outside';
 
@@ -280,7 +278,7 @@ function looseExtras(route: Route): EntryFinding[] {
     ...(onFailure === undefined ? [] : [[onFailure, onFailureExtra, ['on_failure_extra']] as const]),
   ];
   return held.flatMap(([target, extra, path]) => {
-    const known = targetExtras.get(canonicalTarget(target) ?? '');
+    const known = targets.get(canonicalTarget(target) ?? '')?.extras;
     if (known === undefined) return [];
     return Object.keys(extra).flatMap((key) => {
       if (known.includes(key)) return [];
@@ -321,7 +319,7 @@ function looseAt(
   const disabled = disabledTarget(name, use, platforms);
   if (disabled !== undefined) return [{ path, message: disabled, code: 'target-disabled' }];
   if (target !== 'github_comment') {
-    const place = targetPlaces.get(target);
+    const place = targets.get(target)?.place;
     // A thread of Discord is a place of its own, and a template is filled in later.
     const key = target === 'discord' && !isBlank(extra.thread_id) ? 'thread_id' : 'chat_id';
     const isOwn = !isBlank(extra[key]);

@@ -10,7 +10,7 @@ import { declared } from './declared.ts';
 import { unresolvedReference } from './interpolate.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings } from './settings.ts';
-import { canonicalTarget, targetNames } from './targets.ts';
+import { canonicalTarget, targets } from './targets.ts';
 
 interface Credentials {
   /** Sets of keys, one of which must be complete; empty if the platform needs none. */
@@ -217,12 +217,12 @@ function sharedBy(target: string) {
   return { enabled, ...shared };
 }
 
-const platforms = [...targetNames].filter(([name]) => name !== 'log');
+const platforms = [...targets].filter(([name]) => name !== 'log');
 
 /** The schema of each target by name, and of each alias, marked as deprecated so that nothing offers it. */
 export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntries([
   ...platforms.map(([name]) => [name, schemaOf(name)]),
-  ...platforms.flatMap(([name, alias]) =>
+  ...platforms.flatMap(([name, { alias }]) =>
     alias === undefined ? [] : [[alias, { ...schemaOf(name), description: `The same as ${name}.`, deprecated: true }]],
   ),
 ]);

@@ -4,8 +4,7 @@
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
-import { targetTitle } from '../config/target-titles.ts';
-import { canonicalTarget } from '../config/targets.ts';
+import { canonicalTarget, targetTitle } from '../config/targets.ts';
 import type { DeliveryRecord } from '../webhook/record.ts';
 import { refusalWords } from './send-outcome.ts';
 

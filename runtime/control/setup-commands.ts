@@ -16,7 +16,7 @@ import { variablesIn } from '../../machines/config/interpolate.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
 import { type SourceName, sourceNames, sourceOf } from '../../machines/config/sources.ts';
-import { targetTitle } from '../../machines/config/target-titles.ts';
+import { targetTitle } from '../../machines/config/targets.ts';
 import { variableFor } from '../../machines/mcp/secret-places.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { type CommandHost, type Commands, ofHome, optionalText, refuse, textOf } from './command.ts';

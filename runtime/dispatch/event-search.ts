@@ -9,7 +9,7 @@ import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type ChipName, chipNames, chipOfStatus, readQuery, statusesOf } from '../../machines/base/event-query.ts';
 import { cut, defined } from '../../machines/base/json.ts';
 import { readRange, type TimeRange } from '../../machines/base/time-range.ts';
-import { placeWords } from '../../machines/config/target-titles.ts';
+import { placeWords } from '../../machines/config/targets.ts';
 import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
 import type { EventFound, EventNews, EventSearch, FoundEvents, SearchedEvents } from '../control/contract.ts';

@@ -6,7 +6,7 @@
 
 import type { Collection, Journal, Records } from '../../actors/store/journal.ts';
 import { cut, defined } from '../../machines/base/json.ts';
-import { placeWords } from '../../machines/config/target-titles.ts';
+import { placeWords } from '../../machines/config/targets.ts';
 import {
   type FailureGrouping,
   failureGroupings,

@@ -18,8 +18,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
-import { targetTitle } from '../../machines/config/target-titles.ts';
-import { canonicalTarget } from '../../machines/config/targets.ts';
+import { canonicalTarget, targetTitle } from '../../machines/config/targets.ts';
 import { paceOf } from '../../machines/dispatch/pace.ts';
 import type {
   PlatformContext,

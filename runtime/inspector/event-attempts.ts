@@ -3,7 +3,7 @@
  * @see DLV-4 and INS-4 in docs/specification.md
  */
 
-import { placeWords } from '../../machines/config/target-titles.ts';
+import { placeWords } from '../../machines/config/targets.ts';
 import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
 import type { DeliveryAttempt, OpenedDelivery, Tone } from './event-wire.ts';
 import type { StorySources } from './story-sources.ts';

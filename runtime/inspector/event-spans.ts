@@ -4,7 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-import { placeWords } from '../../machines/config/target-titles.ts';
+import { placeWords } from '../../machines/config/targets.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { answeredAtMs, attemptsOf, deliveriesOf, type KnownDelivery, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';

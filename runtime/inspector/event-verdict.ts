@@ -5,7 +5,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-import { placeWords } from '../../machines/config/target-titles.ts';
+import { placeWords } from '../../machines/config/targets.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { waitingWords } from '../dispatch/run-history.ts';

@@ -6,7 +6,7 @@
 
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { defined } from '../../machines/base/json.ts';
-import { targetTitle } from '../../machines/config/target-titles.ts';
+import { targetTitle } from '../../machines/config/targets.ts';
 import { type FailureGroup, failureKey } from '../../machines/dispatch/failure-groups.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { ApprovalRow, Need, ServerRow, TargetRow } from '../control/contract.ts';

@@ -7,7 +7,7 @@
 
 import { cut } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { mailAddress } from '../../../machines/config/target-places.ts';
+import { mailAddress } from '../../../machines/config/targets.ts';
 import {
   deliveredAs,
   refused,

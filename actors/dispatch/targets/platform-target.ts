@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonObject, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { targetPlaces } from '../../../machines/config/target-places.ts';
+import { targets } from '../../../machines/config/targets.ts';
 import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-after.ts';
 import {
   nothingToSend,
@@ -386,7 +386,7 @@ export function verifiedAs(name: unknown): VerifyOutcome {
 
 /** Compares a place with the form that its platform has in the table. */
 export function placeProblemOf(target: string, chat: string): Undelivered | undefined {
-  const place = targetPlaces.get(target);
+  const place = targets.get(target)?.place;
   return place === undefined || place.form.test(chat) ? undefined : wrongPlace(chat, place.is);
 }
 

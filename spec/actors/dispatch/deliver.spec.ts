@@ -3,7 +3,7 @@ import { createTarget, defaultGithubComment, type TargetOwner, whyNot } from '..
 import { createPlatformTarget, platformNames } from '../../../actors/dispatch/targets/all.ts';
 import type { LogFields, Logger } from '../../../actors/ports.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { targetNames } from '../../../machines/config/targets.ts';
+import { targets } from '../../../machines/config/targets.ts';
 import { never, requestOf } from '../../conformance/target.ts';
 
 const on: PlatformSettings = { enabled: true, timeoutMs: 1, options: {} };
@@ -15,7 +15,7 @@ function ownerOf(log = silent): TargetOwner {
 }
 
 t.test('DLV-2 · every target that is not enabled says which it is and what to do', (t) => {
-  for (const name of targetNames.keys()) {
+  for (const name of targets.keys()) {
     t.match(whyNot(name, undefined), {
       kind: 'refused',
       reason: new RegExp(`"${name}" is not enabled; set platforms\\.${name}\\.enabled: true`),
@@ -34,9 +34,9 @@ t.test('DLV-2 · every target that is not enabled says which it is and what to d
 });
 
 t.test('DLV-1 · every target of the list can be made', (t) => {
-  for (const name of targetNames.keys()) t.ok(createTarget(name, on, ownerOf()), name);
-  t.same([...targetNames.keys()].slice(2).sort(), [...platformNames].sort());
-  t.equal(targetNames.size, 28);
+  for (const name of targets.keys()) t.ok(createTarget(name, on, ownerOf()), name);
+  t.same([...targets.keys()].slice(2).sort(), [...platformNames].sort());
+  t.equal(targets.size, 28);
   for (const name of ['fax', '__proto__']) t.equal(createTarget(name, on, ownerOf()), undefined);
   t.end();
 });

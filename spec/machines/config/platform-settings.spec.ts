@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { checkPlatform, platformSchemas, readPlatform, secretsOf } from '../../../machines/config/platform-settings.ts';
-import { targetNames } from '../../../machines/config/targets.ts';
+import { targets } from '../../../machines/config/targets.ts';
 import { validate } from '../../../machines/config/validate.ts';
 import { bluebubblesApi } from '../../support/platforms/bluebubbles.ts';
 import { describedApis } from '../../support/platforms/described.ts';
@@ -24,7 +24,9 @@ import { whatsappApi, whatsappBridge } from '../../support/platforms/whatsapp.ts
 const codes = (name: string, entry: JsonObject): string[] => checkPlatform(name, entry).map(({ code }) => code);
 
 t.test('DLV-5 · DLV-1 · every target but the log is configured by either of its names', (t) => {
-  const names = [...targetNames].flat().filter((name) => name !== undefined && name !== 'log');
+  const names = [...targets]
+    .flatMap(([name, { alias = name }]) => [...new Set([name, alias])])
+    .filter((name) => name !== 'log');
   t.same(Object.keys(platformSchemas).sort(), names.sort());
   t.match(platformSchemas.team_chat_a, {
     ...platformSchemas.slack,

@@ -1,8 +1,7 @@
 import t from 'tap';
 import { catalogue } from '../../../cli/catalogue.ts';
 import { configSchema } from '../../../machines/config/schema.ts';
-import { targetTitle } from '../../../machines/config/target-titles.ts';
-import { targetChoices } from '../../../machines/config/targets.ts';
+import { targetChoices, targetTitle } from '../../../machines/config/targets.ts';
 import {
   type Failure,
   failureKey,

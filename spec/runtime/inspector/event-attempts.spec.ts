@@ -1,5 +1,5 @@
 import t from 'tap';
-import { placeWords } from '../../../machines/config/target-titles.ts';
+import { placeWords } from '../../../machines/config/targets.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { attemptsOf, openedDelivery } from '../../../runtime/inspector/event-attempts.ts';
 import { answerOf } from '../../../runtime/inspector/event-checks.ts';

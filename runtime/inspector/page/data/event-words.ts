@@ -4,7 +4,7 @@
  */
 
 import type { ChipName } from '../../../../machines/base/event-query.ts';
-import { targetTitle } from '../../../../machines/config/target-titles.ts';
+import { targetTitle } from '../../../../machines/config/targets.ts';
 import type { EventFound } from '../../../control/contract.ts';
 import { formatWord, sentenceCase, withLocalTimes } from './format.ts';
 

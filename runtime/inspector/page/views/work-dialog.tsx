@@ -2,8 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { targetTitle } from '../../../../machines/config/target-titles.ts';
-import { canonicalTarget, targetChoices } from '../../../../machines/config/targets.ts';
+import { canonicalTarget, targetChoices, targetTitle } from '../../../../machines/config/targets.ts';
 import { useCell } from '../data/cell.ts';
 import { profiles } from '../data/live.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';

@@ -6,7 +6,7 @@ import { createMailTransport } from '../../../../actors/dispatch/mail-transport.
 import { createEmail } from '../../../../actors/dispatch/targets/email.ts';
 import { createGithubComment } from '../../../../actors/dispatch/targets/github-comment.ts';
 import { createLogTarget } from '../../../../actors/dispatch/targets/log.ts';
-import { targetNames } from '../../../../machines/config/targets.ts';
+import { targets } from '../../../../machines/config/targets.ts';
 import { never, openBench, requestOf } from '../../../conformance/target.ts';
 import { makeHome } from '../../../support/home.ts';
 import { bluebubblesApi } from '../../../support/platforms/bluebubbles.ts';
@@ -223,7 +223,7 @@ t.test('DLV-4 · the log gets a text as one value', async (t) => {
 t.test('DLV-4 · the table leaves no target out', (t) => {
   const shown = new Set(['github_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
 
-  t.same([...shown].sort(), [...targetNames.keys()].sort());
+  t.same([...shown].sort(), [...targets.keys()].sort());
   t.equal(shown.size, 28);
   t.end();
 });
