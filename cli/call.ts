@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.
 import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import type { Ask, Params, Result } from '../runtime/control/contract.ts';
-import { homeMethods } from '../runtime/control/home-methods.ts';
+import { isOfHome } from '../runtime/control/methods.ts';
 import type { GatewayPlace } from './context.ts';
 import { oneLine } from './terminal.ts';
 
@@ -72,10 +72,9 @@ export async function callTool(client: ControlClient, params: Params<'mcp.call'>
 
 async function runHere(method: string, params: JsonObject, { gateway, env, complain }: CallSource): Promise<Json> {
   const { home } = gateway;
-  if (home === undefined || gateway.node !== undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
-  const { commands, runAtHome } = await import('../runtime/control/commands.ts');
+  if (home === undefined || gateway.node !== undefined || !isOfHome(method)) throw new NotRunning(gateway);
+  const { runAtHome } = await import('../runtime/control/commands.ts');
   const { withHomeDocuments } = await import('../runtime/control/home-documents.ts');
-  if (commands.get(method)?.access !== 'home') throw new NotRunning(gateway);
   const notify = (kind: string, note: object | string): void => {
     if (kind === 'note' && isJsonObject(note)) complain(`${oneLine(String(note.text))}\n`);
   };

@@ -38,7 +38,7 @@ export async function answerRequest(
   };
   try {
     const { node: _, ...own } = params;
-    const run = async (): Promise<Json> => ((await command.run(own, host, peer)) ?? null) as Json;
+    const run = async (): Promise<Json> => ((await command(host, own, peer)) ?? null) as Json;
     if (host.nodes === undefined && params.node !== undefined) refuse('node-unknown', noOtherNode);
     const result =
       host.nodes === undefined ? await run() : await host.nodes.routed({ method, params }, peer.asker, run);

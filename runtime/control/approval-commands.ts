@@ -28,72 +28,57 @@ const mostAnswered = 100;
 const othersMs = 1_000;
 
 export const approvalCommands = {
-  'approvals.list': {
-    access: 'daemon',
-    run: async (_, host) => openQuestions(host),
+  'approvals.list': async (host) => openQuestions(host),
+  'approvals.answered': async (host) => {
+    const own = mcpOf(host).answered();
+    if (host.nodes === undefined) return own;
+    const all = [...own, ...(await host.nodes.ofOthers<AnsweredRow>('approvals.answered'))];
+    return all.sort((one, other) => (one.answered_at < other.answered_at ? 1 : -1)).slice(0, mostAnswered);
   },
-  'approvals.answered': {
-    access: 'daemon',
-    run: async (_, host) => {
-      const own = mcpOf(host).answered();
-      if (host.nodes === undefined) return own;
-      const all = [...own, ...(await host.nodes.ofOthers<AnsweredRow>('approvals.answered'))];
-      return all.sort((one, other) => (one.answered_at < other.answered_at ? 1 : -1)).slice(0, mostAnswered);
-    },
-  },
-  'approvals.show': {
-    access: 'daemon',
-    run: async (params, host) => {
-      const mcp = mcpOf(host);
-      const id = textOf(params, 'id');
-      const own = mcp.approval(id);
-      if (own !== undefined) return withAsker(own, host);
-      const meant = isShort(id) ? meantApproval(id, await openQuestions(host)) : undefined;
-      const row = meant === undefined ? undefined : mcp.approval(meant);
-      if (row !== undefined) return withAsker(row, host);
-      if (meant === undefined || host.nodes === undefined) return refuseApproval(id);
-      // Another gateway has it, which would take the short form for one of its own questions.
-      const request = { method: 'approvals.show', params: { id: meant } };
-      const answer = await host.nodes.routed(request, undefined, async () => refuseApproval(id));
-      // The answer of another gateway is trusted to have the contract's type.
-      return answer as unknown as ApprovalDetail;
-    },
+  'approvals.show': async (host, params) => {
+    const mcp = mcpOf(host);
+    const id = textOf(params, 'id');
+    const own = mcp.approval(id);
+    if (own !== undefined) return withAsker(own, host);
+    const meant = isShort(id) ? meantApproval(id, await openQuestions(host)) : undefined;
+    const row = meant === undefined ? undefined : mcp.approval(meant);
+    if (row !== undefined) return withAsker(row, host);
+    if (meant === undefined || host.nodes === undefined) return refuseApproval(id);
+    // Another gateway has it, which would take the short form for one of its own questions.
+    const request = { method: 'approvals.show', params: { id: meant } };
+    const answer = await host.nodes.routed(request, undefined, async () => refuseApproval(id));
+    // The answer of another gateway is trusted to have the contract's type.
+    return answer as unknown as ApprovalDetail;
   },
 
-  'approvals.answer': {
-    access: 'daemon',
-    run: async (params, host) => {
-      const mcp = mcpOf(host);
-      const id = textOf(params, 'id');
-      const values = isJsonObject(params.values) ? params.values : undefined;
-      const remember = rememberIn(params);
-      const note = optionalText(params, 'note')?.trim();
-      const more = { remember, ...(note ? { note: cut(note, longestNote) } : {}) };
-      const grant = params.grant === true;
-      if (grant && remember === 'always') await writeRule(id, params.where, host);
-      const verdict = mcp.answer(id, grant, optionalText(params, 'by') ?? 'cli', values, more);
-      switch (verdict.kind) {
-        case 'taken':
-          return { answered: id, ...(grant && remember === 'always' ? await applied(host) : {}) };
-        case 'unknown':
-          return refuseApproval(id);
-        case 'refused':
-          throw new Refusal('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
-        case 'unfit':
-          throw unfit(id, verdict.reason);
-      }
-    },
+  'approvals.answer': async (host, params) => {
+    const mcp = mcpOf(host);
+    const id = textOf(params, 'id');
+    const values = isJsonObject(params.values) ? params.values : undefined;
+    const remember = rememberIn(params);
+    const note = optionalText(params, 'note')?.trim();
+    const more = { remember, ...(note ? { note: cut(note, longestNote) } : {}) };
+    const grant = params.grant === true;
+    if (grant && remember === 'always') await writeRule(id, params.where, host);
+    const verdict = mcp.answer(id, grant, optionalText(params, 'by') ?? 'cli', values, more);
+    switch (verdict.kind) {
+      case 'taken':
+        return { answered: id, ...(grant && remember === 'always' ? await applied(host) : {}) };
+      case 'unknown':
+        return refuseApproval(id);
+      case 'refused':
+        throw new Refusal('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
+      case 'unfit':
+        throw unfit(id, verdict.reason);
+    }
   },
 
-  'approvals.watch': {
-    access: 'daemon',
-    run: async (_, host, peer) => {
-      const mcp = mcpOf(host);
-      peer.onEnd(mcp.onAsked((row) => peer.notify('approvals.asked', row)));
-      peer.onEnd(mcp.onAnswered((row) => peer.notify('approvals.answered', row)));
-      if (host.nodes === undefined) return { pending: mcp.approvals() };
-      return { pending: [...mcp.approvals(), ...(await watchOthers(host.nodes, peer))] };
-    },
+  'approvals.watch': async (host, _, peer) => {
+    const mcp = mcpOf(host);
+    peer.onEnd(mcp.onAsked((row) => peer.notify('approvals.asked', row)));
+    peer.onEnd(mcp.onAnswered((row) => peer.notify('approvals.answered', row)));
+    if (host.nodes === undefined) return { pending: mcp.approvals() };
+    return { pending: [...mcp.approvals(), ...(await watchOthers(host.nodes, peer))] };
   },
 } satisfies Partial<Commands>;
 

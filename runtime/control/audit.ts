@@ -2,8 +2,7 @@
  * The audit log: who changed what through the command line or the page, and the outcome, as lines of JSON in
  * `logs/audit.log`. A line names what was changed, and never contains the text: no prompt, secret or payload. Refused
  * sign-ins, also those by an expired link, have their own file, `logs/refused-sign-ins.log`, since anyone who reaches the
- * page can cause them. Calls of runs are not here, because agents have their own records. Also defines which methods only
- * read.
+ * page can cause them. Calls of runs are not here, because agents have their own records.
  * @see SEC-1 in docs/specification.md
  */
 
@@ -11,7 +10,8 @@ import { createLineLog, type LineLog, readLog } from '../../actors/line-log.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, defined, isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
-import type { AuditRow, Method } from './contract.ts';
+import type { AuditRow } from './contract.ts';
+import { changeBy } from './methods.ts';
 import { createRepeats } from './repeats.ts';
 
 /** The author of a change: a person at a terminal, or on the page. */
@@ -43,11 +43,6 @@ export interface AuditLog {
   close(): Promise<void>;
 }
 
-/** Whether a method changes nothing; false for an unknown method. */
-export function onlyReads(method: string): boolean {
-  return Object.hasOwn(kinds, method) && kinds[method as Method] === 'reads';
-}
-
 const changes = 'audit';
 const refusedSignIns = 'refused-sign-ins';
 /** Unambiguous, because user names have no spaces. */
@@ -70,110 +65,6 @@ const named = new Set([
   ...['remember', 'reason', 'force', 'to', 'dry', 'sample', 'checks_only', 'key', 'status', 'flow', 'as', 'read_only'],
 ]);
 
-/** `reads`: changes nothing. `calls`: has its own record. Otherwise the action, as the line reports it. */
-const kinds: Readonly<Record<Method, string>> = {
-  'approvals.answer': 'answered a question',
-  'approvals.answered': 'reads',
-  'approvals.list': 'reads',
-  'approvals.show': 'reads',
-  'approvals.watch': 'reads',
-  'audit.list': 'reads',
-  'chat.cancel': 'stopped a chat turn',
-  'chat.new': 'began a chat anew',
-  'chat.open': 'calls',
-  'chat.say': 'calls',
-  'chat.tools': 'reads',
-  'config.check': 'reads',
-  'config.hints': 'reads',
-  'config.schema': 'reads',
-  'config.show': 'reads',
-  'config.source': 'reads',
-  'cron.add': 'added a job',
-  'cron.list': 'reads',
-  'cron.pause': 'paused a job',
-  'cron.remove': 'removed a job',
-  'cron.resume': 'resumed a job',
-  'cron.run': 'ran a job',
-  'cron.show': 'reads',
-  'deliveries.confirm': 'confirmed deliveries',
-  'deliveries.drop': 'dropped deliveries',
-  'deliveries.list': 'reads',
-  'deliveries.progress': 'reads',
-  'deliveries.retry': 'retried deliveries',
-  'deliveries.show': 'reads',
-  'deliveries.targets': 'reads',
-  'events.curl': 'reads',
-  'events.follow': 'reads',
-  'events.open': 'reads',
-  'events.search': 'reads',
-  'failures.groups': 'reads',
-  'failures.list': 'reads',
-  'gateway.database': 'reads',
-  'gateway.migrate': 'migrated the tables of the journal',
-  'gateway.nodes': 'reads',
-  'gateway.reload': 'reloaded the configuration',
-  'gateway.status': 'reads',
-  'gateway.stop': 'stopped the gateway',
-  'inspect.chart': 'reads',
-  'inspect.endSessions': 'ended the sessions of the page',
-  'inspect.follow': 'reads',
-  'inspect.link': 'made a link to the page',
-  'inspect.show': 'reads',
-  'inspect.tree': 'reads',
-  'inspect.watch': 'reads',
-  'inspect.why': 'reads',
-  'journal.copy': 'copied the journal',
-  'link.add': 'added a server by a link',
-  'link.read': 'reads',
-  'mcp.add': 'added a server',
-  'mcp.call': 'calls',
-  'mcp.calls': 'reads',
-  'mcp.disable': 'disabled a server',
-  'mcp.edit': 'edited a server',
-  'mcp.enable': 'enabled a server',
-  'mcp.getPrompt': 'calls',
-  'mcp.import': 'imported servers',
-  'mcp.importable': 'reads',
-  'mcp.instructions': 'reads',
-  'mcp.list': 'reads',
-  'mcp.login': 'logged in at a server',
-  'mcp.loginPaste': 'gave a login its address',
-  'mcp.logs': 'reads',
-  'mcp.oauthServers': 'reads',
-  'mcp.prompts': 'reads',
-  'mcp.readResource': 'calls',
-  'mcp.reconnect': 'reconnected a server',
-  'mcp.remove': 'removed a server',
-  'mcp.resourceTemplates': 'reads',
-  'mcp.resources': 'reads',
-  'mcp.show': 'reads',
-  'mcp.test': 'tried a server',
-  'mcp.tools': 'reads',
-  'mcp.watch': 'reads',
-  'overview.read': 'reads',
-  'overview.watch': 'reads',
-  'runs.cancel': 'cancelled a run',
-  'runs.list': 'reads',
-  'runs.show': 'reads',
-  'setup.agent': 'chose the agent program',
-  'setup.read': 'reads',
-  'setup.target': 'set up a target',
-  'setup.webhooks': 'enabled webhooks',
-  'webhook.deliveries': 'reads',
-  'webhook.delivery': 'reads',
-  'webhook.disable': 'disabled a route',
-  'webhook.doctor': 'reads',
-  'webhook.edit': 'edited a route',
-  'webhook.enable': 'enabled a route',
-  'webhook.list': 'reads',
-  'webhook.remove': 'removed a route',
-  'webhook.replay': 'replayed an event',
-  'webhook.samples': 'reads',
-  'webhook.show': 'reads',
-  'webhook.subscribe': 'subscribed a route',
-  'webhook.test': 'tested a route',
-};
-
 /** @param folder of the home's logs */
 export function createAuditLog(folder: string, redact: (text: string) => string, nowMs = Date.now): AuditLog {
   const logs = new Map<string, LineLog>();
@@ -189,8 +80,8 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
   const now = (): string => new Date(nowMs()).toISOString();
   const self: AuditLog = {
     add({ who, from }, { method, params }, thrown) {
-      const what = Object.hasOwn(kinds, method) ? kinds[method as Method] : undefined;
-      if (what === undefined || what === 'reads' || what === 'calls') return;
+      const what = changeBy(method);
+      if (what === undefined) return;
       // A dry run only checks whether a server could be added or changed.
       if (params.dry === true && method.startsWith('mcp.')) return;
       const refused = thrown === undefined ? {} : { refused: cut(redact(causeOf(thrown)), longestValue) };
@@ -200,7 +91,7 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
       const about = `${asker.who} ${method}`;
       // A clock that is set back must not hide what is refused from then on.
       const isTold = Math.abs(nowMs() - (toldMs.get(about) ?? 0)) < readerAgainMs;
-      if (!Object.hasOwn(kinds, method) || isTold) return;
+      if (changeBy(method) === undefined || isTold) return;
       toldMs.set(about, nowMs());
       self.add(asker, { method, params: {} }, thrown);
     },

@@ -14,29 +14,26 @@ import { Refusal } from './refusal.ts';
 const longestDescription = 200;
 
 export const chatCommands = {
-  'chat.open': {
-    access: 'daemon',
-    run: async (params, host, peer) => {
-      const { chat } = daemonOf(host);
-      const profile = typeof params.profile === 'string' && params.profile !== '' ? params.profile : 'default';
-      const agent = chat.settings(profile);
-      if (agent === undefined) {
-        throw new Refusal('profile-unknown', `profile "${profile}" is not configured or not served`);
-      }
-      if (agent.model === undefined) {
-        throw new Refusal(
-          'chat-no-model',
-          `profile "${profile}" has no model to talk to; set agent.model in its config.yaml: provider, base_url and name, and api_key: \${MODEL_KEY} with the key in .env`,
-        );
-      }
-      const session = chat.open(profile, (event) => peer.notify('chat.event', event));
-      if (session === undefined) {
-        throw new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
-      }
-      peer.onEnd(() => chat.close(session));
-      const { provider, name: model } = agent.model;
-      return { session, profile, provider, model, tools: (await chat.tools(profile)).length };
-    },
+  'chat.open': async (host, params, peer) => {
+    const { chat } = daemonOf(host);
+    const profile = typeof params.profile === 'string' && params.profile !== '' ? params.profile : 'default';
+    const agent = chat.settings(profile);
+    if (agent === undefined) {
+      throw new Refusal('profile-unknown', `profile "${profile}" is not configured or not served`);
+    }
+    if (agent.model === undefined) {
+      throw new Refusal(
+        'chat-no-model',
+        `profile "${profile}" has no model to talk to; set agent.model in its config.yaml: provider, base_url and name, and api_key: \${MODEL_KEY} with the key in .env`,
+      );
+    }
+    const session = chat.open(profile, (event) => peer.notify('chat.event', event));
+    if (session === undefined) {
+      throw new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
+    }
+    peer.onEnd(() => chat.close(session));
+    const { provider, name: model } = agent.model;
+    return { session, profile, provider, model, tools: (await chat.tools(profile)).length };
   },
 
   'chat.say': ofChat(async (chat, session, params) => {
@@ -62,14 +59,11 @@ export const chatCommands = {
 function ofChat<Answer>(
   run: (chat: ChatView, session: string, params: JsonObject) => Answer | Promise<Answer>,
 ): Command<Answer> {
-  return {
-    access: 'daemon',
-    run: async (params, host) => {
-      const { chat } = daemonOf(host);
-      const session = String(params.session ?? '');
-      if (chat.get(session) === undefined) throw new Refusal('chat-unknown', 'the chat session is not open any more');
-      return run(chat, session, params);
-    },
+  return async (host, params) => {
+    const { chat } = daemonOf(host);
+    const session = String(params.session ?? '');
+    if (chat.get(session) === undefined) throw new Refusal('chat-unknown', 'the chat session is not open any more');
+    return run(chat, session, params);
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * The type of a command of the control socket, a handler with the result of its method in the contract, and the checks of
- * parameters that handlers share.
+ * parameters that handlers share. A command that `isOfHome` may run without a daemon.
  * @see CLI-3 and CLI-5 in docs/specification.md
  */
 
@@ -37,25 +37,19 @@ export interface CommandPeer {
   onEnd(end: () => void): () => void;
 }
 
-export interface Command<Answer = unknown> {
-  /** `home` commands need no daemon and can be run by the command line itself. */
-  readonly access: 'home' | 'daemon';
-  readonly run: (params: JsonObject, host: CommandHost, peer: CommandPeer) => Promise<Answer>;
-}
+export type Command<Answer = unknown> = (
+  host: CommandHost,
+  params: JsonObject,
+  peer: CommandPeer,
+) => Answer | Promise<Answer>;
 
 /** The commands of all methods, each with the result type of the contract. */
 export type Commands = { readonly [M in Method]: Command<Result<M>> };
 
-export function ofHome<Answer>(
-  run: (host: CommandHost, params: JsonObject) => Answer | Promise<Answer>,
-): Command<Answer> {
-  return { access: 'home', run: async (params, host) => run(host, params) };
-}
-
 export function ofDaemon<Answer>(
   run: (daemon: DaemonView, params: JsonObject) => Answer | Promise<Answer>,
 ): Command<Answer> {
-  return { access: 'daemon', run: async (params, host) => run(daemonOf(host), params) };
+  return (host, params) => run(daemonOf(host), params);
 }
 
 export function daemonOf({ daemon }: CommandHost): DaemonView {

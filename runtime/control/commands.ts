@@ -24,7 +24,7 @@ import { signV2 } from '../../machines/webhook/signature.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { approvalCommands } from './approval-commands.ts';
-import { atTerminal, createAuditLog, onlyReads, readAudit } from './audit.ts';
+import { atTerminal, createAuditLog, readAudit } from './audit.ts';
 import { chatCommands } from './chat-commands.ts';
 import {
   type Command,
@@ -33,7 +33,6 @@ import {
   type Commands,
   daemonOf,
   ofDaemon,
-  ofHome,
   refuse,
   textOf,
 } from './command.ts';
@@ -50,6 +49,7 @@ import { importCommands } from './import-commands.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
+import { onlyReads } from './methods.ts';
 import { offerCommands } from './offer-commands.ts';
 import { openedEventCommands } from './opened-event-commands.ts';
 import { overviewCommands } from './overview-commands.ts';
@@ -73,7 +73,7 @@ const table: Commands = {
   ...overviewCommands,
   ...setupCommands,
   ...eventCommands,
-  'audit.list': ofHome(async ({ source, audit }, { limit = 100, since, search = '' }) => {
+  'audit.list': async ({ source, audit }, { limit = 100, since, search = '' }) => {
     const fromMs = since === undefined ? 0 : Date.parse(String(since));
     if (!Number.isInteger(limit) || Number(limit) < 0 || Number.isNaN(fromMs)) {
       refuse('params-missing', '"limit" must be a whole number from 0, and "since" a time of ISO 8601');
@@ -81,7 +81,7 @@ const table: Commands = {
     await audit?.settled();
     const words = String(search).toLowerCase();
     return readAudit(homePaths(source.home).logs, { sinceMs: fromMs, words, limit: Number(limit) });
-  }),
+  },
   ...databaseCommands,
   'gateway.status': ofDaemon((daemon) => daemon.status()),
   'gateway.stop': ofDaemon((daemon) => {
@@ -89,20 +89,17 @@ const table: Commands = {
     return { stopping: true };
   }),
 
-  'gateway.nodes': {
-    access: 'daemon',
-    run: async (_, host) =>
-      host.nodes?.list() ?? [
-        {
-          node: hostname(),
-          session: '',
-          leader: true,
-          self: true,
-          silent_ms: 0,
-          status: await daemonOf(host).status(),
-        },
-      ],
-  },
+  'gateway.nodes': async (host) =>
+    host.nodes?.list() ?? [
+      {
+        node: hostname(),
+        session: '',
+        leader: true,
+        self: true,
+        silent_ms: 0,
+        status: await daemonOf(host).status(),
+      },
+    ],
   'gateway.reload': ofDaemon(async (daemon) => {
     await daemon.reload();
     const { restart_for } = daemon.status();
@@ -110,7 +107,7 @@ const table: Commands = {
   }),
 
   ...routeCommands,
-  'webhook.subscribe': ofHome((host, params) =>
+  'webhook.subscribe': (host, params) =>
     subscribe(
       deskOf(host),
       {
@@ -121,19 +118,18 @@ const table: Commands = {
       },
       host.daemon?.url(),
     ),
-  ),
 
-  'webhook.remove': ofHome(async (host, params) => {
+  'webhook.remove': async (host, params) => {
     const name = textOf(params, 'name');
     await unsubscribe(deskOf(host), name, profileOf(params.profile));
     return { removed: name };
-  }),
+  },
 
-  'webhook.doctor': { access: 'daemon', run: examineRoute },
-  'webhook.samples': ofHome((host, params) => ({
+  'webhook.doctor': examineRoute,
+  'webhook.samples': (host, params) => ({
     samples: samplesFor(askedRouteOf(deskOf(host), askedRoute(params)).route.sender),
-  })),
-  'webhook.test': { access: 'daemon', run: testRoute },
+  }),
+  'webhook.test': testRoute,
   'webhook.deliveries': ofDaemon((daemon, params) => daemon.deliveries(queryOf(params))),
   'webhook.delivery': ofDaemon(async (daemon, params) => {
     const id = textOf(params, 'id');
@@ -148,15 +144,13 @@ const table: Commands = {
     );
   }),
 
-  'config.check': ofHome(
-    ({ source, desk }, params) =>
-      withLostFiles(loadHome(withDraft(source, profileOf(params.profile), params.text)), desk?.().home).diagnostics,
-  ),
-  'config.hints': ofHome(({ source }) => hintsOf(loadHome(source).profiles)),
+  'config.check': ({ source, desk }, params) =>
+    withLostFiles(loadHome(withDraft(source, profileOf(params.profile), params.text)), desk?.().home).diagnostics,
+  'config.hints': ({ source }) => hintsOf(loadHome(source).profiles),
 
-  'config.schema': ofHome(() => configSchema()),
-  'config.show': ofHome(({ source }, params) => showConfig(source, profileOf(params.profile))),
-  'config.source': ofHome(showSource),
+  'config.schema': () => configSchema(),
+  'config.show': ({ source }, params) => showConfig(source, profileOf(params.profile)),
+  'config.source': showSource,
   'runs.list': ofRuns((runs, params) => runs.runs(queryOf(params))),
   'runs.show': ofRuns(async (runs, params) => {
     const id = textOf(params, 'id');
@@ -172,17 +166,14 @@ export const commands: ReadonlyMap<string, Command> = new Map(Object.entries(tab
 
 /** Reads the history from the daemon, or without one from the journal on disk; a `note` then says so. */
 function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<Answer>): Command<Answer> {
-  return {
-    access: 'home',
-    run: async (params, { daemon, source }, peer) => {
-      if (daemon !== undefined) return ask(daemon, params);
-      const { askKeptRuns } = await import('../dispatch/kept-runs.ts');
-      return askKeptRuns(
-        source,
-        (text) => peer.notify('note', { text }),
-        (runs) => ask(runs, params),
-      );
-    },
+  return async ({ daemon, source }, params, peer) => {
+    if (daemon !== undefined) return ask(daemon, params);
+    const { askKeptRuns } = await import('../dispatch/kept-runs.ts');
+    return askKeptRuns(
+      source,
+      (text) => peer.notify('note', { text }),
+      (runs) => ask(runs, params),
+    );
   };
 }
 
@@ -190,7 +181,7 @@ function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<A
  * Signs a payload or a sample by the route's scheme and posts it to the gateway; if only the sender can sign, it is
  * submitted without a signature.
  */
-async function testRoute(params: JsonObject, host: CommandHost): Promise<Result<'webhook.test'>> {
+async function testRoute(host: CommandHost, params: JsonObject): Promise<Result<'webhook.test'>> {
   const asked = askedRoute(params);
   const daemon = daemonOf(host);
   const base =
@@ -308,7 +299,7 @@ export async function runAtHome(
   };
   let result: unknown;
   try {
-    result = await commands.get(method)?.run(params, { source }, peer);
+    result = await commands.get(method)?.({ source }, params, peer);
   } catch (thrown) {
     await writeDown(thrown);
     throw thrown;

@@ -16,7 +16,7 @@ import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs
 import { outlookOf } from '../cron/job-outlook.ts';
 import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
-import { type CommandHost, type Commands, daemonOf, ofHome, textOf } from './command.ts';
+import { type CommandHost, type Commands, daemonOf, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow, Result } from './contract.ts';
 import { homeOf, notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
@@ -35,13 +35,13 @@ const usualRows = 10;
 const mostRows = 1_000;
 
 export const cronCommands = {
-  'cron.list': ofHome(listJobs),
-  'cron.show': ofHome(showJob),
-  'cron.add': ofHome(addJob),
-  'cron.pause': ofHome((host, params) => setPaused(host, params, true)),
-  'cron.resume': ofHome((host, params) => setPaused(host, params, false)),
-  'cron.remove': ofHome(dropJob),
-  'cron.run': { access: 'daemon', run: runJob },
+  'cron.list': listJobs,
+  'cron.show': showJob,
+  'cron.add': addJob,
+  'cron.pause': (host, params) => setPaused(host, params, true),
+  'cron.resume': (host, params) => setPaused(host, params, false),
+  'cron.remove': dropJob,
+  'cron.run': runJob,
 } satisfies Partial<Commands>;
 
 function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
@@ -147,7 +147,7 @@ async function dropJob(host: CommandHost, params: JsonObject): Promise<Result<'c
   return { removed: job.name, id: job.id, profile };
 }
 
-async function runJob(params: JsonObject, host: CommandHost): Promise<Result<'cron.run'>> {
+async function runJob(host: CommandHost, params: JsonObject): Promise<Result<'cron.run'>> {
   const view = daemonOf(host).cron;
   const ref = textOf(params, 'job');
   const profile = served(homeOf(host), profileOf(params.profile));

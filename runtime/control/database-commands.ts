@@ -16,13 +16,13 @@ import { homeOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 export const databaseCommands = {
-  'gateway.database': { access: 'daemon', run: examine },
-  'gateway.migrate': { access: 'home', run: migrate },
-  'journal.copy': { access: 'home', run: copy },
+  'gateway.database': examine,
+  'gateway.migrate': migrate,
+  'journal.copy': copy,
 } satisfies Partial<Commands>;
 
 /** The current state of the database, with its risks. */
-async function examine(_: JsonObject, host: CommandHost): Promise<Result<'gateway.database'>> {
+async function examine(host: CommandHost): Promise<Result<'gateway.database'>> {
   const url = sharedUrl(host);
   const { examineDatabase } = await import('../../actors/store/postgres-examination.ts');
   const state = got(await examineDatabase(url));
@@ -38,7 +38,7 @@ async function examine(_: JsonObject, host: CommandHost): Promise<Result<'gatewa
   };
 }
 
-async function migrate(_: JsonObject, host: CommandHost): Promise<Result<'gateway.migrate'>> {
+async function migrate(host: CommandHost): Promise<Result<'gateway.migrate'>> {
   const url = sharedUrl(host);
   const { migratePostgresJournal } = await import('../../actors/store/postgres-journal.ts');
   return got(await migratePostgresJournal(url));
@@ -55,7 +55,7 @@ function sharedUrl(host: CommandHost): string {
 const noteEvery = 100_000;
 
 /** Opens both journals for the duration of the copy, with the home locked against a gateway. */
-async function copy({ to }: JsonObject, host: CommandHost, peer: CommandPeer): Promise<Result<'journal.copy'>> {
+async function copy(host: CommandHost, { to }: JsonObject, peer: CommandPeer): Promise<Result<'journal.copy'>> {
   if (to !== 'postgres' && to !== 'lmdb') refuse('params-missing', 'the parameter "to" is "postgres" or "lmdb"');
   const { home, env } = host.source;
   const url = homeOf(host).main.settings.gateway.postgres?.url;

@@ -19,13 +19,10 @@ export const eventCommands = {
     if (cursor !== undefined && typeof cursor !== 'string') refuse('params-missing', 'cursor must be a text');
     return daemon.events.search({ ...searchOf(params), limit, ...(cursor === undefined ? {} : { cursor }) });
   }),
-  'events.follow': {
-    access: 'daemon',
-    run: (params, host, peer) => {
-      const left = new AbortController();
-      peer.onEnd(() => left.abort());
-      return daemonOf(host).events.follow(searchOf(params), (news) => peer.notify('events.news', news), left.signal);
-    },
+  'events.follow': (host, params, peer) => {
+    const left = new AbortController();
+    peer.onEnd(() => left.abort());
+    return daemonOf(host).events.follow(searchOf(params), (news) => peer.notify('events.news', news), left.signal);
   },
 } satisfies Partial<Commands>;
 

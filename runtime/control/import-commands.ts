@@ -15,14 +15,14 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { programTitles } from '../../machines/mcp/foreign-files.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import type { ImportItem } from '../../machines/mcp/plan-import.ts';
-import { type CommandHost, type Commands, ofHome } from './command.ts';
+import type { CommandHost, Commands } from './command.ts';
 import type { ImportableServer, Result } from './contract.ts';
 import { profileOf } from './home-view.ts';
 import { inForce } from './refusal.ts';
 
 export const importCommands = {
-  'mcp.importable': ofHome(async ({ source }, params) => (await planFor(source, profileOf(params.profile))).map(rowOf)),
-  'mcp.import': ofHome(importServers),
+  'mcp.importable': async ({ source }, params) => (await planFor(source, profileOf(params.profile))).map(rowOf),
+  'mcp.import': importServers,
 } satisfies Partial<Commands>;
 
 async function importServers({ source, daemon }: CommandHost, params: JsonObject): Promise<Result<'mcp.import'>> {

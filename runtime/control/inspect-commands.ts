@@ -24,19 +24,16 @@ export const inspectCommands = {
     throw new Refusal('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
   }),
 
-  'inspect.why': {
-    access: 'daemon',
-    run: async (params, host) => {
-      const id = textOf(params, 'id');
-      const choice = choiceOf(params);
-      const story = await daemonOf(host).why(id, choice);
-      if (story?.status === 'refused') return { ...story, findings: findingsOf(story, host) };
-      if (story !== undefined) return story;
-      throw new Refusal(
-        'delivery-unknown',
-        `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
-      );
-    },
+  'inspect.why': async (host, params) => {
+    const id = textOf(params, 'id');
+    const choice = choiceOf(params);
+    const story = await daemonOf(host).why(id, choice);
+    if (story?.status === 'refused') return { ...story, findings: findingsOf(story, host) };
+    if (story !== undefined) return story;
+    throw new Refusal(
+      'delivery-unknown',
+      `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
+    );
   },
 
   'inspect.chart': ofDaemon(async (daemon, params) => {
@@ -46,61 +43,49 @@ export const inspectCommands = {
     throw new Refusal('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
   }),
 
-  'inspect.link': {
-    access: 'daemon',
-    run: (params, host, peer) => {
-      const who = optionalText(params, 'as') ?? 'owner';
-      if (!guestPattern.test(who))
-        throw new Refusal(
-          'guest-name',
-          `"as" is a name of 1 to 64 letters, digits and . _ @ + -, not ${JSON.stringify(who)}`,
-        );
-      const guest = params.read_only === true ? ({ who, role: 'reader' } as const) : { who };
-      let isThere = true;
-      peer.onEnd(() => {
-        isThere = false;
-      });
-      const verdict = daemonOf(host).link(() => {
-        if (isThere) peer.notify('inspect.opened', {});
-      }, guest);
-      if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
-      throw new Refusal('inspector-closed', verdict.why);
-    },
-  },
-
-  'inspect.endSessions': {
-    access: 'home',
-    run: async (_, { daemon, source }) => {
-      const { count, isKept } = await (daemon === undefined ? endKeptSessions(source.home) : daemon.endSessions());
-      if (isKept) return { ended: count };
+  'inspect.link': (host, params, peer) => {
+    const who = optionalText(params, 'as') ?? 'owner';
+    if (!guestPattern.test(who))
       throw new Refusal(
-        'sessions-unwritable',
-        `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
+        'guest-name',
+        `"as" is a name of 1 to 64 letters, digits and . _ @ + -, not ${JSON.stringify(who)}`,
       );
-    },
+    const guest = params.read_only === true ? ({ who, role: 'reader' } as const) : { who };
+    let isThere = true;
+    peer.onEnd(() => {
+      isThere = false;
+    });
+    const verdict = daemonOf(host).link(() => {
+      if (isThere) peer.notify('inspect.opened', {});
+    }, guest);
+    if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
+    throw new Refusal('inspector-closed', verdict.why);
   },
 
-  'inspect.watch': {
-    access: 'daemon',
-    run: (_, host, peer) => {
-      const daemon = daemonOf(host);
-      // Followed before the snapshot is taken, so that no change in between is lost.
-      peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta)));
-      return Promise.resolve(daemon.feed.snapshot());
-    },
+  'inspect.endSessions': async ({ daemon, source }) => {
+    const { count, isKept } = await (daemon === undefined ? endKeptSessions(source.home) : daemon.endSessions());
+    if (isKept) return { ended: count };
+    throw new Refusal(
+      'sessions-unwritable',
+      `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
+    );
   },
 
-  'inspect.follow': {
-    access: 'daemon',
-    run: (params, host, peer) => {
-      const daemon = daemonOf(host);
-      const query = queryOf(params);
-      const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
-      peer.onEnd(daemon.follow(query, tell));
-      // A client that connects late gets the running actors before their steps.
-      if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
-      return Promise.resolve({ snapshot: daemon.tree() });
-    },
+  'inspect.watch': (host, _, peer) => {
+    const daemon = daemonOf(host);
+    // Followed before the snapshot is taken, so that no change in between is lost.
+    peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta)));
+    return Promise.resolve(daemon.feed.snapshot());
+  },
+
+  'inspect.follow': (host, params, peer) => {
+    const daemon = daemonOf(host);
+    const query = queryOf(params);
+    const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
+    peer.onEnd(daemon.follow(query, tell));
+    // A client that connects late gets the running actors before their steps.
+    if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
+    return Promise.resolve({ snapshot: daemon.tree() });
   },
 } satisfies Partial<Commands>;
 

@@ -16,11 +16,11 @@ import { Refusal } from './refusal.ts';
 import { applied } from './server-commands.ts';
 
 export const linkCommands = {
-  'link.read': { access: 'home', run: readLink },
-  'link.add': { access: 'home', run: addLink },
+  'link.read': readLink,
+  'link.add': addLink,
 } satisfies Partial<Commands>;
 
-async function readLink(params: JsonObject, host: CommandHost): Promise<LinkReading> {
+async function readLink(host: CommandHost, params: JsonObject): Promise<LinkReading> {
   const { name, config } = linkOf(params);
   return {
     name,
@@ -33,7 +33,7 @@ async function readLink(params: JsonObject, host: CommandHost): Promise<LinkRead
 }
 
 /** The config comes from the link that the person has seen, never from the parameters of the answer. */
-async function addLink(params: JsonObject, host: CommandHost): Promise<Result<'link.add'>> {
+async function addLink(host: CommandHost, params: JsonObject): Promise<Result<'link.add'>> {
   const { source } = host;
   const link = linkOf(params);
   const wanted = typeof params.name === 'string' && params.name !== '' ? params.name : link.name;

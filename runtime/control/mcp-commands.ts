@@ -48,24 +48,21 @@ export const mcpCommands = {
     return mcp.tools(profile, server).filter((row) => allows(toolIn(row)));
   }),
 
-  'mcp.call': {
-    access: 'daemon',
-    run: async (params, host, peer) => {
-      const mcp = mcpOf(host);
-      const profile = profileIn(mcp, params);
-      const name = textOf(params, 'name');
-      const answer = await whileAsked(peer, (signal) =>
-        mcp.call({
-          profile,
-          name,
-          args: isJsonObject(params.arguments) ? params.arguments : {},
-          ...callerOf(params, peer),
-          ...(filtersOf(params).length === 0 ? {} : { allows: allowedBy(params) }),
-          signal,
-        }),
-      );
-      return answer.kind === 'result' ? answer.result : { error: answer.fault };
-    },
+  'mcp.call': async (host, params, peer) => {
+    const mcp = mcpOf(host);
+    const profile = profileIn(mcp, params);
+    const name = textOf(params, 'name');
+    const answer = await whileAsked(peer, (signal) =>
+      mcp.call({
+        profile,
+        name,
+        args: isJsonObject(params.arguments) ? params.arguments : {},
+        ...callerOf(params, peer),
+        ...(filtersOf(params).length === 0 ? {} : { allows: allowedBy(params) }),
+        signal,
+      }),
+    );
+    return answer.kind === 'result' ? answer.result : { error: answer.fault };
   },
 
   'mcp.reconnect': ofServers((mcp, params) => {
@@ -93,48 +90,42 @@ export const mcpCommands = {
     return mcp.recentCalls(profile, server).slice(0, limit);
   }),
 
-  'mcp.watch': {
-    access: 'daemon',
-    run: (params, host, peer) => {
-      const mcp = mcpOf(host);
-      const profile = profileIn(mcp, params);
-      const tell = (lists: readonly ListName[]): void => {
-        for (const list of lists) peer.notify(`mcp.${list}Changed`, {});
-      };
-      peer.onEnd(mcp.onListsChanged(profile, tell));
-      const unknown = unknownIn(params, profile, mcp);
-      return Promise.resolve({ watching: profile, ...(unknown.length === 0 ? {} : { unknown_toolsets: unknown }) });
-    },
+  'mcp.watch': (host, params, peer) => {
+    const mcp = mcpOf(host);
+    const profile = profileIn(mcp, params);
+    const tell = (lists: readonly ListName[]): void => {
+      for (const list of lists) peer.notify(`mcp.${list}Changed`, {});
+    };
+    peer.onEnd(mcp.onListsChanged(profile, tell));
+    const unknown = unknownIn(params, profile, mcp);
+    return Promise.resolve({ watching: profile, ...(unknown.length === 0 ? {} : { unknown_toolsets: unknown }) });
   },
 
-  'mcp.login': {
-    access: 'daemon',
-    run: async (params, host, peer) => {
-      const flow = optionalText(params, 'flow');
-      if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
-        throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
-      }
-      const mcp = mcpOf(host);
-      const verdict = await whileAsked(peer, (signal) =>
-        mcp.logins.login({
-          profile: profileIn(mcp, params),
-          server: textOf(params, 'server'),
-          ...(flow === undefined ? {} : { flow }),
-          startedFrom: params.from === 'page' ? 'page' : 'terminal',
-          again: params.again === true,
-          signal,
-          tell: (progress) => peer.notify('mcp.loginProgress', progress),
-        }),
-      );
-      switch (verdict.kind) {
-        case 'loggedIn':
-          return { logged_in: textOf(params, 'server') };
-        case 'stopped':
-          throw new Refusal('login-stopped', verdict.why);
-        case 'refused':
-          throw new Refusal(verdict.code, verdict.message);
-      }
-    },
+  'mcp.login': async (host, params, peer) => {
+    const flow = optionalText(params, 'flow');
+    if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
+      throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
+    }
+    const mcp = mcpOf(host);
+    const verdict = await whileAsked(peer, (signal) =>
+      mcp.logins.login({
+        profile: profileIn(mcp, params),
+        server: textOf(params, 'server'),
+        ...(flow === undefined ? {} : { flow }),
+        startedFrom: params.from === 'page' ? 'page' : 'terminal',
+        again: params.again === true,
+        signal,
+        tell: (progress) => peer.notify('mcp.loginProgress', progress),
+      }),
+    );
+    switch (verdict.kind) {
+      case 'loggedIn':
+        return { logged_in: textOf(params, 'server') };
+      case 'stopped':
+        throw new Refusal('login-stopped', verdict.why);
+      case 'refused':
+        throw new Refusal(verdict.code, verdict.message);
+    }
   },
 
   'mcp.loginPaste': ofServers((mcp, params) => {
@@ -149,13 +140,13 @@ export const mcpCommands = {
   }),
 
   'mcp.oauthServers': ofServers((mcp) => mcp.oauthServers()),
-  'mcp.test': { access: 'home', run: testServer },
+  'mcp.test': testServer,
 } satisfies Partial<Commands>;
 
 export function ofServers<Answer>(
   run: (mcp: McpView, params: JsonObject) => Answer | Promise<Answer>,
 ): Command<Answer> {
-  return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
+  return (host, params) => run(mcpOf(host), params);
 }
 
 /** Runs work whose signal aborts when the peer leaves. */
@@ -237,8 +228,8 @@ export function mcpOf(host: CommandHost): McpView {
  * Independent of the daemon's connections.
  */
 async function testServer(
-  params: JsonObject,
   { source, version = '0' }: CommandHost,
+  params: JsonObject,
   peer: CommandPeer,
 ): Promise<Result<'mcp.test'>> {
   const name = textOf(params, 'server');

@@ -33,20 +33,17 @@ export const offerCommands = {
 function ofOffers<Answer>(
   run: (offers: Offers, params: JsonObject, caller: OfferCaller) => Promise<Answer>,
 ): Command<Answer> {
-  return {
-    access: 'daemon',
-    run: async (params, host, peer) => {
-      const mcp = mcpOf(host);
-      const profile = profileIn(mcp, params);
-      return whileAsked(peer, (signal) =>
-        run(mcp.offers, params, {
-          profile,
-          allows: allowedBy(params),
-          ...callerOf(params, peer),
-          signal,
-        }),
-      );
-    },
+  return async (host, params, peer) => {
+    const mcp = mcpOf(host);
+    const profile = profileIn(mcp, params);
+    return whileAsked(peer, (signal) =>
+      run(mcp.offers, params, {
+        profile,
+        allows: allowedBy(params),
+        ...callerOf(params, peer),
+        signal,
+      }),
+    );
   };
 }
 

@@ -19,30 +19,24 @@ import { type HomeDesk, knownRouteOf, profileOf, readDesk, routeUrl } from './ho
 import { findingsOf } from './webhook-doctor.ts';
 
 export const openedEventCommands = {
-  'events.open': {
-    access: 'daemon',
-    run: async (params, host) => {
-      const id = textOf(params, 'id');
-      const choice = choiceOf(params);
-      const opened = await daemonOf(host).openEvent(id, choice, {
-        whole: params.whole === true,
-        answerOf: (event) => sourceOf(routeOf(event, host)?.route.sender)?.answer,
-      });
-      if (opened === undefined) return unknownEvent(id, choice, host);
-      return opened.status === 'refused' ? explained(opened, findingsOf(opened, host)) : opened;
-    },
+  'events.open': async (host, params) => {
+    const id = textOf(params, 'id');
+    const choice = choiceOf(params);
+    const opened = await daemonOf(host).openEvent(id, choice, {
+      whole: params.whole === true,
+      answerOf: (event) => sourceOf(routeOf(event, host)?.route.sender)?.answer,
+    });
+    if (opened === undefined) return unknownEvent(id, choice, host);
+    return opened.status === 'refused' ? explained(opened, findingsOf(opened, host)) : opened;
   },
 
-  'events.curl': {
-    access: 'daemon',
-    run: async (params, host) => {
-      const id = textOf(params, 'id');
-      const choice = choiceOf(params);
-      const found = await daemonOf(host).delivery(id, choice);
-      const record = found?.record;
-      if (record === undefined || !isRequestKept(record)) return withoutBody(found, id, choice);
-      return { curl: curlOf(record, host) };
-    },
+  'events.curl': async (host, params) => {
+    const id = textOf(params, 'id');
+    const choice = choiceOf(params);
+    const found = await daemonOf(host).delivery(id, choice);
+    const record = found?.record;
+    if (record === undefined || !isRequestKept(record)) return withoutBody(found, id, choice);
+    return { curl: curlOf(record, host) };
   },
 
   'webhook.replay': ofDaemon(async (daemon, params) => {

@@ -12,15 +12,12 @@ import type { DaemonView } from './view.ts';
 
 export const overviewCommands = {
   'overview.read': ofDaemon((daemon, params) => daemon.overview.read(choiceIn(daemon, params))),
-  'overview.watch': {
-    access: 'daemon',
-    run: async (params, host, peer) => {
-      const daemon = daemonOf(host);
-      const choice = choiceIn(daemon, params);
-      const forget = daemon.overview.watch(choice, (overview) => peer.notify('overview.changed', overview));
-      peer.onEnd(forget);
-      return { watching: choice.range };
-    },
+  'overview.watch': async (host, params, peer) => {
+    const daemon = daemonOf(host);
+    const choice = choiceIn(daemon, params);
+    const forget = daemon.overview.watch(choice, (overview) => peer.notify('overview.changed', overview));
+    peer.onEnd(forget);
+    return { watching: choice.range };
   },
 } satisfies Partial<Commands>;
 

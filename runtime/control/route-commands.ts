@@ -17,7 +17,7 @@ import type { ShownSetting } from '../../machines/config/shown-settings.ts';
 import { sourceOf, sourceWords } from '../../machines/config/sources.ts';
 import { filterWords } from '../../machines/webhook/filter.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
-import { type CommandHost, type Commands, ofHome, refuse, textOf } from './command.ts';
+import { type CommandHost, type Commands, refuse, textOf } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
 import type { Result, RouteDetail } from './contract.ts';
 import {
@@ -33,14 +33,14 @@ import { inForce, Refusal } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
 export const routeCommands = {
-  'webhook.list': ofHome(async (host) => {
+  'webhook.list': async (host) => {
     const rows = listRoutes(deskOf(host), host.daemon?.url());
     if (host.daemon === undefined) return rows;
     const standingOf = await routeStandings(host.daemon);
     return rows.map((row) => (row.profile === undefined ? row : { ...row, ...standingOf(row) }));
-  }),
+  },
 
-  'webhook.show': ofHome(async (host, params) => {
+  'webhook.show': async (host, params) => {
     const desk = deskOf(host);
     const row = showRoute(desk, askedRoute(params), host.daemon?.url());
     const entry = askedRouteOf(desk, askedRoute(params));
@@ -53,11 +53,11 @@ export const routeCommands = {
       filter_words: entry.route.filters.map(filterWords),
       limits: limitsOf(entry.route, desk),
     };
-  }),
+  },
 
-  'webhook.enable': ofHome((host, params) => setEnabled(host, params, true)),
-  'webhook.disable': ofHome((host, params) => setEnabled(host, params, false)),
-  'webhook.edit': ofHome(async (host, params) => {
+  'webhook.enable': (host, params) => setEnabled(host, params, true),
+  'webhook.disable': (host, params) => setEnabled(host, params, false),
+  'webhook.edit': async (host, params) => {
     const { route } = askedRouteOf(deskOf(host), askedRoute(params));
     if (route.source === 'static') {
       refuse('subscription-static', `"${route.name}" is a route of config.yaml, which is edited there`);
@@ -65,7 +65,7 @@ export const routeCommands = {
     const record = isJsonObject(params.record) ? params.record : {};
     await editSubscription(deskOf(host), route, () => record);
     return showRoute(deskOf(host), route, host.daemon?.url());
-  }),
+  },
 } satisfies Partial<Commands>;
 
 /** Finds a static route: in the file of its profile, or in that of the home, which may define routes of profiles. */

@@ -42,19 +42,13 @@ export function commandsOfRun(bounds: RunBounds): (method: string) => Command | 
   return (method) => {
     const command = commands.get(method);
     const bind = bound.get(method);
-    return (
-      command && {
-        access: command.access,
-        run: async (params, host, peer) => {
-          if (bind === undefined) {
-            throw refused(
-              `may not use ${method}; it has the tools of its toolsets and \`agent runs show ${bounds.runId}\`, and a person does the rest outside of it`,
-            );
-          }
-          return command.run(bind(params, bounds, host), host, peer);
-        },
-      }
-    );
+    if (command === undefined) return undefined;
+    return (host, params, peer) => {
+      if (bind !== undefined) return command(host, bind(params, bounds, host), peer);
+      throw refused(
+        `may not use ${method}; it has the tools of its toolsets and \`agent runs show ${bounds.runId}\`, and a person does the rest outside of it`,
+      );
+    };
   };
 }
 

@@ -25,7 +25,7 @@ import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { readServerSettings } from '../../machines/mcp/server-settings.ts';
 import { adapterBlock, learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
-import { type CommandHost, type Commands, ofHome, textOf } from './command.ts';
+import { type CommandHost, type Commands, textOf } from './command.ts';
 import { configFile, eachText, withDraft } from './config-view.ts';
 import type { ChangedServer, Result } from './contract.ts';
 import { profileOf } from './home-view.ts';
@@ -33,31 +33,31 @@ import { unknownServer } from './mcp-commands.ts';
 import { inForce, Refusal } from './refusal.ts';
 
 export const serverCommands = {
-  'mcp.add': ofHome(async (host, params) => ({
+  'mcp.add': async (host, params) => ({
     added: textOf(params, 'server'),
     ...(await change(host, params, {
       kind: 'add',
       entry: objectOf(params, 'entry'),
       replaces: params.force === true,
     })),
-  })),
-  'mcp.edit': ofHome(async (host, params) => ({
+  }),
+  'mcp.edit': async (host, params) => ({
     edited: textOf(params, 'server'),
     ...(await change(host, params, { kind: 'edit', changes: objectOf(params, 'changes') })),
-  })),
-  'mcp.disable': ofHome(async (host, params) => ({
+  }),
+  'mcp.disable': async (host, params) => ({
     disabled: textOf(params, 'server'),
     ...(await change(host, params, { kind: 'edit', changes: { enabled: false } })),
-  })),
-  'mcp.enable': ofHome(async (host, params) => ({
+  }),
+  'mcp.enable': async (host, params) => ({
     enabled: textOf(params, 'server'),
     ...(await change(host, params, { kind: 'edit', changes: { enabled: true } })),
-  })),
-  'mcp.remove': ofHome(async (host, params) => ({
+  }),
+  'mcp.remove': async (host, params) => ({
     removed: textOf(params, 'server'),
     ...(await change(host, params, { kind: 'remove' })),
-  })),
-  'mcp.show': ofHome(showServer),
+  }),
+  'mcp.show': showServer,
 } satisfies Partial<Commands>;
 
 async function change(

@@ -19,16 +19,16 @@ import { type SourceName, sourceNames, sourceOf } from '../../machines/config/so
 import { targetTitle } from '../../machines/config/targets.ts';
 import { variableFor } from '../../machines/mcp/secret-places.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
-import { type CommandHost, type Commands, ofHome, optionalText, refuse, textOf } from './command.ts';
+import { type CommandHost, type Commands, optionalText, refuse, textOf } from './command.ts';
 import type { Result, SourceChoice } from './contract.ts';
 import { homeOf, notServed, profileOf, publicBase } from './home-view.ts';
 import { inForce } from './refusal.ts';
 
 export const setupCommands = {
-  'setup.read': ofHome(readSetup),
-  'setup.agent': ofHome(chooseAgent),
-  'setup.target': ofHome(chooseTarget),
-  'setup.webhooks': ofHome(enableWebhooks),
+  'setup.read': readSetup,
+  'setup.agent': chooseAgent,
+  'setup.target': chooseTarget,
+  'setup.webhooks': enableWebhooks,
 } satisfies Partial<Commands>;
 
 /** Platforms that need only a token and a channel. */

@@ -10,7 +10,7 @@ import { type CommandHost, daemonOf, textOf } from './command.ts';
 import type { Diagnosis, Result } from './contract.ts';
 import { askedRouteOf, knownRouteOf, profileOf, readDesk } from './home-view.ts';
 
-export async function examineRoute(params: JsonObject, host: CommandHost): Promise<Result<'webhook.doctor'>> {
+export async function examineRoute(host: CommandHost, params: JsonObject): Promise<Result<'webhook.doctor'>> {
   const name = textOf(params, 'name');
   const profile = params.profile === undefined ? {} : { profile: profileOf(params.profile) };
   const definition = askedRouteOf(deskOf(host), { name, ...profile });

@@ -8,8 +8,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { answerRequest } from '../control/answer.ts';
-import { onlyReads } from '../control/audit.ts';
 import type { CommandHost } from '../control/command.ts';
+import { onlyReads } from '../control/methods.ts';
 import {
   formatError,
   formatNotification,

@@ -16,8 +16,7 @@ t.test('CLI-6 · OBS-1 · PRF-1 · settings are masked whether their profile is 
     const values = settings.filter(({ key }) => key.startsWith('mcp_servers.s.env.')).map(({ value }) => value);
     t.same(values, ['[redacted]', 'eu-central'], profile);
     const host = { source: { home: home.path, env: {} } };
-    const peer = { notify: () => {}, onEnd: () => () => {} };
-    const shown = await serverCommands['mcp.show'].run({ server: 's', profile }, host, peer);
+    const shown = await serverCommands['mcp.show'](host, { server: 's', profile });
     t.match(shown, { entry: { env: { DB_PWD: '[redacted]', REGION: 'eu-central' } }, enabled: true }, profile);
   }
 });

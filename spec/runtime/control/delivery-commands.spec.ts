@@ -23,9 +23,11 @@ t.test(
       [{ profile: 7, target: null }, { limit: 50 }],
     ];
     for (const [params, expected] of rows) {
-      await new Map<string, Command>(Object.entries(deliveryCommands))
-        .get('deliveries.list')
-        ?.run(params, host, {} as CommandPeer);
+      await new Map<string, Command>(Object.entries(deliveryCommands)).get('deliveries.list')?.(
+        host,
+        params,
+        {} as CommandPeer,
+      );
       t.same(asked.at(-1), expected, JSON.stringify(params));
     }
   },
@@ -35,7 +37,7 @@ t.test('CLI-3 · deliveries that are confirmed are named by ids or by a group', 
   const host = { daemon: { sendings: {}, failures: {} } } as unknown as CommandHost;
   const confirm = deliveryCommands['deliveries.confirm'] as Command;
   for (const params of [{}, { id: 'k1' }]) {
-    await t.rejects(Promise.resolve(confirm.run(params, host, {} as CommandPeer)), {
+    await t.rejects(Promise.resolve(confirm(host, params, {} as CommandPeer)), {
       code: 'params-missing',
       message: /"ids"/,
     });

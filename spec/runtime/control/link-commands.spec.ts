@@ -17,7 +17,7 @@ function deskOf(t: Test, config: string, profiles: Readonly<Record<string, Reado
   return {
     config: () => readFileSync(join(home, 'config.yaml'), 'utf8'),
     run: async (name: string, params: JsonObject) =>
-      table.get(name)?.run(params, { source: { home, env: {} } }, peer) ?? t.fail(`no command ${name}`),
+      table.get(name)?.({ source: { home, env: {} } }, params, peer) ?? t.fail(`no command ${name}`),
   };
 }
 

@@ -30,14 +30,11 @@ function stage(answers: Record<string, Json | Refusal> = {}, now: Stage = {}) {
     const commandOf = (method: string): Command | undefined =>
       method.endsWith(' of another gateway')
         ? undefined
-        : {
-            access: 'daemon',
-            run: async (params) => {
-              ran.push(`${node} ${method} ${JSON.stringify(params)}`);
-              const answer = answers[`${node} ${method}`] ?? answers[method] ?? { at: node };
-              if (answer instanceof Refusal) throw answer;
-              return answer;
-            },
+        : (_, params) => {
+            ran.push(`${node} ${method} ${JSON.stringify(params)}`);
+            const answer = answers[`${node} ${method}`] ?? answers[method] ?? { at: node };
+            if (answer instanceof Refusal) throw answer;
+            return answer;
           };
     const neighbours: Neighbours = {
       listen: async () => {},
@@ -255,13 +252,13 @@ t.test('SCA-3 · the open questions of the others are known for ten seconds, als
 t.test('SCA-3 · where the journal is one gateway’s own, another one cannot be named', async (t) => {
   const host: CommandHost = {
     source: { home: '/h', env: {} },
-    commandOf: () => ({ access: 'home', run: async () => ({ at: 'here' }) }),
+    commandOf: () => () => ({ at: 'here' }),
   };
   const peer = { notify: () => {}, onEnd: () => () => {}, redact: (text: string) => text };
   const line = (await answerRequest({ id: 1, method: 'gateway.status', params: { node: 'b' } }, host, peer))();
   t.match(JSON.parse(line), { error: { data: { code: 'node-unknown' }, message: /leave --node out/ } });
   const away = Object.assign(new Error('the journal is away'), { fault: { code: 'journal-unavailable' } });
-  const failing = { ...host, commandOf: () => ({ access: 'home', run: () => Promise.reject(away) }) as const };
+  const failing = { ...host, commandOf: () => () => Promise.reject(away) };
   const failed = (await answerRequest({ id: 1, method: 'webhook.deliveries', params: {} }, failing, peer))();
   t.match(JSON.parse(failed), { error: { data: { code: 'journal-unavailable' }, message: 'the journal is away' } });
 });

@@ -63,7 +63,7 @@ function hostOf() {
   const run = (id: string): JsonObject => ({ id });
   const host = { source: { home: '/home', env: {} }, daemon: { mcp, run } } as unknown as CommandHost;
   const ask = async (method: string, params: JsonObject = {}, of = bounds) =>
-    commandsOfRun(of)(method)?.run(params, host, { notify: () => {}, onEnd: () => () => {} });
+    commandsOfRun(of)(method)?.(host, params, { notify: () => {}, onEnd: () => () => {} });
   return { ask, calls };
 }
 

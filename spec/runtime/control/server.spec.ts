@@ -281,14 +281,14 @@ t.test('CLI-3 · a command that asks late whether its client is there learns tha
   const { path } = makeHome(t);
   const socket = join(path, 'gateway.sock');
   const heard: string[] = [];
-  const run: Command['run'] = async (_params, _host, peer) => {
+  const run: Command = async (_host, _params, peer) => {
     await new Promise<void>((resolve) => peer.onEnd(resolve));
     peer.onEnd(() => heard.push('late'));
     heard.push('asked');
   };
   const server = await createControlServer({
     path: socket,
-    host: { source: { home: path, env: {} }, commandOf: () => ({ access: 'home', run }) },
+    host: { source: { home: path, env: {} }, commandOf: () => run },
     log: { log: () => {}, warnOnce: () => {} },
     redact: (text) => text,
   });

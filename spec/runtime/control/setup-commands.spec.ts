@@ -15,7 +15,7 @@ t.test('INS-4 · INT-1 · the token of a target replaces no variable that someth
     '.env': 'SLACK_TOKEN=of-the-server\n',
   });
   const choose = (token: string) =>
-    table.get('setup.target')?.run({ target: 'slack', token }, { source: { home, env: {} } }, peer);
+    table.get('setup.target')?.({ source: { home, env: {} } }, { target: 'slack', token }, peer);
   const token = () => parse(readFileSync(join(home, 'config.yaml'), 'utf8')).platforms.slack.token;
   const variables = () => [...parseEnvFile(readFileSync(join(home, '.env'), 'utf8'))];
 
@@ -35,9 +35,11 @@ t.test(
   async (t) => {
     const home = t.testdir({ 'config.yaml': '# mine\n' });
     for (const token of ['one', 'two']) {
-      const chosen = await table
-        .get('setup.target')
-        ?.run({ target: 'discord', token }, { source: { home, env: {} } }, peer);
+      const chosen = await table.get('setup.target')?.(
+        { source: { home, env: {} } },
+        { target: 'discord', token },
+        peer,
+      );
       t.match(chosen, { variable: 'DISCORD_TOKEN' });
     }
     t.equal(readFileSync(join(home, '.env'), 'utf8'), 'DISCORD_TOKEN=two\n');

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { onlyReads } from '../../../runtime/control/audit.ts';
 import { commands } from '../../../runtime/control/commands.ts';
+import { onlyReads } from '../../../runtime/control/methods.ts';
 import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-methods.ts';
 
 /** Every method of the control socket, and what the page may do with it without params. One that is not here fails. */

@@ -1,0 +1,136 @@
+/**
+ * What is known of each method of the control socket without its code: whether the command line can run it without a
+ * daemon, and what it does. Light, because the command line asks before it loads that code, so that a command of the daemon
+ * reports at once that none runs.
+ * @see CLI-2, CLI-3 and SEC-1 in docs/specification.md
+ */
+
+import type { Method } from './contract.ts';
+
+/** `reads`: changes nothing. `calls`: has its own record. Otherwise the change, as the audit log reports it. */
+const daemon = (does: string) => ({ does, isOfHome: false });
+/** Needs no daemon. */
+const home = (does: string) => ({ does, isOfHome: true });
+
+const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
+  'approvals.answer': daemon('answered a question'),
+  'approvals.answered': daemon('reads'),
+  'approvals.list': daemon('reads'),
+  'approvals.show': daemon('reads'),
+  'approvals.watch': daemon('reads'),
+  'audit.list': home('reads'),
+  'chat.cancel': daemon('stopped a chat turn'),
+  'chat.new': daemon('began a chat anew'),
+  'chat.open': daemon('calls'),
+  'chat.say': daemon('calls'),
+  'chat.tools': daemon('reads'),
+  'config.check': home('reads'),
+  'config.hints': home('reads'),
+  'config.schema': home('reads'),
+  'config.show': home('reads'),
+  'config.source': home('reads'),
+  'cron.add': home('added a job'),
+  'cron.list': home('reads'),
+  'cron.pause': home('paused a job'),
+  'cron.remove': home('removed a job'),
+  'cron.resume': home('resumed a job'),
+  'cron.run': daemon('ran a job'),
+  'cron.show': home('reads'),
+  'deliveries.confirm': daemon('confirmed deliveries'),
+  'deliveries.drop': daemon('dropped deliveries'),
+  'deliveries.list': daemon('reads'),
+  'deliveries.progress': daemon('reads'),
+  'deliveries.retry': daemon('retried deliveries'),
+  'deliveries.show': daemon('reads'),
+  'deliveries.targets': daemon('reads'),
+  'events.curl': daemon('reads'),
+  'events.follow': daemon('reads'),
+  'events.open': daemon('reads'),
+  'events.search': daemon('reads'),
+  'failures.groups': daemon('reads'),
+  'failures.list': daemon('reads'),
+  'gateway.database': daemon('reads'),
+  'gateway.migrate': home('migrated the tables of the journal'),
+  'gateway.nodes': daemon('reads'),
+  'gateway.reload': daemon('reloaded the configuration'),
+  'gateway.status': daemon('reads'),
+  'gateway.stop': daemon('stopped the gateway'),
+  'inspect.chart': daemon('reads'),
+  'inspect.endSessions': home('ended the sessions of the page'),
+  'inspect.follow': daemon('reads'),
+  'inspect.link': daemon('made a link to the page'),
+  'inspect.show': daemon('reads'),
+  'inspect.tree': daemon('reads'),
+  'inspect.watch': daemon('reads'),
+  'inspect.why': daemon('reads'),
+  'journal.copy': home('copied the journal'),
+  'link.add': home('added a server by a link'),
+  'link.read': home('reads'),
+  'mcp.add': home('added a server'),
+  'mcp.call': daemon('calls'),
+  'mcp.calls': daemon('reads'),
+  'mcp.disable': home('disabled a server'),
+  'mcp.edit': home('edited a server'),
+  'mcp.enable': home('enabled a server'),
+  'mcp.getPrompt': daemon('calls'),
+  'mcp.import': home('imported servers'),
+  'mcp.importable': home('reads'),
+  'mcp.instructions': daemon('reads'),
+  'mcp.list': daemon('reads'),
+  'mcp.login': daemon('logged in at a server'),
+  'mcp.loginPaste': daemon('gave a login its address'),
+  'mcp.logs': daemon('reads'),
+  'mcp.oauthServers': daemon('reads'),
+  'mcp.prompts': daemon('reads'),
+  'mcp.readResource': daemon('calls'),
+  'mcp.reconnect': daemon('reconnected a server'),
+  'mcp.remove': home('removed a server'),
+  'mcp.resourceTemplates': daemon('reads'),
+  'mcp.resources': daemon('reads'),
+  'mcp.show': home('reads'),
+  'mcp.test': home('tried a server'),
+  'mcp.tools': daemon('reads'),
+  'mcp.watch': daemon('reads'),
+  'overview.read': daemon('reads'),
+  'overview.watch': daemon('reads'),
+  'runs.cancel': daemon('cancelled a run'),
+  'runs.list': home('reads'),
+  'runs.show': home('reads'),
+  'setup.agent': home('chose the agent program'),
+  'setup.read': home('reads'),
+  'setup.target': home('set up a target'),
+  'setup.webhooks': home('enabled webhooks'),
+  'webhook.deliveries': daemon('reads'),
+  'webhook.delivery': daemon('reads'),
+  'webhook.disable': home('disabled a route'),
+  'webhook.doctor': daemon('reads'),
+  'webhook.edit': home('edited a route'),
+  'webhook.enable': home('enabled a route'),
+  'webhook.list': home('reads'),
+  'webhook.remove': home('removed a route'),
+  'webhook.replay': daemon('replayed an event'),
+  'webhook.samples': home('reads'),
+  'webhook.show': home('reads'),
+  'webhook.subscribe': home('subscribed a route'),
+  'webhook.test': daemon('tested a route'),
+};
+
+/** Whether the command line can run it without a daemon. */
+export function isOfHome(method: string): boolean {
+  return factsOf(method)?.isOfHome === true;
+}
+
+/** Whether a method changes nothing; false for an unknown method. */
+export function onlyReads(method: string): boolean {
+  return factsOf(method)?.does === 'reads';
+}
+
+/** What a method changes, in words; undefined for one that changes nothing, has its own record, or is unknown. */
+export function changeBy(method: string): string | undefined {
+  const does = factsOf(method)?.does;
+  return does === 'reads' || does === 'calls' ? undefined : does;
+}
+
+function factsOf(method: string): ReturnType<typeof home> | undefined {
+  return Object.hasOwn(methods, method) ? methods[method as Method] : undefined;
+}
