@@ -55,8 +55,8 @@ export interface CliCommand {
   readonly path: readonly string[];
   /** Positional arguments in order; optional ones in brackets, repeatable ones with dots. */
   readonly args: readonly string[];
-  /** The kinds of names that complete the arguments, in order, if their own names do not say so. */
-  readonly names?: readonly NameKind[];
+  /** The kind of names that completes each argument. */
+  readonly names: readonly (NameKind | undefined)[];
   readonly flags: readonly Flag[];
   readonly help: string;
   /** For other programs; not listed in any help. */
@@ -64,6 +64,8 @@ export interface CliCommand {
   /** Loaded when the command runs, so that other commands do not pay for it. */
   readonly load: () => Promise<(context: CommandContext) => Promise<ExitCode>>;
 }
+
+type Row = Pick<CliCommand, 'help' | 'hidden' | 'load'> & Partial<Pick<CliCommand, 'flags'>>;
 
 const json: Flag = { name: 'json', help: 'Print JSON.' };
 const profile: Flag = {
@@ -96,43 +98,35 @@ const status = (oneOf: readonly string[]): Flag => ({
   oneOf,
 });
 
-const replayFlags: readonly Flag[] = [
-  { name: 'edit', help: 'Edit the payload first, in VISUAL or EDITOR.' },
-  { name: 'payload', value: 'file', help: 'Use the payload in this file.', form: 'text' },
-  { name: 'event', value: 'type', help: 'Use this event type.', form: 'text' },
-  { name: 'dry', help: 'Deliver nothing; print the response.' },
-  route,
-  ofProfile,
-  json,
-];
 const search: Flag = {
   name: 'search',
   value: 'text',
   help: 'Only events with these words, payloads included, or filters such as status:failed.',
   form: 'text',
 };
-const eventFlags: readonly Flag[] = [
-  search,
-  limit,
-  before,
-  since,
-  follow,
-  route,
-  ofProfile,
-  status(historyStatuses),
-  json,
-];
-const runFlags: readonly Flag[] = [limit, before, since, follow, route, ofProfile, status(runStatuses), json];
+const choices: readonly Flag[] = [limit, before, since, follow, route, ofProfile];
+const eventFlags: readonly Flag[] = [search, ...choices, status(historyStatuses), json];
+
+const lines: Flag = { name: 'limit', value: 'n', help: 'Lines at most (100), the newest.', form: 'count' };
+const noBrowser: Flag = { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' };
+const allDead: Flag = { name: 'all', help: 'Every dead letter, of a target or route where one is named.' };
 const deliveryFlags: readonly Flag[] = [
-  limit,
-  before,
-  since,
-  follow,
-  route,
-  ofProfile,
-  target,
-  status(deliveryStatuses),
-  json,
+  { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
+  { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
+  { name: 'on-failure', value: 'target', help: 'Target that is notified of a failed run.', names: 'target' },
+  { name: 'on-failure-chat-id', value: 'id', help: 'Where at that target.' },
+];
+const entryFlags: readonly Flag[] = [
+  {
+    name: 'transport',
+    value: 'kind',
+    help: '`sse` for the SSE transport.',
+    oneOf: ['sse', 'http', 'streamable-http'],
+  },
+  { name: 'env', value: 'name=value', many: true, help: 'Environment of the command; may be repeated.' },
+  { name: 'header', value: 'name: value', many: true, help: 'Header for the endpoint; may be repeated.' },
+  { name: 'lazy', help: 'Connect at the first call.' },
+  { name: 'untrusted', help: 'Ask before a tool runs that is not read-only.' },
 ];
 
 export const globalFlags: readonly Flag[] = [
@@ -154,113 +148,114 @@ export const globalFlags: readonly Flag[] = [
 ];
 
 const gateway = () => import('./commands/gateway.ts');
-const setup = () => import('./commands/setup.ts');
-const service = () => import('./commands/service.ts');
 const webhook = () => import('./commands/webhook.ts');
 const events = () => import('./commands/events.ts');
 const runs = () => import('./commands/runs.ts');
 const deliveries = () => import('./commands/deliveries.ts');
 const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
-const inspectFollow = () => import('./commands/inspect-follow.ts');
-const inspectShow = () => import('./commands/inspect-show.ts');
-const inspectWhy = () => import('./commands/inspect-why.ts');
 const mcp = () => import('./commands/mcp.ts');
 const mcpEntry = () => import('./commands/mcp-entry.ts');
-const mcpImport = () => import('./commands/mcp-import.ts');
 const mcpLogin = () => import('./commands/mcp-login.ts');
-const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
-const chat = () => import('./commands/chat.ts');
 const approvals = () => import('./commands/approvals.ts');
-const doctor = () => import('./commands/doctor.ts');
 const cron = () => import('./commands/cron.ts');
 const completion = () => import('./commands/completion.ts');
-const help = () => import('./commands/help.ts');
 
-export const catalogue: readonly CliCommand[] = [
-  {
-    path: ['gateway'],
-    args: [],
-    flags: [],
-    help: 'Start the gateway in the background.',
-    load: async () => (await gateway()).startGateway,
-  },
-  {
-    path: ['gateway', 'start'],
-    args: [],
-    flags: [],
-    help: 'Start the gateway in the background.',
-    load: async () => (await gateway()).startGateway,
-  },
-  {
-    path: ['gateway', 'run'],
-    args: [],
-    flags: [{ name: 'example', help: 'Use the example home, made at the first start.' }],
+const start: Row = {
+  help: 'Start the gateway in the background.',
+  load: async () => (await gateway()).startGateway,
+};
+const listEvents: Row = {
+  help: 'List the events that came, each with its outcome.',
+  flags: eventFlags,
+  load: async () => (await events()).listEvents,
+};
+const listApprovals: Row = {
+  help: 'List what waits for an approval.',
+  flags: [
+    { name: 'follow', help: 'Continue, and print each question as it is asked, until Ctrl-C.' },
+    { name: 'watch', help: 'The same as --follow.' },
+    json,
+  ],
+  load: async () => (await approvals()).listApprovals,
+};
+const listRuns: Row = {
+  help: 'List agent runs.',
+  flags: [...choices, status(runStatuses), json],
+  load: async () => (await runs()).listRuns,
+};
+const listDeliveries: Row = {
+  help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
+  flags: [...choices, target, status(deliveryStatuses), json],
+  load: async () => (await deliveries()).listSendings,
+};
+const replay: Row = {
+  help: 'Process an event once more, as a new one.',
+  flags: [
+    { name: 'edit', help: 'Edit the payload first, in VISUAL or EDITOR.' },
+    { name: 'payload', value: 'file', help: 'Use the payload in this file.', form: 'text' },
+    { name: 'event', value: 'type', help: 'Use this event type.', form: 'text' },
+    { name: 'dry', help: 'Deliver nothing; print the response.' },
+    route,
+    ofProfile,
+    json,
+  ],
+  load: async () => (await import('./commands/events-replay.ts')).replayEvent,
+};
+
+/** By words and arguments. An argument that its own name does not complete has the kind of names after a colon. */
+const rows: Readonly<Record<string, Row>> = {
+  gateway: start,
+  'gateway start': start,
+  'gateway run': {
     help: 'Run the gateway in the foreground.',
+    flags: [{ name: 'example', help: 'Use the example home, made at the first start.' }],
     load: async () => (await gateway()).runGateway,
   },
-  {
-    path: ['gateway', 'stop'],
-    args: [],
-    flags: [],
+  'gateway stop': {
     help: 'Stop the gateway: start the runs of waiting batches, finish or park runs.',
     load: async () => (await gateway()).stopGateway,
   },
-  {
-    path: ['gateway', 'status'],
-    args: [],
-    flags: [json],
+  'gateway status': {
     help: 'Show whether the gateway runs, where it listens and what lives in it.',
+    flags: [json],
     load: async () => (await gateway()).showStatus,
   },
-  {
-    path: ['gateway', 'nodes'],
-    args: [],
-    flags: [json],
+  'gateway nodes': {
     help: 'List the gateways that share the database of the journal.',
+    flags: [json],
     load: async () => (await gateway()).showNodes,
   },
-  {
-    path: ['gateway', 'reload'],
-    args: [],
-    flags: [],
+  'gateway reload': {
     help: 'Read the configuration again; a finding of one MCP server fails that server, any other changes nothing.',
     load: async () => (await gateway()).reloadGateway,
   },
-  {
-    path: ['gateway', 'migrate'],
-    args: [],
-    flags: [],
+  'gateway migrate': {
     help: "Bring the tables of the journal's database to this release.",
     load: async () => (await gateway()).migrateGateway,
   },
-  {
-    path: ['journal', 'copy'],
-    args: [],
+  'journal copy': {
+    help: "Copy the journal into the database of gateway.postgres.url, or from it into the home's file.",
     flags: [
       { name: 'to', value: 'engine', help: 'Where to: postgres, or back to lmdb.', oneOf: ['postgres', 'lmdb'] },
       json,
     ],
-    help: "Copy the journal into the database of gateway.postgres.url, or from it into the home's file.",
     load: async () => (await gateway()).copyJournal,
   },
-  {
-    path: ['gateway', 'logs'],
-    args: [],
+  'gateway logs': {
+    help: 'Show the log of the background gateway, also while it does not run.',
     flags: [
       { name: 'follow', help: 'Print new lines as they are written, until Ctrl-C.' },
       { name: 'since', value: 'time', help: 'Only since then: 2h, 3d or an ISO 8601 time.', form: 'since' },
       { name: 'level', value: 'level', help: 'Only this level and above.', oneOf: ['debug', 'info', 'warn', 'error'] },
-      { name: 'limit', value: 'n', help: 'Lines at most (100), the newest.', form: 'count' },
+      lines,
       { name: 'json', help: 'Print the lines as they are, JSON.' },
     ],
-    help: 'Show the log of the background gateway, also while it does not run.',
     load: async () => (await import('./commands/gateway-logs.ts')).showGatewayLog,
   },
-  {
-    path: ['gateway', 'setup'],
-    args: [],
+  'gateway setup': {
+    help: 'Set webhooks and the agent up; ask on a terminal, or take the answers from flags.',
     flags: [
       { name: 'enable', help: 'Enable webhooks.' },
       { name: 'disable', help: 'Disable webhooks.' },
@@ -294,23 +289,19 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'start', help: 'Start the gateway, or let it read the change.' },
       { name: 'test', help: 'The same, and send a first event through it.' },
     ],
-    help: 'Set webhooks and the agent up; ask on a terminal, or take the answers from flags.',
-    load: async () => (await setup()).setupGateway,
+    load: async () => (await import('./commands/setup.ts')).setupGateway,
   },
-  {
-    path: ['gateway', 'service'],
-    args: [],
+  'gateway service': {
+    help: 'Print a service of the gateway: a hardened systemd unit, or a launchd agent.',
     flags: [
       { name: 'user', help: 'A systemd unit for the manager of one user; the default, except on macOS.' },
       { name: 'system', help: 'A systemd unit for the machine, under a user of its own.' },
       { name: 'launchd', help: 'A launchd agent; the default on macOS.' },
     ],
-    help: 'Print a service of the gateway: a hardened systemd unit, or a launchd agent.',
-    load: async () => (await service()).printService,
+    load: async () => (await import('./commands/service.ts')).printService,
   },
-  {
-    path: ['webhook', 'subscribe'],
-    args: ['name'],
+  'webhook subscribe <name>': {
+    help: 'Create a dynamic subscription; prints its URL and secret, and how to try it.',
     flags: [
       {
         name: 'source',
@@ -343,10 +334,7 @@ export const catalogue: readonly CliCommand[] = [
         help: 'A secret that the sender has already; a fresh one unless given. `-` reads a line of the input.',
         form: 'text',
       },
-      { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
-      { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
-      { name: 'on-failure', value: 'target', help: 'Target that is notified of a failed run.', names: 'target' },
-      { name: 'on-failure-chat-id', value: 'id', help: 'Where at that target.' },
+      ...deliveryFlags,
       { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
       { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.', names: 'job' },
       {
@@ -361,52 +349,35 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'force', help: 'Replace a subscription of the same name.' },
       json,
     ],
-    help: 'Create a dynamic subscription; prints its URL and secret, and how to try it.',
     load: async () => (await webhook()).subscribeWebhook,
   },
-  {
-    path: ['webhook', 'list'],
-    args: [],
-    flags: [json],
+  'webhook list': {
     help: 'List routes and subscriptions.',
+    flags: [json],
     load: async () => (await webhook()).listWebhooks,
   },
-  {
-    path: ['webhook', 'show'],
-    args: ['name'],
-    names: ['route'],
-    flags: [profile, json],
+  'webhook show <name:route>': {
     help: 'Show one route.',
+    flags: [profile, json],
     load: async () => (await import('./commands/webhook-show.ts')).showWebhook,
   },
-  {
-    path: ['webhook', 'disable'],
-    args: ['name'],
-    names: ['route'],
-    flags: [profile],
+  'webhook disable <name:route>': {
     help: 'Disable a route: its senders get 403.',
+    flags: [profile],
     load: async () => (await webhook()).disableWebhook,
   },
-  {
-    path: ['webhook', 'enable'],
-    args: ['name'],
-    names: ['route'],
-    flags: [profile],
+  'webhook enable <name:route>': {
     help: 'Enable a route again.',
+    flags: [profile],
     load: async () => (await webhook()).enableWebhook,
   },
-  {
-    path: ['webhook', 'remove'],
-    args: ['name'],
-    names: ['subscription'],
-    flags: [profile],
+  'webhook remove <name:subscription>': {
     help: 'Remove a dynamic subscription.',
+    flags: [profile],
     load: async () => (await webhook()).removeWebhook,
   },
-  {
-    path: ['webhook', 'test'],
-    args: ['name'],
-    names: ['route'],
+  'webhook test <name:route>': {
+    help: 'Sign a test payload or a sample and send it to a route.',
     flags: [
       {
         name: 'sample',
@@ -420,161 +391,86 @@ export const catalogue: readonly CliCommand[] = [
       profile,
       json,
     ],
-    help: 'Sign a test payload or a sample and send it to a route.',
     load: async () => (await webhook()).testWebhook,
   },
   // Two commands under their earlier names.
-  {
-    path: ['webhook', 'doctor'],
-    args: ['name'],
-    names: ['route'],
-    flags: [profile, json],
+  'webhook doctor <name:route>': {
     help: 'Explain why the last requests of a route were refused.',
+    flags: [profile, json],
     load: async () => (await import('./commands/webhook-doctor.ts')).examineWebhook,
   },
-  {
-    path: ['webhook', 'deliveries'],
-    args: ['[id]'],
-    names: ['delivery'],
-    flags: eventFlags,
+  'webhook deliveries [id:delivery]': {
     help: 'The same as `agent events`; with an id as `agent events show`.',
+    flags: eventFlags,
     hidden: true,
     load: async () => (await events()).listOrShowEvent,
   },
-  {
-    path: ['webhook', 'replay'],
-    args: ['id'],
-    names: ['delivery'],
-    flags: replayFlags,
-    help: 'The same as `agent events replay`.',
-    hidden: true,
-    load: async () => (await import('./commands/events-replay.ts')).replayEvent,
-  },
-  {
-    path: ['events'],
-    args: [],
-    flags: eventFlags,
-    help: 'List the events that came, each with its outcome.',
-    load: async () => (await events()).listEvents,
-  },
-  {
-    path: ['events', 'list'],
-    args: [],
-    flags: eventFlags,
-    help: 'List the events that came, each with its outcome.',
-    load: async () => (await events()).listEvents,
-  },
-  {
-    path: ['events', 'show'],
-    args: ['id'],
-    names: ['delivery'],
-    flags: [route, ofProfile, json],
+  'webhook replay <id:delivery>': { ...replay, help: 'The same as `agent events replay`.', hidden: true },
+  events: listEvents,
+  'events list': listEvents,
+  'events show <id:delivery>': {
     help: 'Show one event with its payload and outcome.',
+    flags: [route, ofProfile, json],
     load: async () => (await events()).showEvent,
   },
-  {
-    path: ['events', 'replay'],
-    args: ['id'],
-    names: ['delivery'],
-    flags: replayFlags,
-    help: 'Process an event once more, as a new one.',
-    load: async () => (await import('./commands/events-replay.ts')).replayEvent,
-  },
-  {
-    path: ['mcp', 'list'],
-    args: [],
-    flags: [json],
+  'events replay <id:delivery>': replay,
+  'mcp list': {
     help: 'List the MCP servers with their state, since when and why.',
+    flags: [json],
     load: async () => (await mcp()).listServers,
   },
-  {
-    path: ['mcp', 'tools'],
-    args: ['[server]'],
-    flags: [profile, json],
+  'mcp tools [server]': {
     help: 'List the registered tools.',
+    flags: [profile, json],
     load: async () => (await mcp()).listTools,
   },
-  {
-    path: ['mcp', 'call'],
-    args: ['tool', '[json]'],
-    flags: [profile, json],
+  'mcp call <tool> [json]': {
     help: 'Call a tool with arguments as a JSON object; Ctrl-C cancels it.',
+    flags: [profile, json],
     load: async () => (await mcp()).callTool,
   },
-  {
-    path: ['mcp', 'test'],
-    args: ['server'],
-    flags: [profile, json],
+  'mcp test <server>': {
     help: 'Connect to a server once and show what it offers.',
+    flags: [profile, json],
     load: async () => (await mcp()).testServer,
   },
-  {
-    path: ['mcp', 'add'],
-    args: ['name', '[command…]'],
+  'mcp add <name> [command…]': {
+    help: 'Connect to a server, show what it offers and add it to config.yaml; the command comes after `--`.',
     flags: [
       { name: 'url', value: 'url', help: 'Remote endpoint, instead of a command.' },
-      {
-        name: 'transport',
-        value: 'kind',
-        help: '`sse` for the SSE transport.',
-        oneOf: ['sse', 'http', 'streamable-http'],
-      },
-      { name: 'env', value: 'name=value', many: true, help: 'Environment of the command; may be repeated.' },
-      { name: 'header', value: 'name: value', many: true, help: 'Header for the endpoint; may be repeated.' },
-      { name: 'lazy', help: 'Connect at the first call.' },
-      { name: 'untrusted', help: 'Ask before a tool runs that is not read-only.' },
+      ...entryFlags,
       { name: 'entry', value: 'json', help: 'Further keys of the entry.' },
       { name: 'no-test', help: 'Write the entry without connecting first.' },
       { name: 'force', help: 'Replace a server of the same name.' },
       profile,
       json,
     ],
-    help: 'Connect to a server, show what it offers and add it to config.yaml; the command comes after `--`.',
     load: async () => (await mcpEntry()).addServer,
   },
-  {
-    path: ['mcp', 'edit'],
-    args: ['server', '[command…]'],
-    names: ['server'],
+  'mcp edit <server> [command…]': {
+    help: 'Change keys of a server in config.yaml; another command comes after `--`.',
     flags: [
       { name: 'url', value: 'url', help: 'Another remote endpoint; the keys of a command go.' },
-      {
-        name: 'transport',
-        value: 'kind',
-        help: '`sse` for the SSE transport.',
-        oneOf: ['sse', 'http', 'streamable-http'],
-      },
-      { name: 'env', value: 'name=value', many: true, help: 'Environment of the command; may be repeated.' },
-      { name: 'header', value: 'name: value', many: true, help: 'Header for the endpoint; may be repeated.' },
-      { name: 'lazy', help: 'Connect at the first call.' },
-      { name: 'untrusted', help: 'Ask before a tool runs that is not read-only.' },
+      ...entryFlags,
       { name: 'entry', value: 'json', help: 'Further keys; null takes one out.' },
       { name: 'unset', value: 'key', many: true, help: 'Take a key out, with dots for an inner one; may be repeated.' },
       profile,
       json,
     ],
-    help: 'Change keys of a server in config.yaml; another command comes after `--`.',
     load: async () => (await mcpEntry()).editServer,
   },
-  {
-    path: ['mcp', 'disable'],
-    args: ['server'],
-    names: ['server'],
-    flags: [profile],
+  'mcp disable <server>': {
     help: 'Switch a server off: its entry stays, its tools go.',
+    flags: [profile],
     load: async () => (await mcpEntry()).disableServer,
   },
-  {
-    path: ['mcp', 'enable'],
-    args: ['server'],
-    names: ['server'],
-    flags: [profile],
+  'mcp enable <server>': {
     help: 'Switch a server on again.',
+    flags: [profile],
     load: async () => (await mcpEntry()).enableServer,
   },
-  {
-    path: ['mcp', 'import'],
-    args: [],
+  'mcp import': {
+    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed and OpenCode.',
     flags: [
       {
         name: 'from',
@@ -595,40 +491,25 @@ export const catalogue: readonly CliCommand[] = [
       profile,
       json,
     ],
-    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed and OpenCode.',
-    load: async () => (await mcpImport()).importServers,
+    load: async () => (await import('./commands/mcp-import.ts')).importServers,
   },
-  {
-    path: ['mcp', 'remove'],
-    args: ['name'],
-    names: ['server'],
-    flags: [profile],
+  'mcp remove <name:server>': {
     help: 'Take a server out of config.yaml.',
+    flags: [profile],
     load: async () => (await mcpEntry()).removeServer,
   },
-  {
-    path: ['mcp', 'logs'],
-    args: ['server'],
-    flags: [
-      { name: 'limit', value: 'n', help: 'Lines at most (100), the newest.', form: 'count' },
-      { name: 'lines', value: 'n', help: 'The same as --limit.', form: 'count' },
-      profile,
-      json,
-    ],
+  'mcp logs <server>': {
     help: 'Show what a server wrote to its standard error, and its log messages.',
+    flags: [lines, { name: 'lines', value: 'n', help: 'The same as --limit.', form: 'count' }, profile, json],
     load: async () => (await mcp()).showServerLog,
   },
-  {
-    path: ['mcp', 'reload'],
-    args: ['[server]'],
-    flags: [profile],
+  'mcp reload [server]': {
     help: 'Read the configuration again; with a name, connect that server anew.',
+    flags: [profile],
     load: async () => (await mcp()).reloadServers,
   },
-  {
-    path: ['mcp', 'login'],
-    args: ['server'],
-    names: ['login-server'],
+  'mcp login <server:login-server>': {
+    help: 'Log in to a server by OAuth; Ctrl-C cancels it.',
     flags: [
       {
         name: 'flow',
@@ -636,90 +517,49 @@ export const catalogue: readonly CliCommand[] = [
         help: '`browser` or `device`; what the entry says unless given.',
         oneOf: ['browser', 'device'],
       },
-      { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
+      noBrowser,
       profile,
     ],
-    help: 'Log in to a server by OAuth; Ctrl-C cancels it.',
     load: async () => (await mcpLogin()).login,
   },
-  {
-    path: ['mcp', 'reauth'],
-    args: ['[server]'],
-    names: ['login-server'],
-    flags: [
-      { name: 'all', help: 'Every server that logs in by OAuth, one after another.' },
-      { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
-      profile,
-    ],
+  'mcp reauth [server:login-server]': {
     help: 'Log in again; the old credentials are kept until the new ones are stored.',
+    flags: [{ name: 'all', help: 'Every server that logs in by OAuth, one after another.' }, noBrowser, profile],
     load: async () => (await mcpLogin()).reauthorize,
   },
-  {
-    path: ['mcp', 'serve'],
-    args: [],
+  'mcp serve': {
+    help: 'Offer the supervised tools, resources and prompts as one MCP server over stdio, for any other agent program.',
     flags: [
       // An empty one, as of a variable that is not set, must not offer every tool.
       { name: 'toolsets', value: 'list', help: 'Only these: `mcp-<server>` or names of tools.', form: 'text' },
       profile,
     ],
-    help: 'Offer the supervised tools, resources and prompts as one MCP server over stdio, for any other agent program.',
-    load: async () => (await mcpServe()).serve,
+    load: async () => (await import('./commands/mcp-serve.ts')).serve,
   },
-  {
-    path: ['link', 'open'],
-    args: ['url'],
-    flags: [profile],
+  'link open <url>': {
     help: 'Open an agent://mcp/install link: shows the server and asks before anything is written.',
+    flags: [profile],
     load: async () => (await link()).openLink,
   },
-  {
-    path: ['link', 'register'],
-    args: [],
-    flags: [{ name: 'undo', help: 'Take the registration back.' }],
+  'link register': {
     help: 'Let the desktop open agent:// links with this program.',
+    flags: [{ name: 'undo', help: 'Take the registration back.' }],
     load: async () => (await link()).registerLinks,
   },
-  {
-    path: ['chat'],
-    args: [],
-    flags: [profile],
+  chat: {
     help: 'Talk to the model in the terminal, with the tools of the servers.',
-    load: async () => (await chat()).chat,
+    flags: [profile],
+    load: async () => (await import('./commands/chat.ts')).chat,
   },
-  {
-    path: ['approvals'],
-    args: [],
-    flags: [
-      { name: 'follow', help: 'Continue, and print each question as it is asked, until Ctrl-C.' },
-      { name: 'watch', help: 'The same as --follow.' },
-      json,
-    ],
-    help: 'List what waits for an approval.',
-    load: async () => (await approvals()).listApprovals,
-  },
-  {
-    path: ['approvals', 'list'],
-    args: [],
-    flags: [
-      { name: 'follow', help: 'Continue, and print each question as it is asked, until Ctrl-C.' },
-      { name: 'watch', help: 'The same as --follow.' },
-      json,
-    ],
-    help: 'List what waits for an approval.',
-    load: async () => (await approvals()).listApprovals,
-  },
-  {
-    path: ['approvals', 'show'],
-    args: ['id'],
-    names: ['approval'],
-    flags: [json],
+  approvals: listApprovals,
+  'approvals list': listApprovals,
+  'approvals show <id:approval>': {
     help: 'Show one question: the arguments of the call, or the form.',
+    flags: [json],
     load: async () => (await approvals()).showApproval,
   },
-  {
-    path: ['approvals', 'approve'],
-    args: ['id'],
-    names: ['approval'],
+  'approvals approve <id:approval>': {
+    help: 'Say yes to a question.',
     flags: [
       { name: 'values', value: 'json', help: 'What is filled into a form.' },
       { name: 'for-run', help: 'Let the run call the tool again without a question, as long as it runs.' },
@@ -731,210 +571,131 @@ export const catalogue: readonly CliCommand[] = [
         help: 'With --always, limit the rule to an argument of this call, such as repo=acme/web; may be repeated.',
       },
     ],
-    help: 'Say yes to a question.',
     load: async () => (await approvals()).approve,
   },
-  {
-    path: ['approvals', 'answered'],
-    args: [],
-    flags: [json],
+  'approvals answered': {
     help: 'List the last answers, with who gave them and when.',
+    flags: [json],
     load: async () => (await approvals()).listAnswered,
   },
-  {
-    path: ['approvals', 'deny'],
-    args: ['id'],
-    names: ['approval'],
-    flags: [{ name: 'note', value: 'text', help: 'A reason, which the agent is given.' }],
+  'approvals deny <id:approval>': {
     help: 'Say no to a question.',
+    flags: [{ name: 'note', value: 'text', help: 'A reason, which the agent is given.' }],
     load: async () => (await approvals()).deny,
   },
-  {
-    path: ['cron', 'add'],
-    args: ['name', '[schedule]'],
+  'cron add <name> [schedule]': {
+    help: 'Add a job: five fields, @daily and the like, or `every 15m`; without a schedule webhooks fire it.',
     flags: [
       { name: 'prompt', value: 'text', help: 'What each run is asked to do.' },
       { name: 'timezone', value: 'zone', help: 'An IANA zone; that of this machine unless given.' },
       { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
       { name: 'model', value: 'name', help: 'The model of its runs; that of the profile unless given.' },
-      { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
-      { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
-      { name: 'on-failure', value: 'target', help: 'Target that is notified of a failed run.', names: 'target' },
-      { name: 'on-failure-chat-id', value: 'id', help: 'Where at that target.' },
+      ...deliveryFlags,
       { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).', form: 'whole' },
       { name: 'paused', help: 'Add it paused.' },
       { name: 'force', help: 'Replace a job of the same name.' },
       profile,
       json,
     ],
-    help: 'Add a job: five fields, @daily and the like, or `every 15m`; without a schedule webhooks fire it.',
     load: async () => (await cron()).addJob,
   },
-  {
-    path: ['cron', 'list'],
-    args: [],
-    flags: [profile, json],
+  'cron list': {
     help: 'List the jobs of every profile with their state and next due time.',
+    flags: [profile, json],
     load: async () => (await cron()).listJobs,
   },
-  {
-    path: ['cron', 'show'],
-    args: ['job'],
-    flags: [{ name: 'limit', value: 'n', help: 'Entries of the history at most (10).', form: 'count' }, profile, json],
+  'cron show <job>': {
     help: 'Show a job, its next due times and the outcomes of its firings.',
+    flags: [{ name: 'limit', value: 'n', help: 'Entries of the history at most (10).', form: 'count' }, profile, json],
     load: async () => (await cron()).showJob,
   },
-  {
-    path: ['cron', 'pause'],
-    args: ['job'],
-    flags: [profile, json],
+  'cron pause <job>': {
     help: 'Pause a job: it is not fired, by schedule or by webhook.',
+    flags: [profile, json],
     load: async () => (await cron()).pauseJob,
   },
-  {
-    path: ['cron', 'resume'],
-    args: ['job'],
-    flags: [profile, json],
+  'cron resume <job>': {
     help: 'Resume a job; what was due meanwhile is not made up for.',
+    flags: [profile, json],
     load: async () => (await cron()).resumeJob,
   },
-  {
-    path: ['cron', 'run'],
-    args: ['job'],
+  'cron run <job>': {
+    help: 'Fire a job now; its schedule continues as before.',
     flags: [
       { name: 'context', value: 'text', help: 'Added to the prompt of this one run.' },
       { name: 'force', help: 'Also where the job is paused or disabled.' },
       profile,
       json,
     ],
-    help: 'Fire a job now; its schedule continues as before.',
     load: async () => (await cron()).runJob,
   },
-  {
-    path: ['cron', 'remove'],
-    args: ['job'],
-    flags: [profile, json],
+  'cron remove <job>': {
     help: 'Remove a job.',
+    flags: [profile, json],
     load: async () => (await cron()).removeJob,
   },
-  {
-    path: ['runs'],
-    args: [],
-    flags: runFlags,
-    help: 'List agent runs.',
-    load: async () => (await runs()).listRuns,
-  },
-  {
-    path: ['runs', 'list'],
-    args: [],
-    flags: runFlags,
-    help: 'List agent runs.',
-    load: async () => (await runs()).listRuns,
-  },
-  {
-    path: ['runs', 'show'],
-    args: ['id'],
-    names: ['run'],
-    flags: [{ name: 'transcript', help: 'With everything that was said and called.' }, json],
+  runs: listRuns,
+  'runs list': listRuns,
+  'runs show <id:run>': {
     help: 'Show one run with its prompt and response.',
+    flags: [{ name: 'transcript', help: 'With everything that was said and called.' }, json],
     load: async () => (await runs()).showRun,
   },
-  {
-    path: ['runs', 'cancel'],
-    args: ['id'],
-    names: ['run'],
-    flags: [json],
+  'runs cancel <id:run>': {
     help: 'End a run that waits or is under way; nothing is delivered.',
+    flags: [json],
     load: async () => (await runs()).cancelRun,
   },
-  {
-    path: ['deliveries'],
-    args: [],
-    flags: deliveryFlags,
-    help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
-    load: async () => (await deliveries()).listSendings,
-  },
-  {
-    path: ['deliveries', 'list'],
-    args: [],
-    flags: deliveryFlags,
-    help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
-    load: async () => (await deliveries()).listSendings,
-  },
-  {
-    path: ['deliveries', 'show'],
-    args: ['id'],
-    names: ['sending'],
-    flags: [json],
+  deliveries: listDeliveries,
+  'deliveries list': listDeliveries,
+  'deliveries show <id:sending>': {
     help: 'Show one delivery with its text and its outcome.',
+    flags: [json],
     load: async () => (await deliveries()).showSending,
   },
-  {
-    path: ['deliveries', 'retry'],
-    args: ['[id]'],
-    names: ['sending'],
-    flags: [
-      { name: 'all', help: 'Every dead letter, of a target or route where one is named.' },
-      { name: 'force', help: 'Also one that may have arrived already.' },
-      target,
-      route,
-      json,
-    ],
+  'deliveries retry [id:sending]': {
     help: 'Try a delivery again now: one that waits, or a dead letter.',
+    flags: [allDead, { name: 'force', help: 'Also one that may have arrived already.' }, target, route, json],
     load: async () => (await deliveries()).retrySending,
   },
-  {
-    path: ['deliveries', 'drop'],
-    args: ['[id]'],
-    names: ['sending'],
+  'deliveries drop [id:sending]': {
+    help: 'Give a delivery up for good.',
     flags: [
-      { name: 'all', help: 'Every dead letter, of a target or route where one is named.' },
+      allDead,
       target,
       route,
       { name: 'reason', value: 'text', help: 'Why; it is kept with the delivery.', form: 'text' },
       json,
     ],
-    help: 'Give a delivery up for good.',
     load: async () => (await deliveries()).dropSending,
   },
-  {
-    path: ['deliveries', 'targets'],
-    args: [],
-    flags: [json],
+  'deliveries targets': {
     help: 'List the configured targets with the state of their connections, and the cure where one failed.',
+    flags: [json],
     load: async () => (await deliveries()).listTargets,
   },
-  {
-    path: ['config', 'check'],
-    args: [],
-    flags: [json],
+  'config check': {
     help: 'Check the configuration; print every finding at its place.',
+    flags: [json],
     load: async () => (await config()).checkConfig,
   },
-  {
-    path: ['config', 'show'],
-    args: ['[section]'],
-    flags: [profile, json],
+  'config show [section]': {
     help: 'Show the settings and their defaults, each with where it comes from; secrets are masked.',
+    flags: [profile, json],
     load: async () => (await config()).showConfig,
   },
-  {
-    path: ['config', 'edit'],
-    args: [],
-    flags: [profile],
+  'config edit': {
     help: 'Open config.yaml in an editor, and save it only without errors.',
+    flags: [profile],
     load: async () => (await import('./commands/config-edit.ts')).editConfigFile,
   },
-  {
-    path: ['config', 'schema'],
-    args: [],
-    flags: [json],
+  'config schema': {
     help: 'Print the JSON Schema of config.yaml.',
+    flags: [json],
     load: async () => (await config()).printSchema,
   },
-  {
-    path: ['inspect'],
-    args: [],
+  inspect: {
+    help: 'Show the tree of living machines, live on a terminal; with --web, the page.',
     flags: [
       { name: 'web', help: 'Print a link that opens the inspector page once, and open it.' },
       { name: 'read-only', help: 'With --web: a link whose session may only read.' },
@@ -942,19 +703,15 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'end-sessions', help: 'End every session of the page, and its links that are not used yet.' },
       json,
     ],
-    help: 'Show the tree of living machines, live on a terminal; with --web, the page.',
     load: async () => (await inspect()).inspect,
   },
-  {
-    path: ['inspect', 'tree'],
-    args: [],
-    flags: [json],
+  'inspect tree': {
     help: 'Show the tree of living machines.',
+    flags: [json],
     load: async () => (await inspect()).showTree,
   },
-  {
-    path: ['inspect', 'follow'],
-    args: [],
+  'inspect follow': {
+    help: 'Print every transition as it is taken.',
     flags: [
       { name: 'actor', value: 'text', help: 'Only actors whose address contains this.' },
       { name: 'machine', value: 'name', help: 'Only this machine.' },
@@ -964,62 +721,57 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'full', help: 'With --json: events and snapshots too, in the shape of @statelyai/inspect.' },
       json,
     ],
-    help: 'Print every transition as it is taken.',
-    load: async () => (await inspectFollow()).followActors,
+    load: async () => (await import('./commands/inspect-follow.ts')).followActors,
   },
-  {
-    path: ['inspect', 'show'],
-    args: ['actor'],
-    flags: [json],
+  'inspect show <actor>': {
     help: 'Show one actor: state, since when, timers, last steps, context, and its chart.',
-    load: async () => (await inspectShow()).showActor,
+    flags: [json],
+    load: async () => (await import('./commands/inspect-show.ts')).showActor,
   },
-  {
-    path: ['inspect', 'why'],
-    args: ['delivery-id'],
-    names: ['delivery'],
-    flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, route, ofProfile, json],
+  'inspect why <delivery-id:delivery>': {
     help: 'Explain the outcome of a delivery: every state that it passed, and why.',
-    load: async () => (await inspectWhy()).explainDelivery,
+    flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, route, ofProfile, json],
+    load: async () => (await import('./commands/inspect-why.ts')).explainDelivery,
   },
-  {
-    path: ['audit'],
-    args: [],
-    flags: [limit, since, { name: 'search', value: 'text', help: 'Only rows with this text.', form: 'text' }, json],
+  audit: {
     help: 'Show who changed what, by the command line or the page, newest first.',
+    flags: [limit, since, { name: 'search', value: 'text', help: 'Only rows with this text.', form: 'text' }, json],
     load: async () => (await import('./commands/audit.ts')).showAudit,
   },
-  {
-    path: ['doctor'],
-    args: [],
+  doctor: {
+    help: 'Look for what keeps the gateway from working, and say how to fix it.',
     flags: [
       { name: 'fix', help: 'Close what is open to others, and remove what a dead gateway left.' },
       { name: 'offline', help: 'Ask nothing beyond this machine, and start no server.' },
       json,
     ],
-    help: 'Look for what keeps the gateway from working, and say how to fix it.',
-    load: async () => (await doctor()).runDoctor,
+    load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
-  {
-    path: ['completion'],
-    args: ['shell'],
-    flags: [],
+  'completion <shell>': {
     help: 'Print a completion script for bash, zsh or fish.',
     load: async () => (await completion()).printCompletion,
   },
-  {
-    path: ['complete'],
-    args: ['[word…]'],
-    flags: [],
+  'complete [word…]': {
     help: 'Print what may follow the words, for the completion scripts.',
     hidden: true,
     load: async () => (await completion()).completeWords,
   },
-  {
-    path: ['help'],
-    args: ['[command…]'],
-    flags: [{ name: 'markdown', help: 'Print it as Markdown.' }],
+  'help [command…]': {
     help: 'Show the manual of a command, of a group of commands or of everything.',
-    load: async () => (await help()).showHelp,
+    flags: [{ name: 'markdown', help: 'Print it as Markdown.' }],
+    load: async () => (await import('./commands/help.ts')).showHelp,
   },
-];
+};
+
+export const catalogue: readonly CliCommand[] = Object.entries(rows).map(([words, { flags = [], ...row }]) => {
+  const path = words.split(/ (?=[<[])/, 1).flatMap((text) => text.split(' '));
+  const args = words.split(' ').slice(path.length);
+  const kinds = args.map((arg) => /([\w-]+)…?[>\]]$/.exec(arg)?.[1]);
+  return {
+    ...row,
+    path,
+    args: args.map((arg) => arg.replace(/:[\w-]+|[<>]/g, '')),
+    names: kinds.map((kind) => nameKinds.find((one) => one === kind)),
+    flags,
+  };
+});

@@ -89,17 +89,12 @@ function valuesOf(flag: Flag, before: string): Expected {
   if (flag.oneOf !== undefined) {
     return { kind: 'words', words: flag.oneOf.map((value) => ({ word: `${before}${value}`, help: '' })) };
   }
-  const names = flag.names ?? kindNamed(flag.name);
+  const names = flag.names ?? nameKinds.find((kind) => kind === flag.name);
   return names === undefined ? nothing : { kind: 'names', names, before, words: [] };
 }
 
 /** A repeatable last argument covers all that follow. */
 function argumentNames({ args, names }: CliCommand, at: number): NameKind | undefined {
   const last = args.length - 1;
-  const index = args[last]?.endsWith('…]') === true ? Math.min(at, last) : at;
-  return names?.[index] ?? kindNamed((args[index] ?? '').replace(/[[\]…]/g, ''));
-}
-
-function kindNamed(word: string): NameKind | undefined {
-  return nameKinds.find((kind) => kind === word);
+  return names[args[last]?.endsWith('…]') === true ? Math.min(at, last) : at];
 }
