@@ -1,5 +1,6 @@
 /** What a command receives: its arguments, the gateway, the home and the output. */
 
+import type { JsonObject } from '../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
 import type { Ask } from '../runtime/control/contract.ts';
 
@@ -53,6 +54,32 @@ export const betweenValues = '\0';
 /** The values of a repeatable flag. */
 export function listFlag(context: CommandContext, name: string): readonly string[] {
   return textFlag(context, name)?.split(betweenValues) ?? [];
+}
+
+/** The texts of those of these flags that are given. */
+export function textFlags(context: CommandContext, ...names: readonly string[]): JsonObject {
+  const given = names.map((name) => [name, textFlag(context, name)] as const);
+  return Object.fromEntries(given.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])));
+}
+
+/** Where the results go, as a subscription and a job write it. */
+export function deliveryOf(context: CommandContext): JsonObject {
+  return Object.fromEntries(
+    ['deliver', 'on-failure'].flatMap((flag) => {
+      const name = flag.replace('-', '_');
+      const [target, chat] = [textFlag(context, flag), textFlag(context, `${flag}-chat-id`)];
+      return [
+        ...(target === undefined ? [] : [[name, target]]),
+        ...(chat === undefined ? [] : [[`${name}_extra`, { chat_id: chat }]]),
+      ];
+    }),
+  );
+}
+
+/** Says why the command is not carried out; returns the exit code. */
+export function refuse<Code extends ExitCode>({ out }: CommandContext, why: string, code: Code): Code {
+  out.complain(`agent: ${why}\n`);
+  return code;
 }
 
 /** The selected profile; its format was checked by the parser. */

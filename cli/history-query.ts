@@ -3,38 +3,23 @@
  * @see CLI-2 and DUR-2 in docs/specification.md
  */
 
-import type { JsonObject } from '../machines/base/json.ts';
 import { sinceMs } from '../machines/base/since.ts';
 import type { ById, EventChoice, HistoryQuery } from '../runtime/control/contract.ts';
-import { type CommandContext, textFlag } from './context.ts';
+import { type CommandContext, textFlag, textFlags } from './context.ts';
 
 /** The flags that filter a list. */
 export function queryOf(context: CommandContext): Partial<HistoryQuery> {
-  const limit = limitOf(context);
+  const limit = textFlag(context, 'limit');
   const since = textFlag(context, 'since');
   const fromMs = since === undefined ? undefined : sinceMs(since, Date.now());
   return {
-    ...(limit === undefined ? {} : { limit }),
+    ...(limit === undefined ? {} : { limit: Number(limit) }),
     ...(fromMs === undefined ? {} : { since: new Date(fromMs).toISOString() }),
-    ...flagsOf(context, ['before', 'route', 'profile', 'status']),
+    ...textFlags(context, 'before', 'route', 'profile', 'status'),
   };
 }
 
 /** The event that a command selects: an id or key, with filters if an id reached several routes. */
 export function askedEvent(context: CommandContext): EventChoice & ById {
-  return { id: context.args[0] ?? '', ...flagsOf(context, ['route', 'profile']) };
-}
-
-function limitOf(context: CommandContext): number | undefined {
-  const limit = textFlag(context, 'limit');
-  return limit === undefined ? undefined : Number(limit);
-}
-
-function flagsOf(context: CommandContext, names: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = textFlag(context, name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  return { id: context.args[0] ?? '', ...textFlags(context, 'route', 'profile') };
 }

@@ -30,6 +30,13 @@ export function printJson(context: CommandContext, value: unknown): void {
   context.out.print(`${shownText(JSON.stringify(value, null, 2))}\n`);
 }
 
+/** Prints what a command answers: with --json as it is, else as text. */
+export function show(context: CommandContext, answer: unknown, text: () => string): 0 {
+  if (context.flags.json !== undefined) printJson(context, answer);
+  else context.out.print(text());
+  return 0;
+}
+
 /** Prints the value on one line, for commands that continue printing. */
 export function printJsonLine(context: CommandContext, value: unknown): void {
   context.out.print(`${shownText(JSON.stringify(value))}\n`);

@@ -3,10 +3,18 @@
 import { inQuotes, shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, Params } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
+import {
+  type CommandContext,
+  type ExitCode,
+  hasFlag,
+  listFlag,
+  type Output,
+  refuse,
+  textFlag,
+  textFlags,
+} from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
-import { ago, bold, dim, oneLine, printJson, printJsonLine, shellWord, table } from '../terminal.ts';
+import { ago, bold, dim, oneLine, printJsonLine, shellWord, show, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
 
 const longestSaid = 1_000;
@@ -15,32 +23,27 @@ const longestSaid = 1_000;
 export async function listApprovals(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'watch') || hasFlag(context, 'follow')) return watchApprovals(context);
   const rows = await context.ask('approvals.list');
-  if (hasFlag(context, 'json')) printJson(context, rows);
-  else if (rows.length === 0) context.out.print('Nothing waits for an approval.\n');
-  else context.out.print(tableOf(context, rows));
-  return 0;
+  return show(context, rows, () => (rows.length === 0 ? 'Nothing waits for an approval.\n' : tableOf(context, rows)));
 }
 
 export async function showApproval(context: CommandContext): Promise<ExitCode> {
   const id = context.args[0] ?? '';
   const row = await context.ask('approvals.show', { id });
-  if (hasFlag(context, 'json')) {
-    printJson(context, row);
-    return 0;
-  }
-  const { out } = context;
-  out.print(`${bold(out, row.id)}  ${row.kind}  ${oneLine(row.server)}  ${oneLine(row.tool ?? '')}\n`);
-  out.print(`${withoutGaps(shownJson(row.detail)).replace(/^/gm, '    ')}\n`);
+  return show(context, row, () => formatApproval(context.out, row));
+}
+
+function formatApproval(out: Output, row: ApprovalDetail): string {
   const words = oneLine(wordsOfServer(row.server, row.message, row.kind));
-  if (words !== '') out.print(`  ${words}\n`);
-  for (const line of asked(row)) out.print(`  ${line}\n`);
-  out.print(`  expires in ${remaining(row.expires_at)}\n`);
-  if (out.isTerminal) {
-    const values =
-      row.kind === 'form' ? ` --values ${shellWord(shownText(JSON.stringify(blankForm(row.detail))))}` : '';
-    out.print(dim(out, `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`));
-  }
-  return 0;
+  const values = row.kind === 'form' ? ` --values ${shellWord(shownText(JSON.stringify(blankForm(row.detail))))}` : '';
+  const how = `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`;
+  return [
+    `${bold(out, row.id)}  ${row.kind}  ${oneLine(row.server)}  ${oneLine(row.tool ?? '')}\n`,
+    `${withoutGaps(shownJson(row.detail)).replace(/^/gm, '    ')}\n`,
+    ...[...(words === '' ? [] : [words]), ...asked(row), `expires in ${remaining(row.expires_at)}`].map(
+      (line) => `  ${line}\n`,
+    ),
+    out.isTerminal ? dim(out, how) : '',
+  ].join('');
 }
 
 /** Who asked, shown below the arguments; what the sender and the model said is quoted. */
@@ -72,32 +75,19 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
   const id = context.args[0] ?? '';
   const text = textFlag(context, 'values');
   const values = text === undefined ? {} : parseObject(text);
-  if (values === undefined) {
-    context.out.complain(`agent: --values must be a JSON object, such as '{"name": "Ada"}'\n`);
-    return 2;
-  }
-  const kept = grant ? rememberedOf(context) : noteOf(context);
-  if (typeof kept === 'string') {
-    context.out.complain(`agent: ${kept}\n`);
-    return 2;
-  }
+  if (values === undefined) return refuse(context, `--values must be a JSON object, such as '{"name": "Ada"}'`, 2);
+  const kept: Kept | string = grant ? rememberedOf(context) : textFlags(context, 'note');
+  if (typeof kept === 'string') return refuse(context, kept, 2);
   const { not_in_force: why } = await context.ask('approvals.answer', { id, grant, values, ...kept });
   context.out.print(
     grant ? `Approved ${oneLine(id)}${scopes[kept.remember ?? 'call']}.\n` : `Denied ${oneLine(id)}.\n`,
   );
-  if (why === undefined) return 0;
-  context.out.complain(`agent: the rule is written and not in force: ${oneLine(why)}\n`);
-  return 1;
+  return why === undefined ? 0 : refuse(context, `the rule is written and not in force: ${oneLine(why)}`, 1);
 }
 
 type Kept = Pick<Params<'approvals.answer'>, 'note' | 'remember' | 'where'>;
 
 const scopes = { call: '', run: ' for its run', always: '; the rule is in config.yaml' } as const;
-
-function noteOf(context: CommandContext): Kept {
-  const note = textFlag(context, 'note');
-  return note === undefined ? {} : { note };
-}
 
 /** What a yes covers; a string is the usage error if the flags contradict each other. */
 function rememberedOf(context: CommandContext): Kept | string {
@@ -117,22 +107,21 @@ const verdicts = { approved: 'approved', denied: 'denied', timedOut: 'not answer
 /** Lists the last answers, newest first. */
 export async function listAnswered(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('approvals.answered');
-  if (hasFlag(context, 'json')) printJson(context, rows);
-  else if (rows.length === 0) context.out.print('Nothing was answered since the gateway started.\n');
-  else {
-    const nowMs = Date.now();
-    const cells = (row: AnsweredRow): string[] => [
-      row.id,
-      ago(row.answered_at, nowMs),
-      `${verdicts[row.verdict]}${scopes[row.remember ?? 'call']}`,
-      row.by ?? '',
-      row.server,
-      row.tool ?? row.kind,
-      row.note ?? '',
-    ];
-    context.out.print(table(context.out, ['ID', 'AGO', 'ANSWER', 'BY', 'SERVER', 'WHAT', 'NOTE'], rows.map(cells)));
-  }
-  return 0;
+  const nowMs = Date.now();
+  const cells = (row: AnsweredRow): string[] => [
+    row.id,
+    ago(row.answered_at, nowMs),
+    `${verdicts[row.verdict]}${scopes[row.remember ?? 'call']}`,
+    row.by ?? '',
+    row.server,
+    row.tool ?? row.kind,
+    row.note ?? '',
+  ];
+  return show(context, rows, () =>
+    rows.length === 0
+      ? 'Nothing was answered since the gateway started.\n'
+      : table(context.out, ['ID', 'AGO', 'ANSWER', 'BY', 'SERVER', 'WHAT', 'NOTE'], rows.map(cells)),
+  );
 }
 
 async function watchApprovals(context: CommandContext): Promise<ExitCode> {

@@ -13,9 +13,8 @@ import { createLines, type Lines } from '../chat/lines.ts';
 import { askQuestion } from '../chat/questions.ts';
 import { type ChatScreen, count, createScreen } from '../chat/screen.ts';
 import { runSlashCommand } from '../chat/slash-commands.ts';
-import type { CommandContext, ExitCode } from '../context.ts';
+import { type CommandContext, type ExitCode, refuse, textFlags } from '../context.ts';
 import { bold, oneLine } from '../terminal.ts';
-import { profileOf } from './mcp.ts';
 
 /** How many lines of earlier sessions are kept. */
 const keptLines = 500;
@@ -25,7 +24,7 @@ export async function chat(context: CommandContext): Promise<ExitCode> {
   const paths = homePaths(context.home);
   const client = await connectGateway(context.gateway);
   try {
-    const opened = await client.ask('chat.open', profileOf(context));
+    const opened = await client.ask('chat.open', textFlags(context, 'profile'));
     const historyFile = `${paths.state}/chat-history`;
     const isTerminal = process.stdin.isTTY === true && context.out.isTerminal;
     const history = isTerminal ? linesIn(await readText(historyFile)) : [];
@@ -38,8 +37,7 @@ export async function chat(context: CommandContext): Promise<ExitCode> {
   } catch (thrown) {
     const { code, message } = thrown as { readonly code?: unknown; readonly message: string };
     if (code !== noModel) throw thrown;
-    context.out.complain(`agent: ${message} [${noModel}]\n`);
-    return 4;
+    return refuse(context, `${message} [${noModel}]`, 4);
   } finally {
     client.close();
   }

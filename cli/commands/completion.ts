@@ -10,7 +10,7 @@ import { userHomeFolder } from '../../actors/user-home.ts';
 import { homeOf } from '../../machines/config/profile.ts';
 import { type Candidate, expectedAt } from '../complete.ts';
 import { completionScripts } from '../completion-scripts.ts';
-import type { CommandContext, ExitCode, GatewayPlace } from '../context.ts';
+import { type CommandContext, type ExitCode, type GatewayPlace, refuse } from '../context.ts';
 import { oneLine } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
 
@@ -22,8 +22,7 @@ export function printCompletion(context: CommandContext): Promise<ExitCode> {
   const script = completionScripts.get(shell);
   if (script === undefined) {
     const known = [...completionScripts.keys()].join(', ');
-    context.out.complain(`agent: no completion for "${shell}"; known are ${known}\n`);
-    return Promise.resolve(2);
+    return Promise.resolve(refuse(context, `no completion for "${shell}"; known are ${known}`, 2));
   }
   context.out.print(script);
   return Promise.resolve(0);

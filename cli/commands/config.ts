@@ -4,9 +4,8 @@ import { existsSync } from 'node:fs';
 import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { Result } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
-import { oneLine, plain, printJson, table } from '../terminal.ts';
+import { type CommandContext, type ExitCode, hasFlag, profileFlag, refuse } from '../context.ts';
+import { oneLine, plain, printJson, show, table } from '../terminal.ts';
 
 export async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('config.check');
@@ -42,19 +41,14 @@ export async function showConfig(context: CommandContext): Promise<ExitCode> {
   const [section] = args;
   const { file, settings } = await context.ask('config.show', { profile: profileFlag(context) });
   const rows = settings.filter(({ key }) => section === undefined || key === section || key.startsWith(`${section}.`));
-  if (rows.length === 0) {
-    out.complain(`agent: no setting is named "${oneLine(section ?? '')}"; \`agent config show\` lists them\n`);
-    return 1;
-  }
-  if (hasFlag(context, 'json')) printJson(context, { file, settings: rows });
-  else {
-    const cells = rows.map((row) => [
-      row.key,
-      typeof row.value === 'string' ? row.value : JSON.stringify(row.value),
-      originOf(row, file),
-    ]);
-    out.print(table(out, ['KEY', 'VALUE', 'FROM'], cells));
-  }
+  if (rows.length === 0)
+    return refuse(context, `no setting is named "${oneLine(section ?? '')}"; \`agent config show\` lists them`, 1);
+  const cells = (row: Setting): string[] => [
+    row.key,
+    typeof row.value === 'string' ? row.value : JSON.stringify(row.value),
+    originOf(row, file),
+  ];
+  show(context, { file, settings: rows }, () => table(out, ['KEY', 'VALUE', 'FROM'], rows.map(cells)));
   const errors = (await context.ask('config.check')).filter(({ severity }) => severity === 'error').length;
   if (errors > 0) {
     out.complain(

@@ -1,6 +1,6 @@
 /** `agent cron …`: the jobs of a profile, when they are due and how they ended. @see CRN-1 in docs/specification.md */
 
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { stateWords } from '../../machines/base/status.ts';
@@ -8,16 +8,16 @@ import type {
   ChangedJob,
   FiringRow,
   JobChoice,
+  JobDetail,
   JobRow,
   Method,
   Params,
   Result,
 } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
+import { type CommandContext, deliveryOf, type ExitCode, hasFlag, listFlag, textFlag, textFlags } from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
-import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';
+import { ago, bold, indented, inTime, oneLine, show, table } from '../terminal.ts';
 
 const defaultFirings = 10;
 
@@ -27,53 +27,37 @@ export async function addJob(context: CommandContext): Promise<ExitCode> {
   const [name = '', schedule] = context.args;
   const grace = textFlag(context, 'grace');
   const skills = listFlag(context, 'skill');
-  const chatId = textFlag(context, 'deliver-chat-id');
-  const noticeChatId = textFlag(context, 'on-failure-chat-id');
   const record: JsonObject = {
-    ...optional('schedule', schedule),
-    ...optional('timezone', textFlag(context, 'timezone')),
-    ...optional('prompt', textFlag(context, 'prompt')),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...textFlags(context, 'timezone', 'prompt', 'model'),
     ...(skills.length === 0 ? {} : { skills }),
-    ...optional('model', textFlag(context, 'model')),
-    ...optional('deliver', textFlag(context, 'deliver')),
-    ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
-    ...optional('on_failure', textFlag(context, 'on-failure')),
-    ...(noticeChatId === undefined ? {} : { on_failure_extra: { chat_id: noticeChatId } }),
+    ...deliveryOf(context),
     ...(grace === undefined ? {} : { grace_seconds: Number(grace) }),
     ...(hasFlag(context, 'paused') ? { paused: true } : {}),
   };
   const row = await call(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
-  if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Added ${bold(context.out, oneLine(row.name ?? row.id))}. ${whenOf(row, context)}\n`);
-  return 0;
+  return show(context, row, () => `Added ${bold(context.out, oneLine(row.name ?? row.id))}. ${whenOf(row, context)}\n`);
 }
 
 export async function listJobs(context: CommandContext): Promise<ExitCode> {
   const rows = await call(context, 'cron.list', {});
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-  } else if (rows.length === 0) {
-    context.out.print("No jobs. Add one: agent cron add <name> '0 9 * * 1-5' --prompt <text>\n");
-  } else {
-    context.out.print(
-      table(
-        context.out,
-        ['NAME', 'STATE', 'SCHEDULE', 'ZONE', 'NEXT', 'DELIVER', 'PROFILE', 'ID', 'PROBLEM'],
-        rows.map((row) => [
-          row.name,
-          stateWords(row.state),
-          row.schedule ?? '',
-          row.timezone ?? '',
-          nextOf(row, context),
-          row.deliver ?? '',
-          row.profile,
-          row.id,
-          row.problem ?? row.why ?? '',
-        ]),
-      ),
-    );
-  }
-  return 0;
+  const head = ['NAME', 'STATE', 'SCHEDULE', 'ZONE', 'NEXT', 'DELIVER', 'PROFILE', 'ID', 'PROBLEM'];
+  const cells = (row: JobRow): string[] => [
+    row.name,
+    stateWords(row.state),
+    row.schedule ?? '',
+    row.timezone ?? '',
+    nextOf(row, context),
+    row.deliver ?? '',
+    row.profile,
+    row.id,
+    row.problem ?? row.why ?? '',
+  ];
+  return show(context, rows, () =>
+    rows.length === 0
+      ? "No jobs. Add one: agent cron add <name> '0 9 * * 1-5' --prompt <text>\n"
+      : table(context.out, head, rows.map(cells)),
+  );
 }
 
 /** A person reads the remaining time; a script reads the due time. */
@@ -110,14 +94,12 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
   const isShort = (found.history?.length ?? 0) > limit || (larger === limit && job.history?.length === limit);
   const route = shellWord(`cron/${oneLine(job.name)}`);
   const rest = larger === limit ? `\`agent events --route ${route}\` lists them all` : `--limit ${larger} shows more`;
-  const sayShort = (): void => {
-    if (isShort) sayStopped(context, `The newest ${limit} firings. ${rest}.`);
-  };
-  if (hasFlag(context, 'json')) {
-    printJson(context, job);
-    sayShort();
-    return 0;
-  }
+  show(context, job, () => formatJob(context, job));
+  if (isShort) sayStopped(context, `The newest ${limit} firings. ${rest}.`);
+  return 0;
+}
+
+function formatJob(context: CommandContext, job: JobDetail): string {
   const head = labelled(context.out, [
     ['Id', job.id],
     ['Profile', job.profile],
@@ -132,43 +114,35 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
     ['Problem', job.problem ?? job.why ?? ''],
     ['Next', job.next.map((at) => inZone(at, job.timezone)).join('\n')],
   ]);
-  context.out.print(`${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt, '  ')}\n`);
-  if (job.history === undefined) context.out.print('\nThe history is kept by the gateway, which is not running.\n');
-  else if (job.history.length > 0) context.out.print(`\n${historyTable(context, job.history)}`);
-  sayShort();
-  return 0;
+  const history =
+    job.history === undefined
+      ? '\nThe history is kept by the gateway, which is not running.\n'
+      : job.history.length > 0 && `\n${historyTable(context, job.history)}`;
+  return `${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt, '  ')}\n${history || ''}`;
 }
 
 export async function pauseJob(context: CommandContext): Promise<ExitCode> {
   const row = await call(context, 'cron.pause', jobOf(context));
-  if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Paused ${oneLine(row.name ?? row.id)}: it is not fired until it is resumed.\n`);
-  return 0;
+  return show(context, row, () => `Paused ${oneLine(row.name ?? row.id)}: it is not fired until it is resumed.\n`);
 }
 
 export async function resumeJob(context: CommandContext): Promise<ExitCode> {
   const row = await call(context, 'cron.resume', jobOf(context));
-  if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Resumed ${oneLine(row.name ?? row.id)}. ${whenOf(row, context)}\n`);
-  return 0;
+  return show(context, row, () => `Resumed ${oneLine(row.name ?? row.id)}. ${whenOf(row, context)}\n`);
 }
 
 export async function runJob(context: CommandContext): Promise<ExitCode> {
   const fired = await call(context, 'cron.run', {
     ...jobOf(context),
-    ...optional('context', textFlag(context, 'context')),
+    ...textFlags(context, 'context'),
     force: hasFlag(context, 'force'),
   });
-  if (hasFlag(context, 'json')) printJson(context, fired);
-  else context.out.print(`Fired. agent runs show ${oneLine(fired.run)}\n`);
-  return 0;
+  return show(context, fired, () => `Fired. agent runs show ${oneLine(fired.run)}\n`);
 }
 
 export async function removeJob(context: CommandContext): Promise<ExitCode> {
   const gone = await call(context, 'cron.remove', jobOf(context));
-  if (hasFlag(context, 'json')) printJson(context, gone);
-  else context.out.print(`Removed ${oneLine(gone.removed)}. A run of it that is in progress continues.\n`);
-  return 0;
+  return show(context, gone, () => `Removed ${oneLine(gone.removed)}. A run of it that is in progress continues.\n`);
 }
 
 function historyTable(context: CommandContext, rows: readonly FiringRow[]): string {
@@ -202,13 +176,9 @@ function whenOf(row: ChangedJob, { out }: CommandContext): string {
 }
 
 function call<M extends CronMethod>(context: CommandContext, method: M, params: Params<M>): Promise<Result<M>> {
-  return context.ask(method, { ...params, ...optional('profile', textFlag(context, 'profile')) });
+  return context.ask(method, { ...params, ...textFlags(context, 'profile') });
 }
 
 function jobOf(context: CommandContext): JobChoice {
   return { job: context.args[0] ?? '' };
-}
-
-function optional(name: string, value: Json | undefined): JsonObject {
-  return value === undefined ? {} : { [name]: value };
 }

@@ -4,14 +4,13 @@
  */
 
 import { stateWords } from '../../machines/base/status.ts';
-import type { OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import type { OutgoingDetail, OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
+import { type CommandContext, type ExitCode, hasFlag, type Output, refuse, textFlags } from '../context.ts';
 import { whole } from '../draw.ts';
 import { queryOf } from '../history-query.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { sayWhyNone, showList } from '../listing.ts';
-import { ago, inTime, oneLine, printJson, table } from '../terminal.ts';
+import { ago, inTime, oneLine, printJson, show, table } from '../terminal.ts';
 
 const progressWords = { accepted: 'that the run was accepted', approval: 'that the run waits for a person' } as const;
 
@@ -38,34 +37,31 @@ export function listSendings(context: CommandContext): Promise<ExitCode> {
 
 export async function showSending(context: CommandContext): Promise<ExitCode> {
   const answer = await context.ask('deliveries.show', { id: context.args[0] ?? '' });
-  if (hasFlag(context, 'json')) {
-    printJson(context, answer);
-    return 0;
-  }
-  const { out } = context;
-  const { record, ...row } = answer;
+  return show(context, answer, () => formatSending(context.out, answer));
+}
+
+function formatSending(out: Output, { record, ...row }: OutgoingDetail): string {
   const nowMs = Date.now();
   const { sent } = record;
-  out.print(
+  return (
     titled(out, row.id, stateWords(row.status)) +
-      labelled(out, [
-        ['Target', row.target],
-        ['Chat', row.chat_id],
-        ['Route', routeOf(row)],
-        ['Event', `${row.event}, delivery ${row.delivery_id}`],
-        ['Reports', row.failed_run ? `failed run ${row.failed_run}` : row.reports && progressWords[row.reports]],
-        ['Queued', moment(row.queued_at, nowMs)],
-        ['Tries', row.attempts === 0 ? 'none yet' : String(row.attempts)],
-        ['Arrived', sent === undefined ? undefined : `${sent.pieces} of ${counted(sent.of, 'piece')}`],
-        ['Next try', row.next_try_at && moment(row.next_try_at, nowMs)],
-        ['Ended', row.ended_at && `${moment(row.ended_at, nowMs)}, after ${span(row.queued_at, row.ended_at)}`],
-        ['Message', row.message_id],
-        ['Reason', row.reason],
-        ['Note', record.note],
-      ]) +
-      titledText(out, 'Text', record.text),
+    labelled(out, [
+      ['Target', row.target],
+      ['Chat', row.chat_id],
+      ['Route', routeOf(row)],
+      ['Event', `${row.event}, delivery ${row.delivery_id}`],
+      ['Reports', row.failed_run ? `failed run ${row.failed_run}` : row.reports && progressWords[row.reports]],
+      ['Queued', moment(row.queued_at, nowMs)],
+      ['Tries', row.attempts === 0 ? 'none yet' : String(row.attempts)],
+      ['Arrived', sent === undefined ? undefined : `${sent.pieces} of ${counted(sent.of, 'piece')}`],
+      ['Next try', row.next_try_at && moment(row.next_try_at, nowMs)],
+      ['Ended', row.ended_at && `${moment(row.ended_at, nowMs)}, after ${span(row.queued_at, row.ended_at)}`],
+      ['Message', row.message_id],
+      ['Reason', row.reason],
+      ['Note', record.note],
+    ]) +
+    titledText(out, 'Text', record.text)
   );
-  return 0;
 }
 
 export async function retrySending(context: CommandContext): Promise<ExitCode> {
@@ -88,38 +84,32 @@ function noteOf({ paused_until: until, pause_reason: why, note }: TargetRow, now
 
 export async function listTargets(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('deliveries.targets');
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-    return 0;
-  }
-  if (rows.length === 0) {
-    context.out.print('No targets are configured: texts go to the log. docs/deliveries.md shows how to add one.\n');
-    return 0;
-  }
-  const nowMs = Date.now();
-  context.out.print(
-    table(
-      context.out,
-      ['TARGET', 'PROFILE', 'STATE', 'FOR', 'ACCOUNT', 'HOME', 'NOTE'],
-      rows.map((row) => [
-        row.name,
-        row.profile,
-        stateWords(row.state),
-        ago(row.since, nowMs),
-        row.account ?? '',
-        row.home_channel ?? '',
-        noteOf(row, nowMs),
-      ]),
-    ),
+  return show(context, rows, () =>
+    rows.length === 0
+      ? 'No targets are configured: texts go to the log. docs/deliveries.md shows how to add one.\n'
+      : formatTargets(context.out, rows),
   );
+}
+
+function formatTargets(out: Output, rows: readonly TargetRow[]): string {
+  const nowMs = Date.now();
+  const cells = (row: TargetRow): string[] => [
+    row.name,
+    row.profile,
+    stateWords(row.state),
+    ago(row.since, nowMs),
+    row.account ?? '',
+    row.home_channel ?? '',
+    noteOf(row, nowMs),
+  ];
   // A column of a narrow terminal would cut off the remedy at the end.
-  for (const { error, profile } of rows) {
-    if (error !== undefined)
-      context.out.print(
-        `\n${whole(context.out, oneLine(`${profile === 'default' ? '' : `${profile}: `}${error}`)).join('\n')}\n`,
-      );
-  }
-  return 0;
+  const errors = rows.flatMap(({ error, profile }) =>
+    error === undefined
+      ? []
+      : `\n${whole(out, oneLine(`${profile === 'default' ? '' : `${profile}: `}${error}`)).join('\n')}\n`,
+  );
+  const head = ['TARGET', 'PROFILE', 'STATE', 'FOR', 'ACCOUNT', 'HOME', 'NOTE'];
+  return [table(out, head, rows.map(cells)), ...errors].join('');
 }
 
 /** Changes one delivery by its id, or with --all every matching dead letter. */
@@ -130,13 +120,12 @@ async function change(
 ): Promise<ExitCode> {
   const [id] = context.args;
   const all = hasFlag(context, 'all');
-  if ((id === undefined) === !all) {
-    context.out.complain('agent: name one delivery, or give --all for every dead letter\n');
-    return 2;
-  }
-  const params: Params<typeof method> = all
-    ? { ...sendingQuery(context), all: true, force: hasFlag(context, 'force'), ...reasonFlag(context) }
-    : { id: id ?? '', force: hasFlag(context, 'force'), ...reasonFlag(context) };
+  if ((id === undefined) === !all) return refuse(context, 'name one delivery, or give --all for every dead letter', 2);
+  const params: Params<typeof method> = {
+    ...(all ? { ...sendingQuery(context), all: true } : { id: id ?? '' }),
+    force: hasFlag(context, 'force'),
+    ...textFlags(context, 'reason'),
+  };
   const answer = (await context.ask(method, params)) as OutgoingRow | Swept;
   const { left, refusals } = 'left' in answer ? answer : { left: 0, refusals: [] };
   if (hasFlag(context, 'json')) printJson(context, answer);
@@ -157,12 +146,5 @@ function countWords({ retried, dropped, left }: Swept): string {
 }
 
 function sendingQuery(context: CommandContext): Params<'deliveries.list'> {
-  const target = textFlag(context, 'target');
-  return { ...queryOf(context), ...(target === undefined ? {} : { target }) };
-}
-
-/** Why a delivery is dropped; kept in its record. */
-function reasonFlag(context: CommandContext): { readonly reason?: string } {
-  const reason = textFlag(context, 'reason');
-  return reason === undefined ? {} : { reason };
+  return { ...queryOf(context), ...textFlags(context, 'target') };
 }

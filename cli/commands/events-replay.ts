@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { indentedJson } from '../../machines/base/indented-json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { ReplayEdit, Result } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag, textFlags } from '../context.ts';
 import { makeDraft, openEditor } from '../editor.ts';
 import { askedEvent } from '../history-query.ts';
 import { oneLine, plain, printJson } from '../terminal.ts';
@@ -18,19 +18,13 @@ const pollMs = 500;
 
 export async function replayEvent(context: CommandContext): Promise<ExitCode> {
   const file = textFlag(context, 'payload');
-  if (file !== undefined && hasFlag(context, 'edit')) {
-    context.out.complain('agent: --edit and --payload both give the payload; use one of them\n');
-    return 2;
-  }
+  if (file !== undefined && hasFlag(context, 'edit'))
+    return refuse(context, '--edit and --payload both give the payload; use one of them', 2);
   const payload = file === undefined ? await editedPayload(context) : fileText(file);
-  if (typeof payload === 'object') {
-    context.out.complain(`agent: ${oneLine(payload.why)}\n`);
-    return payload.code;
-  }
-  const event = textFlag(context, 'event');
+  if (typeof payload === 'object') return refuse(context, oneLine(payload.why), 1);
   const edit: ReplayEdit = {
     ...(payload === undefined ? {} : { payload }),
-    ...(event === undefined ? {} : { event }),
+    ...textFlags(context, 'event'),
     ...(hasFlag(context, 'dry') ? { dry: true } : {}),
   };
   const answer = await context.ask('webhook.replay', { ...askedEvent(context), ...edit });
@@ -59,7 +53,6 @@ async function endOf(context: CommandContext, id: string): Promise<Result<'event
 
 interface NoPayload {
   readonly why: string;
-  readonly code: ExitCode;
 }
 
 /** The edited payload; undefined without --edit. */
@@ -70,9 +63,9 @@ async function editedPayload(context: CommandContext): Promise<string | NoPayloa
   const draft = makeDraft((number) => `${context.home}/event.draft-${number}.json`, before);
   try {
     const problem = await openEditor(context, draft);
-    if (problem !== undefined) return { why: `${problem}; nothing was replayed`, code: 1 };
+    if (problem !== undefined) return { why: `${problem}; nothing was replayed` };
     const text = readFileSync(draft, 'utf8');
-    return text === before ? { why: 'the payload is unchanged; nothing was replayed', code: 1 } : text;
+    return text === before ? { why: 'the payload is unchanged; nothing was replayed' } : text;
   } finally {
     rmSync(draft, { force: true });
   }
@@ -83,7 +76,7 @@ function fileText(file: string): string | NoPayload {
     return readFileSync(file, 'utf8');
   } catch (thrown) {
     const { code = 'unreadable' } = thrown as { readonly code?: string };
-    return { why: `--payload ${file}: cannot be read (${code})`, code: 1 };
+    return { why: `--payload ${file}: cannot be read (${code})` };
   }
 }
 

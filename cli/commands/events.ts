@@ -3,17 +3,16 @@
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import type { Ask, HistoryDetail, HistoryQuery, HistoryRow } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { askedEvent } from '../history-query.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { showList } from '../listing.ts';
-import { printJson } from '../terminal.ts';
+import { show } from '../terminal.ts';
 
 export async function listEvents(context: CommandContext): Promise<ExitCode> {
   const text = textFlag(context, 'search');
   if (text !== undefined && hasFlag(context, 'status')) {
-    context.out.complain('agent: --status is for the list; in a search write status:failed\n');
-    return 2;
+    return refuse(context, '--status is for the list; in a search write status:failed', 2);
   }
   return showList<HistoryRow>(context, {
     read: (ask, query) => (text === undefined ? ask('webhook.deliveries', query) : search(ask, text, query)),
@@ -62,9 +61,7 @@ async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Pro
 
 export async function showEvent(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('webhook.delivery', { ...askedEvent(context), handshake: true });
-  if (hasFlag(context, 'json')) printJson(context, found);
-  else context.out.print(formatEvent(context, found));
-  return 0;
+  return show(context, found, () => formatEvent(context, found));
 }
 
 /** The earlier `agent webhook deliveries`: lists, or shows one event if an id is given. */
@@ -72,8 +69,7 @@ export async function listOrShowEvent(context: CommandContext): Promise<ExitCode
   if (context.args[0] === undefined) return listEvents(context);
   const stray = ['search', 'limit', 'before', 'since', 'status', 'follow'].find((name) => hasFlag(context, name));
   if (stray === undefined) return showEvent(context);
-  context.out.complain(`agent: --${stray} is for the list; beside an id --route and --profile choose\n`);
-  return 2;
+  return refuse(context, `--${stray} is for the list; beside an id --route and --profile choose`, 2);
 }
 
 /** Refused requests combined into one row; its time is that of the last. */

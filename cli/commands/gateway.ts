@@ -8,11 +8,10 @@ import { placedPaths } from '../../actors/socket-place.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
-import type { ListenerStatus } from '../../runtime/control/contract.ts';
+import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { oneLine, printJson, table } from '../terminal.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
+import { oneLine, show, table } from '../terminal.ts';
 import { version } from '../version.ts';
 import { gatewayLog, readableLine } from './gateway-logs.ts';
 
@@ -188,21 +187,16 @@ export async function migrateGateway(context: CommandContext): Promise<ExitCode>
 
 export async function copyJournal(context: CommandContext): Promise<ExitCode> {
   const to = textFlag(context, 'to');
-  if (to !== 'postgres' && to !== 'lmdb') {
-    context.out.complain('agent: say where to: --to postgres or --to lmdb\n');
-    return 2;
-  }
+  if (to !== 'postgres' && to !== 'lmdb') return refuse(context, 'say where to: --to postgres or --to lmdb', 2);
   const copied = await context.ask('journal.copy', { to });
-  if (hasFlag(context, 'json')) {
-    printJson(context, copied);
-    return 0;
-  }
   const { records, claims, documents } = copied;
   const files = documents === 0 ? '' : ` ${documents} documents were written into the home.`;
-  context.out.print(
-    `${records} records and ${claims} claims are in ${to} now, compared one by one.${files}\nSet gateway.journal to "${to}" in config.yaml before the gateway starts.\n`,
+  return show(
+    context,
+    copied,
+    () =>
+      `${records} records and ${claims} claims are in ${to} now, compared one by one.${files}\nSet gateway.journal to "${to}" in config.yaml before the gateway starts.\n`,
   );
-  return 0;
 }
 
 const labelWidth = 11;
@@ -210,11 +204,7 @@ const labelWidth = 11;
 /** Lists the gateways of the database. */
 export async function showNodes(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('gateway.nodes');
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-    return 0;
-  }
-  const cells = rows.map(({ node, leader, self, silent_ms, status, error }) => [
+  const cells = ({ node, leader, self, silent_ms, status, error }: NodeRow): string[] => [
     oneLine(node) + (self ? ' (this one)' : ''),
     leader ? 'leader' : '',
     status === undefined
@@ -223,17 +213,17 @@ export async function showNodes(context: CommandContext): Promise<ExitCode> {
     status?.version ?? '',
     status?.webhook.url ?? '',
     error === undefined ? `${status?.actors.agentRun ?? 0} runs` : oneLine(error),
-  ]);
-  context.out.print(table(context.out, ['GATEWAY', 'ROLE', 'STATE', 'VERSION', 'WEBHOOKS', 'WORK'], cells));
-  return 0;
+  ];
+  const head = ['GATEWAY', 'ROLE', 'STATE', 'VERSION', 'WEBHOOKS', 'WORK'];
+  return show(context, rows, () => table(context.out, head, rows.map(cells)));
 }
 
 export async function showStatus(context: CommandContext): Promise<ExitCode> {
   const status = await context.ask('gateway.status');
-  if (hasFlag(context, 'json')) {
-    printJson(context, status);
-    return 0;
-  }
+  return show(context, status, () => formatStatus(status));
+}
+
+function formatStatus(status: GatewayStatus): string {
   const { webhook, config, inspector } = status;
   const counts = (value: Readonly<Record<string, number>>): string =>
     Object.entries(value)
@@ -261,9 +251,10 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     ['servers', counts(status.servers)],
     ['actors', counts(Object.fromEntries(Object.entries(status.actors).filter(([name]) => !name.endsWith('Pool'))))],
   ];
-  for (const [label, ...lines] of rows) {
-    const texts = lines.filter((one) => one !== undefined).map(oneLine);
-    context.out.print(`${label.padEnd(labelWidth)}${texts.join(`\n${' '.repeat(labelWidth)}`)}\n`);
-  }
-  return 0;
+  return rows
+    .map(([label, ...lines]) => {
+      const texts = lines.filter((one) => one !== undefined).map(oneLine);
+      return `${label.padEnd(labelWidth)}${texts.join(`\n${' '.repeat(labelWidth)}`)}\n`;
+    })
+    .join('');
 }

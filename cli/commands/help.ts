@@ -1,7 +1,6 @@
 /** `agent help`: the manual in the terminal, or as Markdown. @see CLI-2 in docs/specification.md */
 
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse } from '../context.ts';
 import { helpOn } from '../help.ts';
 import { markdownManual } from '../manual-markdown.ts';
 import { groupOf, unknownCommand } from '../unknown-command.ts';
@@ -11,8 +10,7 @@ export function showHelp(context: CommandContext): Promise<ExitCode> {
   const group = groupOf(args);
   if (group.length === 0) {
     const { message, cure } = unknownCommand(args);
-    out.complain(`agent: ${message}\n${cure}\n`);
-    return Promise.resolve(2);
+    return Promise.resolve(refuse(context, `${message}\n${cure}`, 2));
   }
   out.print(hasFlag(context, 'markdown') ? markdownManual(group) : helpOn(args, out));
   return Promise.resolve(0);

@@ -7,25 +7,20 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, textFlags } from '../context.ts';
 import { eventText, line } from '../draw.ts';
 import { followConnection } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
-
-const filters = ['actor', 'machine', 'route', 'server', 'delivery'] as const;
 
 /** A gateway that disconnects a reader is not hurried. */
 const againMs = 250;
 
 export async function followActors(context: CommandContext): Promise<ExitCode> {
   const asJson = hasFlag(context, 'json');
-  const query: Record<string, string | true> = {};
-  for (const name of filters) {
-    const value = textFlag(context, name);
-    if (value !== undefined) query[name] = value;
-  }
-  if (hasFlag(context, 'full') && asJson) query.full = true;
+  const query = {
+    ...textFlags(context, 'actor', 'machine', 'route', 'server', 'delivery'),
+    ...(hasFlag(context, 'full') && asJson ? { full: true } : {}),
+  };
   for (let again = false; ; again = true) {
     const client = await connectGateway(context.gateway);
     if (again) context.out.complain('agent: the records were read too slowly, and some are missing here\n');

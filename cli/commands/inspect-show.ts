@@ -6,22 +6,21 @@ import { stateWords } from '../../machines/base/status.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
 import type { ActorShown } from '../../runtime/control/contract.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { drawChart, eventText, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
-import { ago, inTime, oneLine, plain, printJson } from '../terminal.ts';
+import { ago, inTime, oneLine, plain, show } from '../terminal.ts';
 
 const mostContextLines = 60;
 const mostSteps = 16;
 
 export async function showActor(context: CommandContext): Promise<ExitCode> {
   const actor = await context.ask('inspect.show', { actor: context.args[0] ?? '' });
-  if (hasFlag(context, 'json')) {
-    printJson(context, actor);
-    return 0;
-  }
+  const chart = hasFlag(context, 'json') ? undefined : await chartOf(context, actor.machine);
+  return show(context, actor, () => formatActor(context, actor, chart));
+}
+
+function formatActor(context: CommandContext, actor: ActorShown, chart: Chart | undefined): string {
   const { out } = context;
-  const chart = await chartOf(context, actor.machine);
   const lines = [...head(context, actor), ...timers(context, actor), ...steps(context, actor)];
   lines.push('', line(out, [['context', 'bold']]));
   const held = plain(JSON.stringify(actor.context, null, 2)).split('\n');
@@ -46,8 +45,7 @@ export async function showActor(context: CommandContext): Promise<ExitCode> {
       ...drawChart(out, chart, actor.state),
     );
   }
-  out.print(`${lines.join('\n')}\n`);
-  return 0;
+  return `${lines.join('\n')}\n`;
 }
 
 function head({ out }: CommandContext, actor: ActorShown): string[] {

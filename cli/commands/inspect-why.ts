@@ -4,13 +4,12 @@
  */
 
 import { stateWords } from '../../machines/base/status.ts';
-import type { Chapter, Stair } from '../../runtime/inspector/wire.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import type { Chapter, Stair, Story } from '../../runtime/inspector/wire.ts';
+import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
 import { askedEvent } from '../history-query.ts';
 import { span } from '../labelled.ts';
-import { ago, oneLine, plain, printJson, wrapped } from '../terminal.ts';
+import { ago, oneLine, plain, show, wrapped } from '../terminal.ts';
 
 const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Style]>> = {
   passed: ['✓', 'green'],
@@ -22,10 +21,10 @@ const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Sty
 
 export async function explainDelivery(context: CommandContext): Promise<ExitCode> {
   const story = await context.ask('inspect.why', askedEvent(context));
-  if (hasFlag(context, 'json')) {
-    printJson(context, story);
-    return 0;
-  }
+  return show(context, story, () => formatStory(context, story));
+}
+
+function formatStory(context: CommandContext, story: Story): string {
   const { out } = context;
   const received = new Date(story.received).toISOString();
   const lines = [
@@ -38,8 +37,7 @@ export async function explainDelivery(context: CommandContext): Promise<ExitCode
   ];
   for (const { text } of story.findings ?? []) lines.push(...whole(out, `→ ${oneLine(text)}`, 'cyan'));
   for (const chapter of story.chapters) lines.push('', ...chapterLines(context, chapter));
-  out.print(`${lines.join('\n')}\n`);
-  return 0;
+  return `${lines.join('\n')}\n`;
 }
 
 function chapterLines(context: CommandContext, { title, actor, began, ended, stairs }: Chapter): string[] {

@@ -7,25 +7,20 @@ import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse, textFlags } from '../context.ts';
 import { drawTree, line, type Piece, type Tree } from '../draw.ts';
 import { openForward } from '../forward-file.ts';
+import { counted } from '../labelled.ts';
 import { type Drawn, openScreen } from '../screen.ts';
-import { ago, oneLine, printJson } from '../terminal.ts';
+import { ago, oneLine, printJson, show } from '../terminal.ts';
 
 /** Prints the tree: live on a terminal, once elsewhere and of another gateway, which sends no changes. */
 export async function inspect(context: CommandContext): Promise<ExitCode> {
-  if (hasFlag(context, 'web') && hasFlag(context, 'end-sessions')) {
-    context.out.complain('agent: --web and --end-sessions exclude each other; give one of them\n');
-    return 2;
-  }
+  if (hasFlag(context, 'web') && hasFlag(context, 'end-sessions'))
+    return refuse(context, '--web and --end-sessions exclude each other; give one of them', 2);
   if (hasFlag(context, 'web')) return openPage(context);
   const ofPage = ['read-only', 'as'].find((name) => context.flags[name] !== undefined);
-  if (ofPage !== undefined) {
-    context.out.complain(`agent: --${ofPage} is for the page; give --web too\n`);
-    return 2;
-  }
+  if (ofPage !== undefined) return refuse(context, `--${ofPage} is for the page; give --web too`, 2);
   if (hasFlag(context, 'end-sessions')) return endSessions(context);
   const isLocal = context.gateway.node === undefined;
   const canRedraw = context.out.isTerminal && process.stdin.isTTY === true && context.env.TERM !== 'dumb';
@@ -148,9 +143,7 @@ function headline(
 /** Ends all sessions of the page, in all browsers. */
 async function endSessions(context: CommandContext): Promise<ExitCode> {
   const { ended } = await context.ask('inspect.endSessions');
-  if (hasFlag(context, 'json')) printJson(context, { ended });
-  else context.out.print(`${ended} ${ended === 1 ? 'session' : 'sessions'} of the inspector page ended.\n`);
-  return 0;
+  return show(context, { ended }, () => `${counted(ended, 'session')} of the inspector page ended.\n`);
 }
 
 /** Prints a link to the page and opens it in the browser through a private file. */
@@ -158,9 +151,8 @@ async function openPage(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   try {
     const opened = new Promise<boolean>((resolve) => client.on('inspect.opened', () => resolve(true)));
-    const as = textFlag(context, 'as');
     const { url } = await client.ask('inspect.link', {
-      ...(as === undefined ? {} : { as }),
+      ...textFlags(context, 'as'),
       ...(hasFlag(context, 'read-only') ? { read_only: true } : {}),
     });
     const { env, out } = context;

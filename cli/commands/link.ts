@@ -16,8 +16,7 @@ import type { AddServerContext, AddServerEvent, AddVerdict } from '../../machine
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../../runtime/mcp/link-dialog.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, profileFlag, refuse, textFlag } from '../context.ts';
 import { bold, oneLine } from '../terminal.ts';
 import { mainUrl } from '../version.ts';
 
@@ -29,13 +28,11 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
   const reading = readInstallLink(context.args[0] ?? '');
   if (reading.kind === 'refused') {
-    out.complain(`agent: ${oneLine(reading.message)} [${reading.code}]\n`);
-    return 1;
+    return refuse(context, `${oneLine(reading.message)} [${reading.code}]`, 1);
   }
   if (process.stdin.isTTY !== true) {
     out.print(describe(context, { ...reading.link, why: null }));
-    out.complain('agent: adding a server needs a person at a terminal; nothing was written\n');
-    return 4;
+    return refuse(context, 'adding a server needs a person at a terminal; nothing was written', 4);
   }
   const typed = createInterface({ input: process.stdin });
   const lines = typed[Symbol.asyncIterator]();
@@ -62,8 +59,7 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
         out.print('Nothing was added.\n');
         return 1;
       case 'refused':
-        out.complain(`agent: ${oneLine(outcome.why)}\n`);
-        return 1;
+        return refuse(context, oneLine(outcome.why), 1);
     }
   } finally {
     typed.close();
@@ -73,10 +69,8 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
 /** Registers this program as the desktop's handler of agent:// links, or removes that. */
 export async function registerLinks(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
-  if (process.platform !== 'linux') {
-    out.complain('agent: the scheme is registered through xdg-utils, which this system does not have\n');
-    return 1;
-  }
+  if (process.platform !== 'linux')
+    return refuse(context, 'the scheme is registered through xdg-utils, which this system does not have', 1);
   const data = context.env.XDG_DATA_HOME || join(userHomeFolder(), '.local', 'share');
   const folder = join(data, 'applications');
   const file = join(folder, desktopFile);
@@ -95,10 +89,8 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
   try {
     await run('xdg-mime', ['default', desktopFile, scheme]);
   } catch (thrown) {
-    out.complain(
-      `agent: ${file} is written, but xdg-mime did not take it: ${oneLine(String((thrown as Error).message))}\n`,
-    );
-    return 1;
+    const why = oneLine(String((thrown as Error).message));
+    return refuse(context, `${file} is written, but xdg-mime did not take it: ${why}`, 1);
   }
   out.print(`Registered agent:// links (${file}). Undo with \`agent link register --undo\`.\n`);
   return 0;

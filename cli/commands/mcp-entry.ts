@@ -8,19 +8,27 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ChangedServer } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, listFlag, profileFlag, textFlag } from '../context.ts';
+import {
+  type CommandContext,
+  type ExitCode,
+  hasFlag,
+  listFlag,
+  profileFlag,
+  refuse,
+  textFlag,
+  textFlags,
+} from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
-import { parseObject, printReport, profileOf } from './mcp.ts';
+import { parseObject, printReport, serverChoice } from './mcp.ts';
 
 /** Connects first and shows the result; writes the entry only if the server was reached, or with --no-test. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {
   const [name = '', ...command] = context.args;
   const given = entryOf(context, command);
-  if (typeof given === 'string') return misused(context, given);
+  if (typeof given === 'string') return refuse(context, given, 2);
   /** The login that the person has to do before the server connects. */
   let login: string | undefined;
-  let asked = { ...profileOf(context), server: name, entry: given };
+  let asked = { ...serverChoice(context), entry: given };
   const force = hasFlag(context, 'force');
   const { home: folder } = profilePaths(context.home, profileFlag(context));
   const isNew = !existsSync(folder);
@@ -28,8 +36,7 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     await context.ask('mcp.add', { ...asked, force, dry: true });
   } catch (thrown) {
     if ((thrown as { readonly code?: unknown }).code !== 'server-exists') throw thrown;
-    context.out.complain(`agent: an mcp server is named "${oneLine(name)}" already; --force replaces it\n`);
-    return 1;
+    return refuse(context, `an mcp server is named "${oneLine(name)}" already; --force replaces it`, 1);
   }
   if (!hasFlag(context, 'no-test')) {
     let report = await context.ask('mcp.test', asked);
@@ -66,7 +73,7 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
 export async function editServer(context: CommandContext): Promise<ExitCode> {
   const [name = '', ...command] = context.args;
   const entry = entryOf(context, command);
-  if (typeof entry === 'string') return misused(context, entry);
+  if (typeof entry === 'string') return refuse(context, entry, 2);
   const changes: Record<string, Json> = { ...entry };
   // A server that changes its transport loses the keys of the old one.
   const others = entry.url !== undefined ? ofCommands : entry.command !== undefined ? ofUrls : [];
@@ -74,9 +81,13 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
   if (entry.command !== undefined) changes.args ??= null;
   for (const path of listFlag(context, 'unset').filter(Boolean)) unset(changes, path.split('.'));
   if (Object.keys(changes).length === 0) {
-    return misused(context, 'name what is to change: a command after `--`, --url, --env, --header, --entry or --unset');
+    return refuse(
+      context,
+      'name what is to change: a command after `--`, --url, --env, --header, --entry or --unset',
+      2,
+    );
   }
-  const asked = { ...profileOf(context), server: name, changes };
+  const asked = { ...serverChoice(context), changes };
   const changed = await context.ask('mcp.edit', asked);
   if (hasFlag(context, 'json')) {
     const { unchanged, not_in_force } = changed;
@@ -97,7 +108,7 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
 
 export async function disableServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  const changed = await context.ask('mcp.disable', { ...profileOf(context), server });
+  const changed = await context.ask('mcp.disable', serverChoice(context));
   const { profile } = changed;
   const undo = `agent mcp enable ${shellWord(oneLine(server))}${profile === 'default' ? '' : ` --profile ${profile}`}`;
   context.out.print(`Disabled ${oneLine(server)}: no connection, no tools. \`${undo}\` undoes it.\n`);
@@ -106,14 +117,14 @@ export async function disableServer(context: CommandContext): Promise<ExitCode> 
 
 export async function enableServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  const changed = await context.ask('mcp.enable', { ...profileOf(context), server });
+  const changed = await context.ask('mcp.enable', serverChoice(context));
   context.out.print(`Enabled ${oneLine(server)}. A running gateway connects it by itself.\n`);
   return printChange(context, changed);
 }
 
 export async function removeServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  const changed = await context.ask('mcp.remove', { ...profileOf(context), server });
+  const changed = await context.ask('mcp.remove', serverChoice(context));
   context.out.print(`Removed ${oneLine(server)}. A running gateway ends it by itself.\n`);
   return printChange(context, changed);
 }
@@ -137,14 +148,7 @@ function printChange(context: CommandContext, { variables, unused, not_in_force:
   const { out } = context;
   if (variables.length > 0) out.print(`Written into .env: ${variables.map(oneLine).join(', ')}.\n`);
   if (unused.length > 0) out.print(`Left in .env, where nothing refers to it: ${unused.map(oneLine).join(', ')}.\n`);
-  if (why === undefined) return 0;
-  out.complain(`agent: the change is written and not in force: ${oneLine(why)}\n`);
-  return 1;
-}
-
-function misused(context: CommandContext, words: string): ExitCode {
-  context.out.complain(`agent: ${words}\n`);
-  return 2;
+  return why === undefined ? 0 : refuse(context, `the change is written and not in force: ${oneLine(why)}`, 1);
 }
 
 /** The entry from the arguments and flags; a string is the usage error. */
@@ -162,8 +166,7 @@ function entryOf(context: CommandContext, command: readonly string[]): JsonObjec
   return {
     ...(program === undefined ? {} : { command: program }),
     ...(args.length === 0 ? {} : { args }),
-    ...(url === undefined ? {} : { url }),
-    ...(textFlag(context, 'transport') === undefined ? {} : { transport: textFlag(context, 'transport') as Json }),
+    ...textFlags(context, 'url', 'transport'),
     ...(Object.keys(env).length === 0 ? {} : { env }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(hasFlag(context, 'lazy') ? { lazy: true } : {}),

@@ -8,8 +8,7 @@ import { createInterface } from 'node:readline';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { openBrowser } from '../browser.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag, textFlags } from '../context.ts';
 import { startCountdown } from '../countdown.ts';
 import { bold, oneLine } from '../terminal.ts';
 
@@ -18,7 +17,7 @@ type Ended = 'loggedIn' | 'failed' | 'cancelled';
 
 export async function login(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  const where = { server, ...optionalProfile(textFlag(context, 'profile')) };
+  const where = { server, ...textFlags(context, 'profile') };
   const ended = await loginTo(context, where);
   return ended === 'loggedIn' ? 0 : ended === 'cancelled' ? 130 : 1;
 }
@@ -27,10 +26,7 @@ export async function login(context: CommandContext): Promise<ExitCode> {
 export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
   const all = hasFlag(context, 'all');
-  if ((server === undefined) === !all) {
-    context.out.complain('agent: name one server, or give --all\n');
-    return 2;
-  }
+  if ((server === undefined) === !all) return refuse(context, 'name one server, or give --all', 2);
   const rows = all
     ? await context.ask('mcp.oauthServers')
     : [{ server: server ?? '', profile: textFlag(context, 'profile') ?? 'default' }];
@@ -91,8 +87,7 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     endCountdown = show(context, server, progress);
   });
   try {
-    const flow = textFlag(context, 'flow');
-    const asked = { ...where, ...(flow === undefined ? {} : { flow }), ...(again === undefined ? {} : { again }) };
+    const asked = { ...where, ...textFlags(context, 'flow'), ...(again === undefined ? {} : { again }) };
     await client.ask('mcp.login', asked);
     endCountdown();
     out.print(`Logged in to ${oneLine(server)}.\n`);
@@ -110,10 +105,6 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     typed.close();
     client.close();
   }
-}
-
-function optionalProfile(profile: string | undefined): { readonly profile?: string } {
-  return profile === undefined ? {} : { profile };
 }
 
 /** Shows the login's progress; returns a function that ends the countdown. */

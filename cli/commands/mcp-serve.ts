@@ -13,15 +13,14 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, textFlags } from '../context.ts';
 import { completeLines } from '../serve/input.ts';
 import { mergeChanges } from '../serve/merge-changes.ts';
 import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';
 import { oneLine } from '../terminal.ts';
 import { version } from '../version.ts';
-import { profileOf, runOf } from './mcp.ts';
+import { runOf } from './mcp.ts';
 
 /** Delays between attempts to reconnect to the gateway. */
 const reconnects = { baseDelayMs: 250, longestDelayMs: 5_000 };
@@ -36,8 +35,7 @@ const changes: Readonly<Record<string, (server: Server) => Promise<void>>> = {
 export async function serve(context: CommandContext): Promise<ExitCode> {
   const { gateway } = context;
   const first = await connectGateway(gateway);
-  const toolsets = textFlag(context, 'toolsets');
-  const bounds = { ...profileOf(context), ...(toolsets === undefined ? {} : { toolsets }) };
+  const bounds = textFlags(context, 'profile', 'toolsets');
   // Set up before anything is read: the input may end at once.
   const end = new AbortController();
   const ended = new Promise<void>((resolve) => end.signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -3,12 +3,11 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { stateWords } from '../../machines/base/status.ts';
-import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
+import type { ProbeReport, Result, ServerChoice, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, type Output, refuse, textFlag, textFlags } from '../context.ts';
 import { sayStopped } from '../listing.ts';
-import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
+import { ago, bold, dim, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
 import { reloadGateway } from './gateway.ts';
 
@@ -16,35 +15,29 @@ const defaultLines = 100;
 
 export async function listServers(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('mcp.list');
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-    return 0;
-  }
-  const { out } = context;
+  return show(context, rows, () => formatServers(context.out, rows));
+}
+
+function formatServers(out: Output, rows: readonly ServerRow[]): string {
   const nowMs = Date.now();
   // A table would cut a reason, and the remedy is at its end.
   const below = out.isTerminal;
-  out.print(
-    table(
-      out,
-      ['SERVER', 'STATE', 'SINCE', 'VIA', 'PROTOCOL', 'TOOLS', ...(below ? [] : ['WHY'])],
-      rows.map((row) => [
-        shownName(row),
-        stateWords(row.state),
-        ago(row.since, nowMs),
-        row.transport,
-        row.era ?? '',
-        String(row.tools),
-        ...(below ? [] : [remarksOn(row).join('; ')]),
-      ]),
-    ),
+  const servers = table(
+    out,
+    ['SERVER', 'STATE', 'SINCE', 'VIA', 'PROTOCOL', 'TOOLS', ...(below ? [] : ['WHY'])],
+    rows.map((row) => [
+      shownName(row),
+      stateWords(row.state),
+      ago(row.since, nowMs),
+      row.transport,
+      row.era ?? '',
+      String(row.tools),
+      ...(below ? [] : [remarksOn(row).join('; ')]),
+    ]),
   );
-  if (below) {
-    const remarks = rows.flatMap((row) => remarksOn(row).map((words) => `${shownName(row)}: ${oneLine(words)}`));
-    if (remarks.length > 0) out.print('\n');
-    for (const words of remarks) out.print(`${wrapped(words, out.columns, '  ').join('\n')}\n`);
-  }
-  return 0;
+  const remarks = rows.flatMap((row) => remarksOn(row).map((words) => `${shownName(row)}: ${oneLine(words)}`));
+  if (!below || remarks.length === 0) return servers;
+  return `${servers}\n${remarks.map((words) => `${wrapped(words, out.columns, '  ').join('\n')}\n`).join('')}`;
 }
 
 function shownName({ name, profile }: ServerRow): string {
@@ -65,7 +58,7 @@ function withoutPlace({ name, error = '' }: ServerRow): string {
 
 export async function listTools(context: CommandContext): Promise<ExitCode> {
   const server = context.args[0];
-  const params = { ...profileOf(context), ...(server === undefined ? {} : { server }) };
+  const params = { ...textFlags(context, 'profile'), ...(server === undefined ? {} : { server }) };
   const isJson = hasFlag(context, 'json');
   // Listed first: a server that connects meanwhile is then in the table. A run may not list servers.
   const servers = isJson || context.gateway.home === undefined ? [] : await context.ask('mcp.list');
@@ -106,10 +99,7 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
 export async function callTool(context: CommandContext): Promise<ExitCode> {
   const [name = '', text = '{}'] = context.args;
   const given = parseObject(text);
-  if (given === undefined) {
-    context.out.complain(`agent: the arguments must be a JSON object, such as '{"path": "."}'\n`);
-    return 2;
-  }
+  if (given === undefined) return refuse(context, `the arguments must be a JSON object, such as '{"path": "."}'`, 2);
   const client = await connectGateway(context.gateway);
   let cancelled = false;
   const cancel = (): void => {
@@ -128,7 +118,7 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
     context.out.complain(`${progress.progress}${total} ${oneLine(String(progress.message ?? ''))}\n`);
   });
   try {
-    const params = { ...profileOf(context), ...runOf(context.env), name, arguments: given };
+    const params = { ...textFlags(context, 'profile'), ...runOf(context.env), name, arguments: given };
     const answer = await askTool(client, params);
     if (!cancelled) return printAnswer(context, answer);
     context.out.complain('Cancelled.\n');
@@ -142,17 +132,16 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
 /** Connects once, separately from the daemon's connections, and reports the result. */
 export async function testServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  const report = await context.ask('mcp.test', { ...profileOf(context), server });
+  const report = await context.ask('mcp.test', serverChoice(context));
   if (hasFlag(context, 'json')) printJson(context, report);
   else printReport(context, server, report);
   return report.ok ? 0 : report.needs_login === true ? 4 : 1;
 }
 
 export async function showServerLog(context: CommandContext): Promise<ExitCode> {
-  const [server = ''] = context.args;
   const limit = Number(textFlag(context, 'limit') ?? textFlag(context, 'lines') ?? defaultLines);
   // One more than is shown, to see whether there are more.
-  const found = await context.ask('mcp.logs', { ...profileOf(context), server, lines: limit + 1 });
+  const found = await context.ask('mcp.logs', { ...serverChoice(context), lines: limit + 1 });
   const lines = found.slice(-limit);
   if (hasFlag(context, 'json')) printJson(context, lines);
   else for (const line of lines) context.out.print(`${oneLine(line)}\n`);
@@ -163,10 +152,8 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
 /** Reloads the configuration; with a server's name, reconnects that server. */
 export async function reloadServers(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
-  if (server === undefined) {
-    return reloadGateway(context);
-  }
-  await context.ask('mcp.reconnect', { ...profileOf(context), server });
+  if (server === undefined) return reloadGateway(context);
+  await context.ask('mcp.reconnect', serverChoice(context));
   context.out.print(`${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`);
   return 0;
 }
@@ -195,10 +182,7 @@ function printAnswer(context: CommandContext, answer: Result<'mcp.call'>): ExitC
     printJson(context, answer);
     return 'error' in answer || answer.isError ? 1 : 0;
   }
-  if ('error' in answer) {
-    context.out.complain(`agent: ${oneLine(answer.error.message)} [${answer.error.code}]\n`);
-    return 1;
-  }
+  if ('error' in answer) return refuse(context, `${oneLine(answer.error.message)} [${answer.error.code}]`, 1);
   for (const block of answer.content) context.out.print(`${plain(formatBlock(block))}\n`);
   return answer.isError ? 1 : 0;
 }
@@ -214,9 +198,9 @@ function formatBlock(block: JsonObject): string {
   return `[${String(block.type)} ${String(block.mimeType ?? '')}, ${String(block.data ?? '').length} base64 characters; --json shows it]`;
 }
 
-export function profileOf(context: CommandContext): { profile?: string } {
-  const profile = textFlag(context, 'profile');
-  return profile === undefined ? {} : { profile };
+/** The server that a command names. */
+export function serverChoice(context: CommandContext): ServerChoice {
+  return { server: context.args[0] ?? '', ...textFlags(context, 'profile') };
 }
 
 /** The run that started this program, and its trace, so that its calls can be found by it. */

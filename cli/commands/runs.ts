@@ -3,11 +3,10 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type { Result, RunDetail } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
 import { type Listing, showList } from '../listing.ts';
-import { dim, indented, oneLine, printJson } from '../terminal.ts';
+import { dim, indented, oneLine, show } from '../terminal.ts';
 
 const listed: Listing<Result<'runs.list'>[number]> = {
   read: (ask, query) => ask('runs.list', query),
@@ -34,13 +33,10 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
   const withTranscript = hasFlag(context, 'transcript');
   const params = { id: context.args[0] ?? '', ...(withTranscript ? { transcript: true } : {}) };
   const { transcript, ...run } = await context.ask('runs.show', params);
-  if (hasFlag(context, 'json')) printJson(context, { ...run, ...(withTranscript ? { transcript } : {}) });
-  else {
-    context.out.print(formatRun(context, run, withTranscript));
-    for (const entry of (transcript ?? []) as readonly JsonObject[])
-      context.out.print(`\n${formatEntry(context, entry)}`);
-  }
-  return 0;
+  const entries = (transcript ?? []) as readonly JsonObject[];
+  return show(context, { ...run, ...(withTranscript ? { transcript } : {}) }, () =>
+    [formatRun(context, run, withTranscript), ...entries.map((entry) => formatEntry(context, entry))].join('\n'),
+  );
 }
 
 /** What the transcript contains is not shown before it. */
@@ -86,14 +82,11 @@ function arrivalOf({ target, chat, status, messageId, attempts = 0 }: NonNullabl
 
 export async function cancelRun(context: CommandContext): Promise<ExitCode> {
   const answer = await context.ask('runs.cancel', { id: context.args[0] ?? '' });
-  if (hasFlag(context, 'json')) printJson(context, answer);
-  else
-    context.out.print(
-      'cancelling' in answer
-        ? `Run ${oneLine(answer.cancelling)} is ending.\n`
-        : `Cancelled ${oneLine(answer.cancelled)}.\n`,
-    );
-  return 0;
+  return show(context, answer, () =>
+    'cancelling' in answer
+      ? `Run ${oneLine(answer.cancelling)} is ending.\n`
+      : `Cancelled ${oneLine(answer.cancelled)}.\n`,
+  );
 }
 
 /** One transcript entry: its author and text. */

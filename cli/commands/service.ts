@@ -3,8 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { causeOf } from '../../machines/base/fault.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { launchdPlist } from '../launchd-plist.ts';
 import { hiddenFromUnit, systemdUnit, systemHome } from '../systemd-unit.ts';
 import { oneLine } from '../terminal.ts';
@@ -13,10 +12,7 @@ const usualDrainSeconds = 30;
 
 export async function printService(context: CommandContext): Promise<ExitCode> {
   const [flag, other] = ['user', 'system', 'launchd'].filter((name) => hasFlag(context, name));
-  if (other !== undefined) {
-    context.out.complain(`agent: --${flag} and --${other} exclude each other; give one of them\n`);
-    return 2;
-  }
+  if (other !== undefined) return refuse(context, `--${flag} and --${other} exclude each other; give one of them`, 2);
   const scope = hasFlag(context, 'system') ? 'system' : 'user';
   const named = textFlag(context, 'home') ?? context.env.AGENT_HOME;
   const home = scope === 'system' && (named === undefined || named === '') ? systemHome : context.home;

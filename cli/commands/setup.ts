@@ -14,8 +14,7 @@ import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, type Output } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, type Output, refuse } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { type Answers, answersOf, hasAnswers, linesAsked, secretOf } from '../setup/answers.ts';
 import {
@@ -201,11 +200,6 @@ async function startAndTest(context: CommandContext, tests: boolean): Promise<Ex
   const result = wrapped(outcome.result, Math.max(40, context.out.columns), '').join('\n');
   context.out.print(`${result}\nMake a route of your own: agent webhook subscribe <name>\n`);
   return 0;
-}
-
-function refuse<Code extends ExitCode>(context: CommandContext, why: string, code: Code): Code {
-  context.out.complain(`agent: ${why}\n`);
-  return code;
 }
 
 async function configText({ home }: CommandContext): Promise<string> {

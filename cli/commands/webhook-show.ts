@@ -2,20 +2,14 @@
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { RouteDetail } from '../../runtime/control/contract.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, type Output, textFlag } from '../context.ts';
+import type { CommandContext, ExitCode, Output } from '../context.ts';
 import { counted, labelled, moment, titled, titledText } from '../labelled.ts';
-import { dim, printJson } from '../terminal.ts';
+import { dim, show } from '../terminal.ts';
+import { routeChoice } from './webhook.ts';
 
 export async function showWebhook(context: CommandContext): Promise<ExitCode> {
-  const profile = textFlag(context, 'profile');
-  const row = await context.ask('webhook.show', {
-    name: context.args[0] ?? '',
-    ...(profile === undefined ? {} : { profile }),
-  });
-  if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(formatRoute(context.out, row));
-  return 0;
+  const row = await context.ask('webhook.show', routeChoice(context));
+  return show(context, row, () => formatRoute(context.out, row));
 }
 
 /** What a route accepts, what it does and where the outcome is sent; settings at their default are left out. */

@@ -3,31 +3,32 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { shellWord as commandWord } from '../../machines/base/shell-word.ts';
-import type { Params, ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
+import type { ProviderWords, Result, RouteChoice, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, listFlag, textFlag } from '../context.ts';
-import { bold, oneLine, plain, printJson, printJsonLine, shellWord, table } from '../terminal.ts';
+import {
+  type CommandContext,
+  deliveryOf,
+  type ExitCode,
+  hasFlag,
+  listFlag,
+  refuse,
+  textFlag,
+  textFlags,
+} from '../context.ts';
+import { bold, oneLine, plain, printJson, printJsonLine, shellWord, show, table } from '../terminal.ts';
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
   const bound = textFlag(context, 'route-profile');
   const named = textFlag(context, 'profile');
   const profile = bound ?? named;
   const record = recordOf(context, await givenSecret(context));
-  const misused =
-    bound !== undefined && named !== undefined && bound !== named
-      ? '--route-profile and --profile name two profiles; give one of them'
-      : typeof record === 'string'
-        ? record
-        : undefined;
-  if (misused !== undefined || typeof record === 'string') {
-    context.out.complain(`agent: ${oneLine(misused ?? '')}\n`);
-    return 2;
-  }
+  if (bound !== undefined && named !== undefined && bound !== named)
+    return refuse(context, '--route-profile and --profile name two profiles; give one of them', 2);
+  if (typeof record === 'string') return refuse(context, oneLine(record), 2);
   const name = context.args[0] ?? '';
-  const asked = { name, record, force: hasFlag(context, 'force'), ...optional('profile', profile) };
+  const asked = { name, record, force: hasFlag(context, 'force'), ...(profile === undefined ? {} : { profile }) };
   if (!hasFlag(context, 'wait')) {
-    show(context, await context.ask('webhook.subscribe', asked));
+    showCreated(context, await context.ask('webhook.subscribe', asked));
     return 0;
   }
   const client = await connectGateway(context.gateway);
@@ -35,7 +36,7 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     const route = { name, profile: profile ?? 'default' };
     const { rowsBefore, waitForEvent } = await import('./webhook-wait.ts');
     const known = await rowsBefore(client, route);
-    show(context, await client.ask('webhook.subscribe', asked));
+    showCreated(context, await client.ask('webhook.subscribe', asked));
     context.out.complain(`Waiting for the first event of ${oneLine(name)}; Ctrl-C ends the waiting alone.\n`);
     await waitForEvent(context, client, route, known);
     return 0;
@@ -44,7 +45,7 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
   }
 }
 
-function show(context: CommandContext, created: Subscribed): void {
+function showCreated(context: CommandContext, created: Subscribed): void {
   const { out } = context;
   if (hasFlag(context, 'json')) (hasFlag(context, 'wait') ? printJsonLine : printJson)(context, created);
   else {
@@ -102,8 +103,6 @@ Type the token in at ${title}: --wait prints it, and later agent events show lat
 function recordOf(context: CommandContext, secret: string | undefined): JsonObject | string {
   // A fresh one in its place would not be the sender's.
   if (secret === '') return 'a secret given as "-" must be a line of the standard input';
-  const chatId = textFlag(context, 'deliver-chat-id');
-  const noticeChatId = textFlag(context, 'on-failure-chat-id');
   const key = textFlag(context, 'coalesce');
   const window = textFlag(context, 'coalesce-window');
   const isBatch = hasFlag(context, 'coalesce-batch');
@@ -112,32 +111,25 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
   const conditions = listFlag(context, 'filter').map(conditionOf);
   if (conditions.some((one) => one === undefined))
     return `--filter must be field=value, or a condition as a JSON object such as '{"field": "action", "in": ["opened"]}'`;
+  const events = textFlag(context, 'events')
+    ?.split(',')
+    .map((event) => event.trim())
+    .filter(Boolean);
+  const cronJob = textFlag(context, 'cron-job');
   const coalesce = {
     key: key ?? '',
     ...(window === undefined ? {} : { window_seconds: Number(window) }),
     ...(isBatch ? { mode: 'batch' } : {}),
   };
   return {
-    ...optional('source', textFlag(context, 'source')),
-    ...optional('secret', secret),
-    ...optional(
-      'events',
-      textFlag(context, 'events')
-        ?.split(',')
-        .map((event) => event.trim())
-        .filter(Boolean),
-    ),
-    ...optional('prompt', textFlag(context, 'prompt')),
+    ...textFlags(context, 'source', 'prompt', 'script', 'description'),
+    ...(secret === undefined ? {} : { secret }),
+    ...(events === undefined ? {} : { events }),
     ...(conditions.length === 0 ? {} : { filters: conditions as Json[] }),
-    ...optional('script', textFlag(context, 'script')),
     ...(key === undefined ? {} : { coalesce }),
-    ...optional('deliver', textFlag(context, 'deliver')),
-    ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
-    ...optional('on_failure', textFlag(context, 'on-failure')),
-    ...(noticeChatId === undefined ? {} : { on_failure_extra: { chat_id: noticeChatId } }),
+    ...deliveryOf(context),
     ...(hasFlag(context, 'deliver-only') ? { deliver_only: true } : {}),
-    ...optional('cron_job', textFlag(context, 'cron-job')),
-    ...optional('description', textFlag(context, 'description')),
+    ...(cronJob === undefined ? {} : { cron_job: cronJob }),
   };
 }
 
@@ -175,28 +167,21 @@ function curlOf(url: string, secret: string, event: string | undefined): string 
 
 export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('webhook.list');
-  if (hasFlag(context, 'json')) {
-    printJson(context, rows);
-  } else if (rows.length === 0) {
-    context.out.print('No routes. Create one: agent webhook subscribe <name>, or write it into config.yaml.\n');
-  } else {
-    const switched = rows.some(({ enabled }) => enabled === false);
-    context.out.print(
-      table(
-        context.out,
-        ['NAME', ...(switched ? ['STATE'] : []), 'EVENTS', 'DELIVER', 'URL', 'PROBLEM'],
-        rows.map((row) => [
-          row.name,
-          ...(switched ? [stateOf(row)] : []),
-          row.events.join(',') || 'all',
-          row.deliver,
-          row.url,
-          row.problem ?? '',
-        ]),
-      ),
-    );
-  }
-  return 0;
+  const switched = rows.some(({ enabled }) => enabled === false);
+  const head = ['NAME', ...(switched ? ['STATE'] : []), 'EVENTS', 'DELIVER', 'URL', 'PROBLEM'];
+  const cells = (row: RouteRow): string[] => [
+    row.name,
+    ...(switched ? [stateOf(row)] : []),
+    row.events.join(',') || 'all',
+    row.deliver,
+    row.url,
+    row.problem ?? '',
+  ];
+  return show(context, rows, () =>
+    rows.length === 0
+      ? 'No routes. Create one: agent webhook subscribe <name>, or write it into config.yaml.\n'
+      : table(context.out, head, rows.map(cells)),
+  );
 }
 
 /** An unusable route has no state. */
@@ -206,9 +191,8 @@ function stateOf({ enabled }: RouteRow): string {
 }
 
 export async function removeWebhook(context: CommandContext): Promise<ExitCode> {
-  const name = context.args[0] ?? '';
-  await context.ask('webhook.remove', { name, ...optional('profile', textFlag(context, 'profile')) });
-  context.out.print(`Removed ${oneLine(name)}.\n`);
+  const { removed } = await context.ask('webhook.remove', routeChoice(context));
+  context.out.print(`Removed ${oneLine(removed)}.\n`);
   return 0;
 }
 
@@ -216,28 +200,20 @@ export async function removeWebhook(context: CommandContext): Promise<ExitCode> 
 export async function testWebhook(context: CommandContext): Promise<ExitCode> {
   const payload = textFlag(context, 'payload');
   const parsed = payload === undefined ? undefined : readJson(payload);
-  if (payload !== undefined && parsed === undefined) {
-    context.out.complain('agent: --payload is not JSON\n');
-    return 2;
-  }
+  if (payload !== undefined && parsed === undefined) return refuse(context, '--payload is not JSON', 2);
   const answer = await context.ask('webhook.test', {
-    name: context.args[0] ?? '',
+    ...routeChoice(context),
     ...(parsed === undefined ? {} : { payload: parsed }),
-    ...optional('sample', textFlag(context, 'sample')),
-    ...optional('event', textFlag(context, 'event')),
-    ...optional('checks_only', hasFlag(context, 'checks-only') || undefined),
-    ...optional('profile', textFlag(context, 'profile')),
+    ...textFlags(context, 'sample', 'event'),
+    ...(hasFlag(context, 'checks-only') ? { checks_only: true } : {}),
   });
-  if (hasFlag(context, 'json')) printJson(context, answer);
-  else {
-    const { status, body, note } = answer;
-    context.out.print(`HTTP ${status}\n${plain(body)}\n${note === undefined ? '' : `${note}\n`}`);
-  }
-  return answer.status >= 200 && answer.status < 300 ? 0 : 1;
+  const { status, body, note } = answer;
+  show(context, answer, () => `HTTP ${status}\n${plain(body)}\n${note === undefined ? '' : `${note}\n`}`);
+  return status >= 200 && status < 300 ? 0 : 1;
 }
 
 export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
-  const { name } = await context.ask('webhook.disable', choiceOf(context));
+  const { name } = await context.ask('webhook.disable', routeChoice(context));
   const profile = textFlag(context, 'profile');
   const words = `${commandWord(oneLine(name))}${profile === undefined ? '' : ` --profile ${profile}`}`;
   context.out.print(`Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${words} enables it.\n`);
@@ -245,15 +221,12 @@ export async function disableWebhook(context: CommandContext): Promise<ExitCode>
 }
 
 export async function enableWebhook(context: CommandContext): Promise<ExitCode> {
-  const { name } = await context.ask('webhook.enable', choiceOf(context));
+  const { name } = await context.ask('webhook.enable', routeChoice(context));
   context.out.print(`Enabled ${oneLine(name)}.\n`);
   return 0;
 }
 
-function choiceOf(context: CommandContext): Params<'webhook.enable'> {
-  return { name: context.args[0] ?? '', ...optional('profile', textFlag(context, 'profile')) };
-}
-
-function optional(name: string, value: Json | undefined): JsonObject {
-  return value === undefined ? {} : { [name]: value };
+/** The route that a command names. */
+export function routeChoice(context: CommandContext): RouteChoice {
+  return { name: context.args[0] ?? '', ...textFlags(context, 'profile') };
 }
