@@ -149,6 +149,7 @@ export const globalFlags: readonly Flag[] = [
 
 const gateway = () => import('./commands/gateway.ts');
 const webhook = () => import('./commands/webhook.ts');
+const webhookShow = () => import('./commands/webhook-show.ts');
 const events = () => import('./commands/events.ts');
 const runs = () => import('./commands/runs.ts');
 const deliveries = () => import('./commands/deliveries.ts');
@@ -359,7 +360,7 @@ const rows: Readonly<Record<string, Row>> = {
   'webhook show <name:route>': {
     help: 'Show one route.',
     flags: [profile, json],
-    load: async () => (await import('./commands/webhook-show.ts')).showWebhook,
+    load: async () => (await webhookShow()).showWebhook,
   },
   'webhook disable <name:route>': {
     help: 'Disable a route: its senders get 403.',
@@ -397,7 +398,7 @@ const rows: Readonly<Record<string, Row>> = {
   'webhook doctor <name:route>': {
     help: 'Explain why the last requests of a route were refused.',
     flags: [profile, json],
-    load: async () => (await import('./commands/webhook-doctor.ts')).examineWebhook,
+    load: async () => (await webhookShow()).examineWebhook,
   },
   'webhook deliveries [id:delivery]': {
     help: 'The same as `agent events`; with an id as `agent events show`.',
@@ -775,3 +776,17 @@ export const catalogue: readonly CliCommand[] = Object.entries(rows).map(([words
     flags,
   };
 });
+
+/** A command in one line: words, arguments and its own flags, without the global flags. */
+export function usageLine(command: CliCommand): string {
+  return ['agent', commandWords(command), ...command.flags.map((flag) => `[${flagWords(flag)}]`)].join(' ');
+}
+
+/** The words and the arguments. */
+export function commandWords({ path, args }: CliCommand): string {
+  return [...path, ...args.map((arg) => (arg.startsWith('[') ? arg : `<${arg}>`))].join(' ');
+}
+
+export function flagWords({ name, value, many }: Flag): string {
+  return `--${name}${value === undefined ? '' : ` <${value}>`}${many === true ? '…' : ''}`;
+}

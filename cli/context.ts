@@ -1,8 +1,12 @@
-/** What a command receives: its arguments, the gateway, the home and the output. */
+/**
+ * What a command receives: its arguments, the gateway, the home and the output; and its flags as parameters of a method.
+ * @see CLI-2 and DUR-2 in docs/specification.md
+ */
 
 import type { JsonObject } from '../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
-import type { Ask } from '../runtime/control/contract.ts';
+import { sinceMs } from '../machines/base/since.ts';
+import type { Ask, ById, EventChoice, HistoryQuery, RouteChoice, ServerChoice } from '../runtime/control/contract.ts';
 
 /** 130 is 128 plus the number of SIGINT, as in shells. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;
@@ -85,4 +89,31 @@ export function refuse<Code extends ExitCode>({ out }: CommandContext, why: stri
 /** The selected profile; its format was checked by the parser. */
 export function profileFlag(context: CommandContext): ProfileName {
   return profileName(textFlag(context, 'profile') ?? defaultProfile) ?? defaultProfile;
+}
+
+/** The flags that filter a list. */
+export function queryOf(context: CommandContext): Partial<HistoryQuery> {
+  const limit = textFlag(context, 'limit');
+  const since = textFlag(context, 'since');
+  const fromMs = since === undefined ? undefined : sinceMs(since, Date.now());
+  return {
+    ...(limit === undefined ? {} : { limit: Number(limit) }),
+    ...(fromMs === undefined ? {} : { since: new Date(fromMs).toISOString() }),
+    ...textFlags(context, 'before', 'route', 'profile', 'status'),
+  };
+}
+
+/** The event that a command selects: an id or key, with filters if an id reached several routes. */
+export function askedEvent(context: CommandContext): EventChoice & ById {
+  return { id: context.args[0] ?? '', ...textFlags(context, 'route', 'profile') };
+}
+
+/** The route that a command names. */
+export function routeChoice(context: CommandContext): RouteChoice {
+  return { name: context.args[0] ?? '', ...textFlags(context, 'profile') };
+}
+
+/** The server that a command names. */
+export function serverChoice(context: CommandContext): ServerChoice {
+  return { server: context.args[0] ?? '', ...textFlags(context, 'profile') };
 }

@@ -3,13 +3,12 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { type CliCommand, catalogue, globalFlags } from './catalogue.ts';
+import { type CliCommand, catalogue, commandWords, globalFlags } from './catalogue.ts';
 import type { Output } from './context.ts';
 import { exitMeanings } from './manual.ts';
 import { flagRow, type ManualPage, pageOf, type Row, tagline } from './manual-page.ts';
 import { bold, dim, wrapped } from './terminal.ts';
 import { groupOf } from './unknown-command.ts';
-import { commandWords } from './usage.ts';
 
 type Screen = Pick<Output, 'columns' | 'coloured'>;
 

@@ -8,9 +8,8 @@ import { rowLimit } from '../machines/base/row-limits.ts';
 import { meantOr } from '../machines/config/nearest.ts';
 import type { Ask, HistoryQuery } from '../runtime/control/contract.ts';
 import { connectGateway } from './call.ts';
-import { type CommandContext, type ExitCode, hasFlag, textFlag } from './context.ts';
+import { type CommandContext, type ExitCode, hasFlag, queryOf, textFlag } from './context.ts';
 import { followUntilEnd, pausesOf } from './follow.ts';
-import { queryOf } from './history-query.ts';
 import { ago, dim, oneLine, printJson, printJsonLine, tableLines, wrapped } from './terminal.ts';
 
 export interface Listing<Row> {

@@ -6,7 +6,7 @@
 
 import { readdirSync, statSync } from 'node:fs';
 import type { Json, JsonObject } from '../machines/base/json.ts';
-import { type ControlClient, connectControl } from '../runtime/control/client.ts';
+import { askOnce } from '../runtime/control/client.ts';
 import type { NameKind } from './catalogue.ts';
 import type { Candidate } from './complete.ts';
 import type { GatewayPlace } from './context.ts';
@@ -61,10 +61,15 @@ export async function liveNames(
   profile: string | undefined,
 ): Promise<readonly Candidate[]> {
   if (kind === 'profile') return home === undefined ? [] : profileNames(home);
-  if (kind === 'actor') return actorNames(await ask(socket, 'inspect.tree', {}));
+  if (kind === 'actor') return actorNames(await askOnce(socket, 'inspect.tree', {}, longestMs));
   const source = sources[kind];
   if (source === undefined) return [];
-  const rows = await ask(socket, source.method, { ...source.params, ...(profile === undefined ? {} : { profile }) });
+  const rows = await askOnce(
+    socket,
+    source.method,
+    { ...source.params, ...(profile === undefined ? {} : { profile }) },
+    longestMs,
+  );
   if (!Array.isArray(rows)) return [];
   return (rows as readonly JsonObject[])
     .filter((row) => profile === undefined || row.profile === undefined || row.profile === profile)
@@ -78,19 +83,6 @@ function named(name: Json | undefined, help: Json | undefined): Candidate | unde
   return typeof name === 'string' && name !== '' && !misread.test(name)
     ? { word: name, help: typeof help === 'string' ? help : '' }
     : undefined;
-}
-
-/** The answer; undefined if there is none in time. */
-async function ask(socket: string, method: string, params: JsonObject): Promise<Json | undefined> {
-  let client: ControlClient | undefined;
-  try {
-    client = await connectControl(socket, { signal: AbortSignal.timeout(longestMs) });
-    return await client?.call(method, params);
-  } catch {
-    return undefined;
-  } finally {
-    client?.close();
-  }
 }
 
 function actorNames(tree: Json | undefined): readonly Candidate[] {

@@ -4,10 +4,9 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { type CliCommand, type Flag, globalFlags } from './catalogue.ts';
+import { type CliCommand, type Flag, flagWords, globalFlags, usageLine } from './catalogue.ts';
 import type { ExitCode } from './context.ts';
 import { exitMeanings, files, manual, variables } from './manual.ts';
-import { flagWords, usageLine } from './usage.ts';
 
 /** A word and its explanation. */
 export type Row = readonly [word: string, text: string];

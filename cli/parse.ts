@@ -9,10 +9,9 @@ import { sinceMs } from '../machines/base/since.ts';
 import { meantStatus } from '../machines/base/status.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { canonicalTarget, cureOfTarget } from '../machines/config/targets.ts';
-import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
+import { type CliCommand, catalogue, type Flag, globalFlags, usageLine } from './catalogue.ts';
 import { betweenValues } from './context.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
-import { usageLine } from './usage.ts';
 
 export type Parsed =
   | {

@@ -7,6 +7,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { TurnResult } from '../../runtime/control/contract.ts';
 import type { Output } from '../context.ts';
+import { counted } from '../labelled.ts';
 import { dim, oneLine, plain, wrapped } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
 import { createFlow } from './flow.ts';
@@ -79,7 +80,11 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
       if (outcome === 'failed') out.complain(`agent: ${oneLine(reason ?? '')}\n`);
       if (!isTerminal) return;
       const money = cost === undefined ? [] : [`cost ${cost}`];
-      const parts = [count(Number(steps), 'step'), `${String(input_tokens)}+${String(output_tokens)} tokens`, ...money];
+      const parts = [
+        counted(Number(steps), 'step'),
+        `${String(input_tokens)}+${String(output_tokens)} tokens`,
+        ...money,
+      ];
       note(`  ${parts.join(' · ')}`);
     },
     say(text) {
@@ -95,10 +100,6 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
   };
 }
 
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
 function size(characters: number): string {
-  return characters < 10_000 ? count(characters, 'character') : `${Math.round(characters / 1_000)}k characters`;
+  return characters < 10_000 ? counted(characters, 'character') : `${Math.round(characters / 1_000)}k characters`;
 }

@@ -5,8 +5,7 @@
 
 import { scalarText } from '../../machines/base/json.ts';
 import type { AuditRow } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, textFlags } from '../context.ts';
-import { queryOf } from '../history-query.ts';
+import { type CommandContext, type ExitCode, queryOf, textFlags } from '../context.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, show, table } from '../terminal.ts';
 

@@ -11,9 +11,10 @@ import type { ApprovalRow, ChatOpened } from '../../runtime/control/contract.ts'
 import { connectGateway } from '../call.ts';
 import { createLines, type Lines } from '../chat/lines.ts';
 import { askQuestion } from '../chat/questions.ts';
-import { type ChatScreen, count, createScreen } from '../chat/screen.ts';
+import { type ChatScreen, createScreen } from '../chat/screen.ts';
 import { runSlashCommand } from '../chat/slash-commands.ts';
 import { type CommandContext, type ExitCode, refuse, textFlags } from '../context.ts';
+import { counted } from '../labelled.ts';
 import { bold, oneLine } from '../terminal.ts';
 
 /** How many lines of earlier sessions are kept. */
@@ -182,7 +183,7 @@ function ended(thrown: unknown, screen: ChatScreen): ExitCode {
 function greet(screen: ChatScreen, { out }: CommandContext, { model, profile, tools }: ChatOpened): void {
   const where = profile === 'default' ? '' : ` of profile ${oneLine(profile)}`;
   screen.say(
-    `${bold(out, oneLine(model))}${where}, ${count(tools, 'tool')}. /help lists the commands; Ctrl-C stops a turn, then leaves.`,
+    `${bold(out, oneLine(model))}${where}, ${counted(tools, 'tool')}. /help lists the commands; Ctrl-C stops a turn, then leaves.`,
   );
 }
 

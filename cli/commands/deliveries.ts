@@ -5,9 +5,8 @@
 
 import { stateWords } from '../../machines/base/status.ts';
 import type { OutgoingDetail, OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag, type Output, refuse, textFlags } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, type Output, queryOf, refuse, textFlags } from '../context.ts';
 import { whole } from '../draw.ts';
-import { queryOf } from '../history-query.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { sayWhyNone, showList } from '../listing.ts';
 import { ago, inTime, oneLine, printJson, show, table } from '../terminal.ts';

@@ -9,9 +9,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { indentedJson } from '../../machines/base/indented-json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { ReplayEdit, Result } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag, textFlags } from '../context.ts';
+import { askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag, textFlags } from '../context.ts';
 import { makeDraft, openEditor } from '../editor.ts';
-import { askedEvent } from '../history-query.ts';
 import { oneLine, plain, printJson } from '../terminal.ts';
 
 const pollMs = 500;

@@ -3,8 +3,7 @@
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import type { Ask, HistoryDetail, HistoryQuery, HistoryRow } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
-import { askedEvent } from '../history-query.ts';
+import { askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { showList } from '../listing.ts';
 import { show } from '../terminal.ts';

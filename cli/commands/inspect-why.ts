@@ -5,9 +5,8 @@
 
 import { stateWords } from '../../machines/base/status.ts';
 import type { Chapter, Stair, Story } from '../../runtime/inspector/wire.ts';
-import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
+import { askedEvent, type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
-import { askedEvent } from '../history-query.ts';
 import { span } from '../labelled.ts';
 import { ago, oneLine, plain, show, wrapped } from '../terminal.ts';
 

@@ -15,11 +15,12 @@ import {
   listFlag,
   profileFlag,
   refuse,
+  serverChoice,
   textFlag,
   textFlags,
 } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
-import { parseObject, printReport, serverChoice } from './mcp.ts';
+import { parseObject, printReport } from './mcp.ts';
 
 /** Connects first and shows the result; writes the entry only if the server was reached, or with --no-test. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {

@@ -3,9 +3,18 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { stateWords } from '../../machines/base/status.ts';
-import type { ProbeReport, Result, ServerChoice, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
+import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
-import { type CommandContext, type ExitCode, hasFlag, type Output, refuse, textFlag, textFlags } from '../context.ts';
+import {
+  type CommandContext,
+  type ExitCode,
+  hasFlag,
+  type Output,
+  refuse,
+  serverChoice,
+  textFlag,
+  textFlags,
+} from '../context.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
@@ -196,11 +205,6 @@ function formatBlock(block: JsonObject): string {
     return typeof resource.text === 'string' ? resource.text : `[resource ${String(resource.uri)}]`;
   }
   return `[${String(block.type)} ${String(block.mimeType ?? '')}, ${String(block.data ?? '').length} base64 characters; --json shows it]`;
-}
-
-/** The server that a command names. */
-export function serverChoice(context: CommandContext): ServerChoice {
-  return { server: context.args[0] ?? '', ...textFlags(context, 'profile') };
 }
 
 /** The run that started this program, and its trace, so that its calls can be found by it. */

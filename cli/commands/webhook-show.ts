@@ -1,11 +1,14 @@
-/** `agent webhook show`: describes one route without its secret. @see CLI-5 and RTE-1 in docs/specification.md */
+/**
+ * `agent webhook show` and `doctor`: describe one route without its secret, and why its last requests were refused.
+ * @see CLI-5, RTE-1 and SRC-5 in docs/specification.md
+ */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { RouteDetail } from '../../runtime/control/contract.ts';
-import type { CommandContext, ExitCode, Output } from '../context.ts';
+import { type CommandContext, type ExitCode, type Output, routeChoice } from '../context.ts';
+import { line, whole } from '../draw.ts';
 import { counted, labelled, moment, titled, titledText } from '../labelled.ts';
-import { dim, show } from '../terminal.ts';
-import { routeChoice } from './webhook.ts';
+import { dim, oneLine, show } from '../terminal.ts';
 
 export async function showWebhook(context: CommandContext): Promise<ExitCode> {
   const row = await context.ask('webhook.show', routeChoice(context));
@@ -91,4 +94,18 @@ function formatPlace(target: string, extra: JsonObject): string {
 
 function formatJson(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export async function examineWebhook(context: CommandContext): Promise<ExitCode> {
+  const answer = await context.ask('webhook.doctor', routeChoice(context));
+  const { out } = context;
+  const none = `No request of ${oneLine(answer.name)} was refused since the gateway started.`;
+  const lines = answer.refusals.flatMap(({ key, received_at: at, findings }) => [
+    line(out, [
+      [`Refused ${moment(at, Date.now())}`, 'bold'],
+      [`  agent inspect why ${key}`, 'dim'],
+    ]),
+    ...findings.flatMap(({ text }) => whole(out, `→ ${oneLine(text)}`, 'plain', '  ')),
+  ]);
+  return show(context, answer, () => `${lines.join('\n') || none}\n`);
 }

@@ -3,7 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { shellWord as commandWord } from '../../machines/base/shell-word.ts';
-import type { ProviderWords, Result, RouteChoice, RouteRow } from '../../runtime/control/contract.ts';
+import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
   type CommandContext,
@@ -12,6 +12,7 @@ import {
   hasFlag,
   listFlag,
   refuse,
+  routeChoice,
   textFlag,
   textFlags,
 } from '../context.ts';
@@ -224,9 +225,4 @@ export async function enableWebhook(context: CommandContext): Promise<ExitCode> 
   const { name } = await context.ask('webhook.enable', routeChoice(context));
   context.out.print(`Enabled ${oneLine(name)}.\n`);
   return 0;
-}
-
-/** The route that a command names. */
-export function routeChoice(context: CommandContext): RouteChoice {
-  return { name: context.args[0] ?? '', ...textFlags(context, 'profile') };
 }

@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { defined } from '../../machines/base/json.ts';
 import { dynamicRoutePattern } from '../../machines/base/names.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
 import { splitGlobs } from '../../machines/mcp/glob.ts';
@@ -94,7 +95,7 @@ export function answersOf(context: CommandContext, input: readonly string[]): An
   if (command !== undefined && command.length === 0) {
     return { misused: '--agent-command needs a program, and every quote its end' };
   }
-  const model = definite({
+  const model = defined({
     provider: textFlag(context, 'model-provider'),
     baseUrl: textFlag(context, 'model-url'),
     name: textFlag(context, 'model-name'),
@@ -104,7 +105,7 @@ export function answersOf(context: CommandContext, input: readonly string[]): An
   const port = textFlag(context, 'port');
   // Options of a runner select it.
   const runner = textFlag(context, 'runner') ?? (command !== undefined ? 'command' : hasModel ? 'model' : undefined);
-  return definite({
+  return defined({
     enabled: enable ? true : disable ? false : undefined,
     host: textFlag(context, 'host'),
     port: port === undefined ? undefined : Number(port),
@@ -122,8 +123,8 @@ function answersOfRoute(
   name: string | undefined,
   list: string | undefined,
 ): Pick<Answers, 'secret' | 'routes'> {
-  if (name === undefined) return definite({ secret });
-  return { routes: [{ name, ...definite({ secret, toolsets: list === undefined ? undefined : splitGlobs(list) }) }] };
+  if (name === undefined) return defined({ secret });
+  return { routes: [{ name, ...defined({ secret, toolsets: list === undefined ? undefined : splitGlobs(list) }) }] };
 }
 
 /** How many lines of the input the flags need. */
@@ -159,11 +160,4 @@ export function wordsOf(text: string): readonly string[] {
     );
   }
   return words;
-}
-
-type Definite<Value> = { readonly [Key in keyof Value]?: Exclude<Value[Key], undefined> };
-
-/** Removes the undefined keys. */
-export function definite<Value extends object>(value: Value): Definite<Value> {
-  return Object.fromEntries(Object.entries(value).filter(([, held]) => held !== undefined)) as Definite<Value>;
 }

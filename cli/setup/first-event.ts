@@ -5,6 +5,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
+import { readJson } from '../../machines/base/read-json.ts';
 import type { CommandContext } from '../context.ts';
 import { oneLine } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
@@ -74,10 +75,6 @@ async function outcomeOf(id: string, ask: CommandContext['ask'], signal: AbortSi
 }
 
 function deliveryOf(body: string): string | undefined {
-  try {
-    const { delivery_id: id } = JSON.parse(body) as { readonly delivery_id?: unknown };
-    return typeof id === 'string' ? id : undefined;
-  } catch {
-    return undefined;
-  }
+  const { delivery_id: id } = { ...(readJson(body) as { readonly delivery_id?: unknown } | undefined) };
+  return typeof id === 'string' ? id : undefined;
 }

@@ -5,7 +5,7 @@
  */
 
 import { bindingFault, freePortAbove, whyUnbound } from '../../actors/binding.ts';
-import { isJsonObject, type Json, scalarText } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type Json, scalarText } from '../../machines/base/json.ts';
 import { dynamicRoutePattern } from '../../machines/base/names.ts';
 import { inspectorSchema } from '../../machines/config/schema.ts';
 import { listenerKeys } from '../../machines/config/webhook-settings.ts';
@@ -13,7 +13,6 @@ import type { Prompts } from '../prompts.ts';
 import {
   type Answers,
   badName,
-  definite,
   type ModelAnswers,
   providers,
   type RouteAnswer,
@@ -65,7 +64,7 @@ async function askWebhook(prompts: Prompts, asked: Asked): Promise<Answers> {
   // Each route gets its own secret; a new global one is not created.
   const secret = hasSecret ? await askSecret(prompts, 'Secret of routes without one of their own', true) : undefined;
   const route = await askRoute(prompts, asked);
-  return { host, port, ...definite({ secret, routes: route && [route] }) };
+  return { host, port, ...defined({ secret, routes: route && [route] }) };
 }
 
 /** Undefined if the existing secret is kept. */
@@ -98,7 +97,7 @@ async function askRoute(prompts: Prompts, { standing, variables }: Asked): Promi
   const written = routes[name];
   const { toolsets = defaultToolsets } = isJsonObject(written) ? written : {};
   const secret = await askSecret(prompts, 'Secret by which its sender signs', hasOwnSecret(written, variables), name);
-  return { name, ...definite({ secret, toolsets: await askToolsets(prompts, standing, toolsets) }) };
+  return { name, ...defined({ secret, toolsets: await askToolsets(prompts, standing, toolsets) }) };
 }
 
 /** The toolsets with the chosen servers; undefined if no server is configured. */
@@ -203,7 +202,7 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
   const baseUrl = await prompts.text('Base URL', known('base_url') ?? usualUrls[provider] ?? '', urlProblem);
   const name = await prompts.text('Name of the model', known('name') ?? '', notEmpty);
   const key = await prompts.secret(`API key (empty: ${at('api_key') === undefined ? 'none' : 'keep it'})`);
-  return definite({ provider, baseUrl, name, key: key === '' ? undefined : key });
+  return defined({ provider, baseUrl, name, key: key === '' ? undefined : key });
 }
 
 /** Names the secrets without showing them. */

@@ -64,6 +64,24 @@ export async function connectControl(
   return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node }, silentMs);
 }
 
+/** One request on a connection of its own; undefined if it is refused, or there is no answer in time. */
+export async function askOnce(
+  path: string,
+  method: string,
+  params: JsonObject,
+  mostMs: number,
+): Promise<Json | undefined> {
+  let client: ControlClient | undefined;
+  try {
+    client = await connectControl(path, { signal: AbortSignal.timeout(mostMs) });
+    return await client?.call(method, params);
+  } catch {
+    return undefined;
+  } finally {
+    client?.close();
+  }
+}
+
 async function open(path: string, signal: AbortSignal | undefined, silentMs: number): Promise<Socket | undefined> {
   for (let waited = 0; ; waited += fullPollMs) {
     const opened = await openOnce(path, signal);

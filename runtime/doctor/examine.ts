@@ -11,7 +11,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { createDocumentsInForce } from '../config/documents-in-force.ts';
-import { type ControlClient, connectControl } from '../control/client.ts';
+import { askOnce } from '../control/client.ts';
 import { checkClock } from './check-clock.ts';
 import { checkConfig } from './check-config.ts';
 import { checkCron } from './check-cron.ts';
@@ -111,18 +111,7 @@ async function fixed(finding: Finding): Promise<Reported> {
 }
 
 async function findGateway(socket: string): Promise<RunningGateway | undefined> {
-  /** One connection per request, closed if no answer arrives. */
-  const ask: RunningGateway['ask'] = async (method, params = {}) => {
-    let client: ControlClient | undefined;
-    try {
-      client = await connectControl(socket, { signal: AbortSignal.timeout(answerMs) });
-      return await client?.call(method, params);
-    } catch {
-      return undefined;
-    } finally {
-      client?.close();
-    }
-  };
+  const ask: RunningGateway['ask'] = (method, params = {}) => askOnce(socket, method, params, answerMs);
   const status = await ask('gateway.status');
   return status === undefined ? undefined : { status: status as JsonObject, ask };
 }

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t from 'tap';
-import { completionScripts } from '../../cli/completion-scripts.ts';
+import { completionScripts } from '../../cli/commands/completion.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 

@@ -1,6 +1,5 @@
 import t from 'tap';
-import type { CommandContext } from '../../cli/context.ts';
-import { askedEvent, queryOf } from '../../cli/history-query.ts';
+import { askedEvent, type CommandContext, queryOf } from '../../cli/context.ts';
 
 function contextOf(flags: Readonly<Record<string, string>>, isTerminal = true) {
   const printed: string[] = [];
