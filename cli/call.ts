@@ -74,12 +74,9 @@ async function runHere(method: string, params: JsonObject, { gateway, env, compl
   const { home } = gateway;
   if (home === undefined || gateway.node !== undefined || !isOfHome(method)) throw new NotRunning(gateway);
   const { runAtHome } = await import('../runtime/control/commands.ts');
-  const { withHomeDocuments } = await import('../runtime/control/home-documents.ts');
   const notify = (kind: string, note: object | string): void => {
     if (kind === 'note' && isJsonObject(note)) complain(`${oneLine(String(note.text))}\n`);
   };
-  const result = await withHomeDocuments({ home, env }, method, async (source) =>
-    runAtHome(method, params, source, { notify, onEnd: () => () => {} }),
-  );
+  const result = await runAtHome(method, params, { home, env }, { notify, onEnd: () => () => {} });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }

@@ -15,7 +15,7 @@ import { type CommandHost, type CommandPeer, type Commands, daemonOf, optionalTe
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy, Nodes } from './contract.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { mcpOf } from './mcp-commands.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
 import { applied } from './server-commands.ts';
 
 /** Maximum characters of a reason, of a prompt, and of a body that is searched for a person. */
@@ -67,7 +67,7 @@ export const approvalCommands = {
       case 'unknown':
         return refuseApproval(id);
       case 'refused':
-        throw new Refusal('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
+        return refuse('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
       case 'unfit':
         throw unfit(id, verdict.reason);
     }
@@ -133,7 +133,7 @@ async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly Ap
 
 function rememberIn({ remember = 'call' }: JsonObject): Remember {
   if (remember === 'call' || remember === 'run' || remember === 'always') return remember;
-  throw new Refusal('params-missing', 'remember is "call", "run" or "always"');
+  return refuse('params-missing', 'remember is "call", "run" or "always"');
 }
 
 /** Writes the rule that allows further calls of the tool, before this call is allowed. */
@@ -146,12 +146,9 @@ async function writeRule(id: string, where: unknown, host: CommandHost): Promise
   if (verdict.kind === 'unfit') throw unfit(id, verdict.why);
   const profile = profileOf(row.profile);
   const changed = await addApprovalRule({ home: host.source.home, profile, name: row.server }, verdict.rule);
-  if (changed.kind === 'unwritable') throw new Refusal('config-unwritable', changed.why);
+  if (changed.kind === 'unwritable') return refuse('config-unwritable', changed.why);
   if (changed.kind === 'absent') {
-    throw new Refusal(
-      'server-unknown',
-      `config.yaml has no mcp server "${row.server}" any more; approve only this call`,
-    );
+    return refuse('server-unknown', `config.yaml has no mcp server "${row.server}" any more; approve only this call`);
   }
 }
 
@@ -233,7 +230,7 @@ function meantApproval(asked: string, open: readonly ApprovalRow[]): string | un
 }
 
 function refuseApproval(id: string): never {
-  throw new Refusal('approval-unknown', `no approval "${id}" waits; \`agent approvals list\` lists them`);
+  return refuse('approval-unknown', `no approval "${id}" waits; \`agent approvals list\` lists them`);
 }
 
 function unfit(id: string, why: string): Refusal {

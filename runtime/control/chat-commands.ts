@@ -9,7 +9,7 @@ import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ChatView, TurnOutcome } from '../agent/chats.ts';
 import { type Command, type Commands, daemonOf, textOf } from './command.ts';
 import type { TurnResult } from './contract.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
 
 const longestDescription = 200;
 
@@ -19,17 +19,17 @@ export const chatCommands = {
     const profile = typeof params.profile === 'string' && params.profile !== '' ? params.profile : 'default';
     const agent = chat.settings(profile);
     if (agent === undefined) {
-      throw new Refusal('profile-unknown', `profile "${profile}" is not configured or not served`);
+      return refuse('profile-unknown', `profile "${profile}" is not configured or not served`);
     }
     if (agent.model === undefined) {
-      throw new Refusal(
+      return refuse(
         'chat-no-model',
         `profile "${profile}" has no model to talk to; set agent.model in its config.yaml: provider, base_url and name, and api_key: \${MODEL_KEY} with the key in .env`,
       );
     }
     const session = chat.open(profile, (event) => peer.notify('chat.event', event));
     if (session === undefined) {
-      throw new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
+      return refuse('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
     }
     peer.onEnd(() => chat.close(session));
     const { provider, name: model } = agent.model;
@@ -62,7 +62,7 @@ function ofChat<Answer>(
   return async (host, params) => {
     const { chat } = daemonOf(host);
     const session = String(params.session ?? '');
-    if (chat.get(session) === undefined) throw new Refusal('chat-unknown', 'the chat session is not open any more');
+    if (chat.get(session) === undefined) return refuse('chat-unknown', 'the chat session is not open any more');
     return run(chat, session, params);
   };
 }

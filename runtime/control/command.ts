@@ -5,12 +5,11 @@
  */
 
 import type { HomeSource } from '../../actors/config/load-config.ts';
-import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { AuditLog } from './audit.ts';
 import type { Method, Nodes, Result } from './contract.ts';
 import type { HomeDesk } from './home-view.ts';
-import { Refusal } from './refusal.ts';
+import { refuse } from './refusal.ts';
 import type { DaemonView } from './view.ts';
 
 export interface CommandHost {
@@ -65,8 +64,4 @@ export function optionalText(params: JsonObject, name: string): string | undefin
 /** Throws a Refusal if the parameter is not a string, or empty. */
 export function textOf(params: JsonObject, name: string): string {
   return optionalText(params, name) ?? refuse('params-missing', `the parameter "${name}" is missing`);
-}
-
-export function refuse(code: FaultCode, message: string): never {
-  throw new Refusal(code, message);
 }

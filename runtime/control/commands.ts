@@ -21,6 +21,7 @@ import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
+import { createDocumentsInForce } from '../config/documents-in-force.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { approvalCommands } from './approval-commands.ts';
@@ -33,7 +34,6 @@ import {
   type Commands,
   daemonOf,
   ofDaemon,
-  refuse,
   textOf,
 } from './command.ts';
 import { showSource } from './config-source.ts';
@@ -42,18 +42,15 @@ import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
-import { choiceOf, formatChoice, queryOf } from './event-choice.ts';
+import { queryOf } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import { askedRouteOf, profileOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
-import { importCommands } from './import-commands.ts';
+import { askedRouteOf, deskOf, profileOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
 import { inspectCommands } from './inspect-commands.ts';
-import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { onlyReads } from './methods.ts';
 import { offerCommands } from './offer-commands.ts';
-import { openedEventCommands } from './opened-event-commands.ts';
-import { overviewCommands } from './overview-commands.ts';
-import { askedRoute, deskOf, routeCommands } from './route-commands.ts';
+import { refuse } from './refusal.ts';
+import { askedRoute, routeCommands } from './route-commands.ts';
 import { serverCommands } from './server-commands.ts';
 import { setupCommands } from './setup-commands.ts';
 import type { DaemonView } from './view.ts';
@@ -64,13 +61,9 @@ const table: Commands = {
   ...approvalCommands,
   ...offerCommands,
   ...serverCommands,
-  ...importCommands,
-  ...linkCommands,
   ...deliveryCommands,
-  ...openedEventCommands,
   ...chatCommands,
   ...cronCommands,
-  ...overviewCommands,
   ...setupCommands,
   ...eventCommands,
   'audit.list': async ({ source, audit }, { limit = 100, since, search = '' }) => {
@@ -130,20 +123,6 @@ const table: Commands = {
     samples: samplesFor(askedRouteOf(deskOf(host), askedRoute(params)).route.sender),
   }),
   'webhook.test': testRoute,
-  'webhook.deliveries': ofDaemon((daemon, params) => daemon.deliveries(queryOf(params))),
-  'webhook.delivery': ofDaemon(async (daemon, params) => {
-    const id = textOf(params, 'id');
-    const choice = choiceOf(params);
-    const found = await daemon.delivery(id, choice, params.handshake === true);
-    return (
-      found ??
-      refuse(
-        'delivery-unknown',
-        `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
-      )
-    );
-  }),
-
   'config.check': ({ source, desk }, params) =>
     withLostFiles(loadHome(withDraft(source, profileOf(params.profile), params.text)), desk?.().home).diagnostics,
   'config.hints': ({ source }) => hintsOf(loadHome(source).profiles),
@@ -299,11 +278,38 @@ export async function runAtHome(
   };
   let result: unknown;
   try {
-    result = await commands.get(method)?.({ source }, params, peer);
+    result = await withDocuments(source, method, async (chosen) =>
+      commands.get(method)?.({ source: chosen }, params, peer),
+    );
   } catch (thrown) {
     await writeDown(thrown);
     throw thrown;
   }
   await writeDown();
   return result;
+}
+
+const ofDocuments = /^(webhook\.(list|show|subscribe|remove|edit|enable|disable|samples)|cron\.\w+|mcp\.test)$/;
+
+/**
+ * The documents of a home that are in a database are read only if the command reads or changes them.
+ * @throws Refusal if the database cannot be read
+ */
+async function withDocuments<Answer>(
+  source: HomeSource,
+  method: string,
+  work: (source: HomeSource) => Promise<Answer>,
+): Promise<Answer> {
+  const documents = createDocumentsInForce({ home: source.home, log: { log: () => {}, warnOnce: () => {} } });
+  const chosen = { ...source, documents: documents.choose };
+  try {
+    if (ofDocuments.test(method)) {
+      loadHome(chosen);
+      const unread = await documents.open();
+      if (unread !== undefined) refuse(unread.code, unread.message);
+    }
+    return await work(chosen);
+  } finally {
+    await documents.close();
+  }
 }

@@ -19,7 +19,7 @@ import type { JobStanding } from '../cron/view.ts';
 import { type CommandHost, type Commands, daemonOf, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow, Result } from './contract.ts';
 import { homeOf, notServed, profileOf } from './home-view.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
 
 interface Found {
   readonly profile: ProfileName;
@@ -123,7 +123,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
     return putJob(text, whole);
   });
   if (refusal !== undefined) throw refusal;
-  if (updated.kind === 'failed') throw new Refusal(updated.code, updated.problem);
+  if (updated.kind === 'failed') return refuse(updated.code, updated.problem);
   return answer(host, profile, store, String(whole.id));
 }
 
@@ -164,14 +164,14 @@ async function runJob(host: CommandHost, params: JsonObject): Promise<Result<'cr
     case 'ambiguous':
       throw ambiguousJob(ref, profile, verdict.ids);
     case 'dropped':
-      throw new Refusal(
+      return refuse(
         codeOfRest[verdict.rest],
         `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${wordsOf(ref, profile)}\` resumes it, --force fires it all the same`,
       );
     case 'taken':
-      throw new Refusal('cron-job-taken', `cron job "${ref}" was fired by another gateway at the same moment`);
+      return refuse('cron-job-taken', `cron job "${ref}" was fired by another gateway at the same moment`);
     case 'refused':
-      throw new Refusal('journal-unavailable', `cron job "${ref}" was not fired: ${verdict.reason}`);
+      return refuse('journal-unavailable', `cron job "${ref}" was not fired: ${verdict.reason}`);
   }
 }
 
@@ -188,7 +188,7 @@ function wordsOf(ref: string, profile: string): string {
 
 async function change(store: JobsStore, edit: (text: string) => string | undefined): Promise<void> {
   const updated = await store.update((text) => edit(text));
-  if (updated.kind === 'failed') throw new Refusal(updated.code, updated.problem);
+  if (updated.kind === 'failed') return refuse(updated.code, updated.problem);
 }
 
 /** The job after a change, of which the daemon is notified. */

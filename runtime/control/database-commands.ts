@@ -10,10 +10,10 @@ import type { Result as Outcome } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { risksOf } from '../doctor/check-database.ts';
 import { takeHome } from '../system/process.ts';
-import { type CommandHost, type CommandPeer, type Commands, refuse } from './command.ts';
+import type { CommandHost, CommandPeer, Commands } from './command.ts';
 import type { Result } from './contract.ts';
 import { homeOf } from './home-view.ts';
-import { Refusal } from './refusal.ts';
+import { refuse } from './refusal.ts';
 
 export const databaseCommands = {
   'gateway.database': examine,
@@ -105,6 +105,6 @@ async function copy(host: CommandHost, { to }: JsonObject, peer: CommandPeer): P
 
 /** @throws Refusal with the fault */
 function got<Value>(outcome: Outcome<Value>): Value {
-  if (!outcome.ok) throw new Refusal(outcome.fault.code, outcome.fault.message);
+  if (!outcome.ok) return refuse(outcome.fault.code, outcome.fault.message);
   return outcome.value;
 }

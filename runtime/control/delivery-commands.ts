@@ -7,9 +7,10 @@ import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/failure-groups.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
-import { type Commands, ofDaemon, optionalText, refuse, textOf } from './command.ts';
+import { type Commands, ofDaemon, optionalText, textOf } from './command.ts';
 import type { FailureChoice, OutgoingRow, SendingQuery, Sweep, Swept } from './contract.ts';
 import { queryOf } from './event-choice.ts';
+import { refuse } from './refusal.ts';
 
 export const deliveryCommands = {
   'deliveries.list': ofDaemon(({ sendings }, params) => sendings.list(sendingQueryOf(params))),

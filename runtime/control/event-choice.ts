@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import type { EventChoice, HistoryQuery } from './contract.ts';
-import { Refusal } from './refusal.ts';
+import { refuse } from './refusal.ts';
 
 export function choiceOf({ route, profile }: JsonObject): EventChoice {
   return {
@@ -16,7 +16,7 @@ export function choiceOf({ route, profile }: JsonObject): EventChoice {
 export function queryOf(params: JsonObject): HistoryQuery {
   const { limit, before, status, since } = params;
   if (since !== undefined && Number.isNaN(Date.parse(String(since)))) {
-    throw new Refusal('params-missing', `since "${String(since)}" must be an ISO 8601 time`);
+    return refuse('params-missing', `since "${String(since)}" must be an ISO 8601 time`);
   }
   return {
     limit: rowLimit(limit),
@@ -25,6 +25,13 @@ export function queryOf(params: JsonObject): HistoryQuery {
     ...(typeof status === 'string' ? { status } : {}),
     ...(typeof since === 'string' ? { since } : {}),
   };
+}
+
+export function unknownDelivery(id: string, choice: EventChoice): never {
+  return refuse(
+    'delivery-unknown',
+    `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
+  );
 }
 
 /** The id with its filters, for messages. */

@@ -9,7 +9,6 @@ import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/
 import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import type { Logger } from '../../actors/ports.ts';
-import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
@@ -23,7 +22,7 @@ import { samplesFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
 import type { ProviderWords, Result, RouteDetail, RouteRow } from './contract.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
 
 /** A home with its routes: the one in force, or the files if no daemon runs. */
 export interface HomeDesk {
@@ -49,6 +48,11 @@ const quiet: Logger = { log: () => {}, warnOnce: () => {} };
 /** The home in force, or the files if no daemon runs. */
 export function homeOf({ desk, source }: { readonly desk?: () => HomeDesk; readonly source: HomeSource }): LoadedHome {
   return desk?.().home ?? loadHome(source);
+}
+
+/** The same with its routes. */
+export function deskOf({ desk, source }: { readonly desk?: () => HomeDesk; readonly source: HomeSource }): HomeDesk {
+  return desk?.() ?? readDesk(source);
 }
 
 /** Reads the files. */
@@ -139,7 +143,7 @@ export async function subscribe(
     exists = hasSubscription(text, name);
     return exists && !force ? undefined : editSubscriptions(text, name, whole);
   });
-  if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
+  if (!updated.ok) return refuse(updated.fault.code, updated.fault.message);
   if (exists && !force) {
     refuse('subscription-exists', `"${name}" is subscribed already; remove it first or pass --force`);
   }
@@ -222,7 +226,7 @@ export async function unsubscribe({ sources }: HomeDesk, name: string, profile: 
     );
   }
   const updated = await store.update((text) => editSubscriptions(text, name, undefined));
-  if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
+  if (!updated.ok) return refuse(updated.fault.code, updated.fault.message);
 }
 
 /** A profile's name from a flag. */
@@ -286,10 +290,6 @@ function allRoutes({ sources }: HomeDesk): readonly RouteWithSecret[] {
 
 function ofProfile({ profile }: AskedRoute): string {
   return profile === undefined ? '' : ` of profile "${profile}"`;
-}
-
-function refuse(code: FaultCode, message: string): never {
-  throw new Refusal(code, message);
 }
 
 /** Returns a function that formats a route as a row; missing things that the route names are checked now. */

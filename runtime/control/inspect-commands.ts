@@ -1,18 +1,22 @@
 /**
- * The commands of the inspector: the tree, one actor, the stream, a chart, and the link that opens the page. Part of the
+ * The commands of the inspector: the tree, one actor, the stream, a chart, the link that opens the page, and
+ * the overview. Part of the
  * table of the control socket.
- * @see INS-2, SEC-1 and CLI-3 in docs/specification.md
+ * @see INS-2, INS-4, SEC-1 and CLI-3 in docs/specification.md
  */
 
 import { existsSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { guestPattern } from '../../machines/base/names.ts';
+import { type NamedRange, rangeSpans } from '../../machines/base/time-range.ts';
 import { createSessionFile, sessionsPath } from '../inspector/session-file.ts';
 import { createPageSessions, type EndedSessions } from '../inspector/sessions.ts';
 import { type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
-import type { FollowQuery } from './contract.ts';
-import { choiceOf, formatChoice } from './event-choice.ts';
-import { Refusal } from './refusal.ts';
+import type { FollowQuery, OverviewChoice } from './contract.ts';
+import { choiceOf, unknownDelivery } from './event-choice.ts';
+import { profileIn } from './mcp-commands.ts';
+import { refuse } from './refusal.ts';
+import type { DaemonView } from './view.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
 export const inspectCommands = {
@@ -21,7 +25,7 @@ export const inspectCommands = {
     const actor = textOf(params, 'actor');
     const found = daemon.actor(actor);
     if (found !== undefined) return found;
-    throw new Refusal('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
+    return refuse('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
   }),
 
   'inspect.why': async (host, params) => {
@@ -29,24 +33,20 @@ export const inspectCommands = {
     const choice = choiceOf(params);
     const story = await daemonOf(host).why(id, choice);
     if (story?.status === 'refused') return { ...story, findings: findingsOf(story, host) };
-    if (story !== undefined) return story;
-    throw new Refusal(
-      'delivery-unknown',
-      `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
-    );
+    return story ?? unknownDelivery(id, choice);
   },
 
   'inspect.chart': ofDaemon(async (daemon, params) => {
     const machine = textOf(params, 'machine');
     const chart = await daemon.chart(machine);
     if (chart !== undefined) return chart;
-    throw new Refusal('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
+    return refuse('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
   }),
 
   'inspect.link': (host, params, peer) => {
     const who = optionalText(params, 'as') ?? 'owner';
     if (!guestPattern.test(who))
-      throw new Refusal(
+      return refuse(
         'guest-name',
         `"as" is a name of 1 to 64 letters, digits and . _ @ + -, not ${JSON.stringify(who)}`,
       );
@@ -59,13 +59,13 @@ export const inspectCommands = {
       if (isThere) peer.notify('inspect.opened', {});
     }, guest);
     if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
-    throw new Refusal('inspector-closed', verdict.why);
+    return refuse('inspector-closed', verdict.why);
   },
 
   'inspect.endSessions': async ({ daemon, source }) => {
     const { count, isKept } = await (daemon === undefined ? endKeptSessions(source.home) : daemon.endSessions());
     if (isKept) return { ended: count };
-    throw new Refusal(
+    return refuse(
       'sessions-unwritable',
       `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
     );
@@ -87,6 +87,15 @@ export const inspectCommands = {
     if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
     return Promise.resolve({ snapshot: daemon.tree() });
   },
+
+  'overview.read': ofDaemon((daemon, params) => daemon.overview.read(choiceIn(daemon, params))),
+  'overview.watch': async (host, params, peer) => {
+    const daemon = daemonOf(host);
+    const choice = choiceIn(daemon, params);
+    const forget = daemon.overview.watch(choice, (overview) => peer.notify('overview.changed', overview));
+    peer.onEnd(forget);
+    return { watching: choice.range };
+  },
 } satisfies Partial<Commands>;
 
 /** Ends the sessions in their file, because without a daemon none are in memory. */
@@ -107,4 +116,15 @@ function queryOf(params: JsonObject): FollowQuery {
   }
   if (params.full === true) query.full = true;
   return query;
+}
+
+function choiceIn({ mcp }: DaemonView, params: JsonObject): OverviewChoice {
+  const range = rangeIn(params);
+  return optionalText(params, 'profile') === undefined ? { range } : { range, profile: profileIn(mcp, params) };
+}
+
+function rangeIn(params: JsonObject): NamedRange {
+  const asked = optionalText(params, 'range') ?? '1h';
+  const known = (Object.keys(rangeSpans) as NamedRange[]).find((name) => name === asked);
+  return known ?? refuse('params-missing', `range is one of ${Object.keys(rangeSpans).join(', ')}, not "${asked}"`);
 }

@@ -33,7 +33,7 @@ import {
 } from './command.ts';
 import type { Result, ToolRow } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
 
 const defaultCalls = 100;
 const usualLines = 100;
@@ -104,7 +104,7 @@ export const mcpCommands = {
   'mcp.login': async (host, params, peer) => {
     const flow = optionalText(params, 'flow');
     if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
-      throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
+      return refuse('login-flow', `flow is "browser" or "device", not "${flow}"`);
     }
     const mcp = mcpOf(host);
     const verdict = await whileAsked(peer, (signal) =>
@@ -122,9 +122,9 @@ export const mcpCommands = {
       case 'loggedIn':
         return { logged_in: textOf(params, 'server') };
       case 'stopped':
-        throw new Refusal('login-stopped', verdict.why);
+        return refuse('login-stopped', verdict.why);
       case 'refused':
-        throw new Refusal(verdict.code, verdict.message);
+        return refuse(verdict.code, verdict.message);
     }
   },
 
@@ -132,7 +132,7 @@ export const mcpCommands = {
     const server = textOf(params, 'server');
     const taken = mcp.logins.paste(profileIn(mcp, params), server, textOf(params, 'url'));
     if (!taken)
-      throw new Refusal(
+      return refuse(
         'login-paste',
         `no login to "${server}" waits for this; paste the complete address at which the browser ended`,
       );
@@ -283,7 +283,7 @@ function configured(name: string, profile: ProfileName, source: CommandHost['sou
     const names = loaded.settings.servers.map((server) => server.name);
     throw unknownServer(name, names, '`agent config show mcp_servers`');
   }
-  if (entry.problem !== undefined) throw new Refusal('server-entry', entry.problem);
+  if (entry.problem !== undefined) return refuse('server-entry', entry.problem);
   return readServerSettings(entry);
 }
 

@@ -10,11 +10,11 @@ import type { Json } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { answerRequest } from './answer.ts';
 import type { Asker } from './audit.ts';
-import { type CommandHost, daemonOf, refuse } from './command.ts';
+import { type CommandHost, daemonOf } from './command.ts';
 import type { ApprovalRow, GatewayStatus, NodeRow, Nodes } from './contract.ts';
 import { formatError, formatRequest, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
 import { createQuestionsElsewhere } from './questions-elsewhere.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal, refuse } from './refusal.ts';
 
 export interface NodesPorts {
   readonly neighbours: () => Promise<Neighbours>;

@@ -20,6 +20,10 @@ export class Refusal extends Error {
   }
 }
 
+export function refuse(code: FaultCode, message: string): never {
+  throw new Refusal(code, message);
+}
+
 /** Resolves once a change is in force, also if webhooks do not listen because of another finding. */
 export async function inForce(reload: Promise<unknown> | undefined): Promise<void> {
   try {

@@ -17,19 +17,11 @@ import type { ShownSetting } from '../../machines/config/shown-settings.ts';
 import { sourceOf, sourceWords } from '../../machines/config/sources.ts';
 import { filterWords } from '../../machines/webhook/filter.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
-import { type CommandHost, type Commands, refuse, textOf } from './command.ts';
+import { type CommandHost, type Commands, textOf } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
 import type { Result, RouteDetail } from './contract.ts';
-import {
-  type AskedRoute,
-  askedRouteOf,
-  type HomeDesk,
-  listRoutes,
-  profileOf,
-  readDesk,
-  showRoute,
-} from './home-view.ts';
-import { inForce, Refusal } from './refusal.ts';
+import { type AskedRoute, askedRouteOf, deskOf, type HomeDesk, listRoutes, profileOf, showRoute } from './home-view.ts';
+import { inForce, refuse } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
 export const routeCommands = {
@@ -141,14 +133,10 @@ async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolea
     const { home } = host.source;
     const path = [...found.path, 'enabled'];
     const changed = await editHome({ home, profile: found.profile }, () => [{ path, value: enabled }]);
-    if (changed.kind === 'unwritable') throw new Refusal('config-unwritable', changed.why);
+    if (changed.kind === 'unwritable') return refuse('config-unwritable', changed.why);
     await inForce(host.daemon?.reload());
   }
   return { name: route.name, profile: route.profile, enabled };
-}
-
-export function deskOf({ desk, source }: CommandHost): HomeDesk {
-  return desk?.() ?? readDesk(source);
 }
 
 export function askedRoute(params: JsonObject): AskedRoute {

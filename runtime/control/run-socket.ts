@@ -1,13 +1,21 @@
 /**
- * The control socket of one run, which gives its program access to what the run may use and nothing else. It is in the
- * run's own folder and is removed with the run.
+ * The control socket of one run, which gives its program access to what the run may use and nothing else: the tools of its
+ * toolsets, and the command that shows its own run. Any other method is refused. The profile, the toolsets, the run and the
+ * caller of a request are always those of the run, whatever the parameters contain. It is in the run's own folder and is
+ * removed with the run.
  * @see SEC-4 in docs/specification.md
  */
 
 import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ensurePrivateFolder } from '../../actors/files.ts';
-import { commandsOfRun, type RunBounds } from './run-view.ts';
+import { isWithin, toolFilter } from '../../machines/agent/toolset.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { splitGlobs } from '../../machines/mcp/glob.ts';
+import type { Command, CommandHost } from './command.ts';
+import { commands } from './commands.ts';
+import { mcpOf, toolIn } from './mcp-commands.ts';
+import { Refusal } from './refusal.ts';
 import { type ControlSettings, freePath, listenAt, serveConnection } from './server.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
@@ -39,4 +47,86 @@ export async function openRunSocket(
     for (const socket of sockets) socket.destroy();
     freePath(path);
   };
+}
+
+/** The run of a socket. */
+export interface RunBounds {
+  readonly runId: string;
+  readonly profile: string;
+  readonly toolsets: readonly string[];
+  readonly traceparent?: string;
+}
+
+/** Returns a request's parameters bound to the run; throws a Refusal if they exceed its rights. */
+type Bind = (params: JsonObject, bounds: RunBounds, host: CommandHost) => JsonObject;
+
+const bound: ReadonlyMap<string, Bind> = new Map([
+  ['mcp.tools', ofTools('server')],
+  ['mcp.call', ofTools('name', 'arguments')],
+  ['mcp.instructions', ofTools()],
+  ['mcp.resources', ofTools()],
+  ['mcp.resourceTemplates', ofTools()],
+  ['mcp.readResource', ofTools('uri')],
+  ['mcp.prompts', ofTools()],
+  ['mcp.getPrompt', ofTools('name', 'arguments')],
+  ['mcp.watch', ofTools()],
+  ['runs.show', ofOwnRun],
+]);
+
+/** Returns the lookup of commands for a run's socket. A forbidden command is found, and refuses. */
+export function commandsOfRun(bounds: RunBounds): (method: string) => Command | undefined {
+  return (method) => {
+    const command = commands.get(method);
+    const bind = bound.get(method);
+    if (command === undefined) return undefined;
+    return (host, params, peer) => {
+      if (bind !== undefined) return command(host, bind(params, bounds, host), peer);
+      throw refused(
+        `may not use ${method}; it has the tools of its toolsets and \`agent runs show ${bounds.runId}\`, and a person does the rest outside of it`,
+      );
+    };
+  };
+}
+
+/** @param chosen the parameters that the program may set */
+function ofTools(...chosen: readonly string[]): Bind {
+  return (params, bounds, host) => {
+    const { runId, profile, toolsets, traceparent } = bounds;
+    const { profile: askedProfile = profile, toolsets: asked = '' } = params;
+    if (askedProfile !== profile) {
+      throw refused(
+        `is of profile "${profile}" and has no tool of profile ${JSON.stringify(askedProfile)}; leave the profile out`,
+      );
+    }
+    if (typeof asked !== 'string' || reachBeyond(asked, bounds, host)) {
+      throw refused(
+        `may not widen its toolsets to ${JSON.stringify(asked)}; ask for some of ${toolsets.join(', ') || 'none'}, or add to the toolsets of its route`,
+      );
+    }
+    return {
+      ...Object.fromEntries(chosen.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name]]]))),
+      ...(asked === '' ? {} : { toolsets: asked }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      lent: toolsets,
+      profile,
+      run: runId,
+      caller: 'run',
+    };
+  };
+}
+
+/** Whether the requested toolsets exceed those of the run. */
+function reachBeyond(asked: string, { profile, toolsets }: RunBounds, host: CommandHost): boolean {
+  if (asked === '') return false;
+  const tools = mcpOf(host).tools(profile).map(toolIn).filter(toolFilter(toolsets));
+  return !splitGlobs(asked).every((name) => isWithin(name, toolsets, tools));
+}
+
+function ofOwnRun({ id, transcript = false }: JsonObject, { runId }: RunBounds): JsonObject {
+  if (id !== runId) throw refused(`may not see run ${JSON.stringify(id ?? null)}; its own is "${runId}"`);
+  return { id, transcript };
+}
+
+function refused(what: string): Refusal {
+  return new Refusal('run-refused', `a run ${what}`);
 }

@@ -1,14 +1,20 @@
 /**
- * The commands that change the servers of config.yaml and show an entry as written: for the command line and the page. A
- * change is checked before it is written, and is in force when the answer arrives.
- * @see CLI-5, HOME-4, INS-4 and SEC-1 in docs/specification.md
+ * The commands that change the servers of config.yaml and show an entry as written, for the command line and the page: by an
+ * entry, by an add-server link, or from other agent programs. A change is checked before it is written, and is in force when
+ * the answer arrives. Of a link one command reads it and writes nothing, one adds what a person has seen and confirmed; the
+ * dialog's chart decides, and an existing name is never overwritten. Files of a checkout are not read for an import; `agent
+ * mcp import` asks about those.
+ * @see CLI-5, HOME-4, INS-4, LNK-1, LNK-2, LNK-3, SEC-1 and SEC-2 in docs/specification.md
  */
 
-import { loadHome, readEntry } from '../../actors/config/load-config.ts';
-import { changeServerEntry } from '../../actors/config/server-entries.ts';
+import { planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
+import { type HomeSource, loadHome, readEntry } from '../../actors/config/load-config.ts';
+import { addServerEntry, changeServerEntry, hasServerEntry } from '../../actors/config/server-entries.ts';
 import { readText } from '../../actors/files.ts';
+import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject, objectAt } from '../../machines/base/json.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
@@ -20,17 +26,21 @@ import {
   type EntryRequest,
   planEntryChange,
 } from '../../machines/mcp/entry-change.ts';
+import { programTitles } from '../../machines/mcp/foreign-files.ts';
 import { isPlace } from '../../machines/mcp/foreign-references.ts';
+import { type InstallLink, readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
+import type { ImportItem } from '../../machines/mcp/plan-import.ts';
 import { readServerSettings } from '../../machines/mcp/server-settings.ts';
 import { adapterBlock, learnSecrets } from '../config/loaded-home.ts';
+import { runLinkDialog } from '../mcp/link-dialog.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type CommandHost, type Commands, textOf } from './command.ts';
 import { configFile, eachText, withDraft } from './config-view.ts';
-import type { ChangedServer, Result } from './contract.ts';
-import { profileOf } from './home-view.ts';
+import type { ChangedServer, ImportableServer, LinkReading, Result } from './contract.ts';
+import { homeOf, profileOf } from './home-view.ts';
 import { unknownServer } from './mcp-commands.ts';
-import { inForce, Refusal } from './refusal.ts';
+import { inForce, Refusal, refuse } from './refusal.ts';
 
 export const serverCommands = {
   'mcp.add': async (host, params) => ({
@@ -58,6 +68,10 @@ export const serverCommands = {
     ...(await change(host, params, { kind: 'remove' })),
   }),
   'mcp.show': showServer,
+  'link.read': readLink,
+  'link.add': addLink,
+  'mcp.importable': async ({ source }, params) => (await planFor(source, profileOf(params.profile))).map(rowOf),
+  'mcp.import': importServers,
 } satisfies Partial<Commands>;
 
 async function change(
@@ -78,7 +92,7 @@ async function change(
   };
   const place = { home: source.home, profile };
   const outcome = await changeServerEntry(place, params.dry === true ? (files) => dryOf(planOf(files)) : planOf);
-  if (outcome.kind === 'unwritable') throw new Refusal('config-unwritable', outcome.why);
+  if (outcome.kind === 'unwritable') return refuse('config-unwritable', outcome.why);
   if (outcome.kind === 'refused') throw Refusal.carrying(outcome.code, outcome.message, outcome.field);
   return {
     profile,
@@ -152,6 +166,106 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
 
 function objectOf(params: JsonObject, key: string): JsonObject {
   const value = params[key];
-  if (!isJsonObject(value)) throw new Refusal('params-missing', `the parameter "${key}" is missing, or is no object`);
+  if (!isJsonObject(value)) return refuse('params-missing', `the parameter "${key}" is missing, or is no object`);
   return value;
+}
+
+async function readLink(host: CommandHost, params: JsonObject): Promise<LinkReading> {
+  const { name, config } = linkOf(params);
+  return {
+    name,
+    kind: typeof config.command === 'string' ? 'command' : 'url',
+    config,
+    lowers: loweredGuards(config),
+    taken: await hasServerEntry({ home: host.source.home, profile: profileOf(params.profile), name }),
+    profiles: [...homeOf(host).profiles.keys()],
+  };
+}
+
+/** The config comes from the link that the person has seen, never from the parameters of the answer. */
+async function addLink(host: CommandHost, params: JsonObject): Promise<Result<'link.add'>> {
+  const { source } = host;
+  const link = linkOf(params);
+  const wanted = typeof params.name === 'string' && params.name !== '' ? params.name : link.name;
+  const profile = profileOf(params.profile);
+  let why: string | undefined;
+  let renamed = false;
+  const outcome = await runLinkDialog(
+    link,
+    { home: source.home, profile },
+    {
+      ask: ({ mustRename, context }) => {
+        const mayRename = !renamed && context.name !== wanted;
+        if (mayRename) {
+          renamed = true;
+          return Promise.resolve({ type: 'link.rename', name: wanted });
+        }
+        if (!mustRename) return Promise.resolve({ type: 'link.confirm' });
+        why = context.why ?? undefined;
+        return Promise.resolve({ type: 'link.cancel' });
+      },
+    },
+  );
+  switch (outcome.kind) {
+    case 'added':
+      return { added: outcome.name, profile, ...(await applied(host)) };
+    case 'cancelled':
+      throw Refusal.carrying('link-name', why ?? 'nothing was added');
+    case 'refused':
+      throw Refusal.carrying('link-entry', outcome.why);
+  }
+}
+
+function linkOf(params: JsonObject): InstallLink {
+  const reading = readInstallLink(typeof params.url === 'string' ? params.url : '');
+  if (reading.kind === 'link') return reading.link;
+  throw Refusal.carrying(reading.code, reading.message);
+}
+
+async function importServers({ source, daemon }: CommandHost, params: JsonObject): Promise<Result<'mcp.import'>> {
+  const profile = profileOf(params.profile);
+  const names = new Set(Array.isArray(params.names) ? params.names.map(String) : []);
+  const added: string[] = [];
+  const failed: { name: string; why: string }[] = [];
+  for (const { name, entry, variables, standing } of await planFor(source, profile)) {
+    if (!names.has(name) || (standing.kind !== 'new' && standing.kind !== 'taken')) continue;
+    const [finding] = readEntry(source, profile, { name, value: entry }).findings;
+    const change =
+      finding === undefined
+        ? await addServerEntry({ home: source.home, profile, name }, entry, variables)
+        : ({ kind: 'unwritable', why: finding.message } as const);
+    if (change.kind === 'changed') added.push(name);
+    else failed.push({ name, why: change.kind === 'unwritable' ? change.why : 'the name has been taken meanwhile' });
+  }
+  for (const name of names) {
+    const isKnown = added.includes(name) || failed.some((one) => one.name === name);
+    if (!isKnown) failed.push({ name, why: 'no other program has it any more' });
+  }
+  await inForce(daemon?.reload()).catch((thrown: unknown) => {
+    for (const name of added) failed.push({ name, why: `added, but not in force: ${causeOf(thrown)}` });
+  });
+  return { added, failed };
+}
+
+async function planFor({ home, env }: HomeSource, profile: ProfileName): Promise<readonly ImportItem[]> {
+  const userHome = env.HOME ?? userHomeFolder();
+  // The daemon's working folder is not a project.
+  const places = { platform: process.platform, userHome, folder: userHome, env };
+  const plan = await planForeign(await readForeignConfigs(places), { paths: profilePaths(home, profile), places });
+  return plan.filter(({ isProject }) => !isProject);
+}
+
+function rowOf({ file, foreignName, name, entry, variables, missing, notes, standing }: ImportItem): ImportableServer {
+  return {
+    name,
+    program: programTitles[file.program],
+    file: file.path,
+    foreign_name: foreignName,
+    entry,
+    variables: variables.map(({ variable }) => variable),
+    missing: missing.map(({ variable }) => variable),
+    notes: [...(standing.kind === 'unusable' ? [] : loweredGuards(entry)), ...notes],
+    standing: standing.kind,
+    ...(standing.kind === 'unusable' ? { why: standing.why } : {}),
+  };
 }

@@ -19,10 +19,10 @@ import { type SourceName, sourceNames, sourceOf } from '../../machines/config/so
 import { targetTitle } from '../../machines/config/targets.ts';
 import { variableFor } from '../../machines/mcp/secret-places.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
-import { type CommandHost, type Commands, optionalText, refuse, textOf } from './command.ts';
+import { type CommandHost, type Commands, optionalText, textOf } from './command.ts';
 import type { Result, SourceChoice } from './contract.ts';
 import { homeOf, notServed, profileOf, publicBase } from './home-view.ts';
-import { inForce } from './refusal.ts';
+import { inForce, refuse } from './refusal.ts';
 
 export const setupCommands = {
   'setup.read': readSetup,

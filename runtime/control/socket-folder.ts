@@ -7,7 +7,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { liesAside } from '../../machines/config/profile.ts';
-import { Refusal } from './refusal.ts';
+import { refuse } from './refusal.ts';
 
 /** Throws a Refusal if the folder belongs to another user or others may write to it; a missing folder is accepted. */
 export function demandOwnFolder(socket: string): void {
@@ -16,7 +16,7 @@ export function demandOwnFolder(socket: string): void {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   const flaw = found === undefined ? undefined : flawOf(found);
   if (flaw === undefined) return;
-  throw new Refusal(
+  refuse(
     'socket-foreign',
     `${folder}: the home is too long for a socket of its own, and this folder, made for it, ${flaw}; have it removed, or set AGENT_HOME to a shorter path`,
   );

@@ -8,7 +8,7 @@ import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { diagnoseRefusal, type RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import { type CommandHost, daemonOf, textOf } from './command.ts';
 import type { Diagnosis, Result } from './contract.ts';
-import { askedRouteOf, knownRouteOf, profileOf, readDesk } from './home-view.ts';
+import { askedRouteOf, deskOf, knownRouteOf, profileOf } from './home-view.ts';
 
 export async function examineRoute(host: CommandHost, params: JsonObject): Promise<Result<'webhook.doctor'>> {
   const name = textOf(params, 'name');
@@ -42,8 +42,4 @@ export function findingsOf(
 
 function shown(refused: RefusedRequest, definition: RouteWithSecret): Diagnosis['findings'] {
   return diagnoseRefusal(refused, definition).map(({ code, text }) => ({ code, text }));
-}
-
-function deskOf({ desk, source }: CommandHost): ReturnType<typeof readDesk> {
-  return desk?.() ?? readDesk(source);
 }

@@ -95,7 +95,7 @@ const rooms: readonly Room[] = [
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|elicitation-values|foreign-files|glob|plan-import)\.ts$/,
       /^actors\/(binding|files|socket-place|user-home)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
-      /^runtime\/control\/(client|commands|contract|home-documents|methods)\.ts$/,
+      /^runtime\/control\/(client|commands|contract|methods)\.ts$/,
       /^runtime\/(daemon|system\/example-home|mcp\/link-dialog|doctor\/examine)\.ts$/,
       /^runtime\/inspector\/(?:event-)?wire\.ts$/,
       /^cli\//,

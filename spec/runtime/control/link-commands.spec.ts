@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { Command } from '../../../runtime/control/command.ts';
-import { linkCommands } from '../../../runtime/control/link-commands.ts';
+import { serverCommands } from '../../../runtime/control/server-commands.ts';
 
 const linkTo = (name: string, config: JsonObject): string =>
   `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
@@ -12,7 +12,7 @@ const docs = linkTo('docs', { url: 'https://mcp.example.com/mcp' });
 
 function deskOf(t: Test, config: string, profiles: Readonly<Record<string, Readonly<Record<string, string>>>> = {}) {
   const home = t.testdir({ 'config.yaml': config, profiles });
-  const table = new Map<string, Command>(Object.entries(linkCommands));
+  const table = new Map<string, Command>(Object.entries(serverCommands));
   const peer = { notify: () => {}, onEnd: () => () => {} };
   return {
     config: () => readFileSync(join(home, 'config.yaml'), 'utf8'),

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { CommandHost } from '../../../runtime/control/command.ts';
 import { commands } from '../../../runtime/control/commands.ts';
-import { commandsOfRun } from '../../../runtime/control/run-view.ts';
+import { commandsOfRun } from '../../../runtime/control/run-socket.ts';
 
 /** Every method of the control socket: what becomes of it in a run. One that is not here is refused and fails the spec. */
 const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
