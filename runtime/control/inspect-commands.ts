@@ -58,7 +58,7 @@ export const inspectCommands = {
     const verdict = daemonOf(host).link(() => {
       if (isThere) peer.notify('inspect.opened', {});
     }, guest);
-    if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
+    if (verdict.kind === 'link') return { url: verdict.url };
     return refuse('inspector-closed', verdict.why);
   },
 
@@ -75,7 +75,7 @@ export const inspectCommands = {
     const daemon = daemonOf(host);
     // Followed before the snapshot is taken, so that no change in between is lost.
     peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta)));
-    return Promise.resolve(daemon.feed.snapshot());
+    return daemon.feed.snapshot();
   },
 
   'inspect.follow': (host, params, peer) => {
@@ -85,7 +85,7 @@ export const inspectCommands = {
     peer.onEnd(daemon.follow(query, tell));
     // A client that connects late gets the running actors before their steps.
     if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
-    return Promise.resolve({ snapshot: daemon.tree() });
+    return { snapshot: daemon.tree() };
   },
 
   'overview.read': ofDaemon((daemon, params) => daemon.overview.read(choiceIn(daemon, params))),

@@ -98,7 +98,7 @@ export const mcpCommands = {
     };
     peer.onEnd(mcp.onListsChanged(profile, tell));
     const unknown = unknownIn(params, profile, mcp);
-    return Promise.resolve({ watching: profile, ...(unknown.length === 0 ? {} : { unknown_toolsets: unknown }) });
+    return { watching: profile, ...(unknown.length === 0 ? {} : { unknown_toolsets: unknown }) };
   },
 
   'mcp.login': async (host, params, peer) => {

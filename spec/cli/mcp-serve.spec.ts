@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
 import type { PeerTool, ToolAnswer } from '../support/mcp/catalogue.ts';
 import { type CallAnswer, commandOf, entryOf, eventually, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
@@ -79,18 +80,12 @@ t.test('CLI-5 · LIF-13 · a result that clients refuse reaches them without wha
 });
 
 t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of its schema', async (t) => {
-  const sum: PeerTool = {
-    definition: {
-      name: 'sum',
-      description: 'Adds',
-      inputSchema: { type: 'object' },
-      outputSchema: { anyOf: [{ type: 'object' }, { type: 'array' }] } as never,
-    },
-    run: () => ({ text: '5', structured: { sum: 5 } }),
-  };
-  const peer = await started(t, { kind: 'modern', tools: [sum] });
-  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-  await gateway.reaches('notes', 'connected');
+  const sum = toolOf(
+    'sum',
+    { text: '5', structured: { sum: 5 } },
+    { outputSchema: { anyOf: [{ type: 'object' }, { type: 'array' }] } as never },
+  );
+  const { gateway } = await offering(t, { kind: 'modern', tools: [sum] });
   const client = await legacyServed(t, gateway);
   const [tool] = (await client.listTools()).tools;
   t.match(tool?.outputSchema, { type: 'object', required: ['result'] });
@@ -111,9 +106,7 @@ t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client o
     },
     run: () => ({ text: '{"any":1}', structured: { any: 1 } }),
   };
-  const peer = await started(t, { tools: ['echo', free] });
-  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-  await gateway.reaches('notes', 'connected');
+  const { gateway } = await offering(t, { tools: ['echo', free] });
   const client = await legacyServed(t, gateway);
 
   const { tools } = await client.listTools();
@@ -128,18 +121,12 @@ t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client o
 });
 
 t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs it no tool', async (t) => {
-  const odd: PeerTool = {
-    definition: {
-      name: 'odd',
-      description: 'Is odd',
-      inputSchema: { type: 'object' },
-      outputSchema: { type: 'object', properties: { next: { $ref: '#/$defs/Missing' } } },
-    },
-    run: () => ({ text: '{"next":1}', structured: { next: 1 } }),
-  };
-  const peer = await started(t, { tools: ['add', odd] });
-  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-  await gateway.reaches('notes', 'connected');
+  const odd = toolOf(
+    'odd',
+    { text: '{"next":1}', structured: { next: 1 } },
+    { outputSchema: { type: 'object', properties: { next: { $ref: '#/$defs/Missing' } } } },
+  );
+  const { gateway } = await offering(t, { tools: ['add', odd] });
   for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
     const { tools } = await client.listTools();
 
@@ -153,18 +140,12 @@ t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs i
 });
 
 t.test('CLI-5 · LIF-13 · a result whose text has another format than its schema says reaches clients', async (t) => {
-  const dated: PeerTool = {
-    definition: {
-      name: 'dated',
-      description: 'Says when',
-      inputSchema: { type: 'object' },
-      outputSchema: { type: 'object', properties: { at: { type: 'string', format: 'date-time' } } },
-    },
-    run: () => ({ text: 'then', structured: { at: '2026-10-22T15:50:22.113199' } }),
-  };
-  const peer = await started(t, { tools: [dated] });
-  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-  await gateway.reaches('notes', 'connected');
+  const dated = toolOf(
+    'dated',
+    { text: 'then', structured: { at: '2026-10-22T15:50:22.113199' } },
+    { outputSchema: { type: 'object', properties: { at: { type: 'string', format: 'date-time' } } } },
+  );
+  const { gateway } = await offering(t, { tools: [dated] });
   for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
     t.match((await client.listTools()).tools, [{ outputSchema: { properties: { at: { type: 'string' } } } }]);
     t.match(await client.callTool({ name: 'mcp__notes__dated', arguments: {} }), {
@@ -178,9 +159,7 @@ t.test('CLI-5 · LIF-13 · half a character reaches no client', async (t) => {
     definition: { name: 'cut', description: 'Cuts', inputSchema: { type: 'object' } },
     run: () => ({ text: 'half \ud83d, full 😀, \\ud83d', structured: { half: '\ude00' } }),
   };
-  const peer = await started(t, { tools: [cut] });
-  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-  await gateway.reaches('notes', 'connected');
+  const { gateway } = await offering(t, { tools: [cut] });
   const client = await legacyServed(t, gateway);
 
   const answer = await client.callTool({ name: 'mcp__notes__cut', arguments: {} });
@@ -190,18 +169,12 @@ t.test('CLI-5 · LIF-13 · half a character reaches no client', async (t) => {
 });
 
 t.test('CLI-5 · ERA-1 · an error with a structure reaches a client of the handshake as texts', async (t) => {
-  const sum: PeerTool = {
-    definition: {
-      name: 'sum',
-      description: 'Adds',
-      inputSchema: { type: 'object' },
-      outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
-    },
-    run: () => ({ text: 'it failed', structured: { code: 'NOT_FOUND' }, isError: true }),
-  };
-  const peer = await started(t, { tools: [sum] });
-  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-  await gateway.reaches('notes', 'connected');
+  const sum = toolOf(
+    'sum',
+    { text: 'it failed', structured: { code: 'NOT_FOUND' }, isError: true },
+    { outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] } },
+  );
+  const { gateway } = await offering(t, { tools: [sum] });
   const call = { name: 'mcp__notes__sum', arguments: {} };
 
   const legacy = await legacyServed(t, gateway);
@@ -215,9 +188,7 @@ t.test('CLI-5 · ERA-1 · an error with a structure reaches a client of the hand
 });
 
 t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
-  const peer = await started(t, { tools: ['one'] });
-  const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-  await gateway.reaches('notes', 'connected');
+  const { gateway, peer } = await offering(t, { tools: ['one'] });
   const client = await legacyServed(t, gateway);
   let changes = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -232,9 +203,7 @@ t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
 });
 
 t.test('CLI-5 · TRU-1 · an approval holds for who calls by `mcp serve` too', async (t) => {
-  const peer = await started(t);
-  const gateway = await startGateway(t, { notes: entryOf(peer, { trust: 'untrusted' }) });
-  await gateway.reaches('notes', 'connected');
+  const { gateway, peer } = await offering(t, {}, { trust: 'untrusted' });
   const client = await legacyServed(t, gateway);
   const call = client.callTool({ name: 'mcp__notes__write_note', arguments: { text: 'x' } });
   const question = await gateway.asked();
@@ -245,9 +214,7 @@ t.test('CLI-5 · TRU-1 · an approval holds for who calls by `mcp serve` too', a
 });
 
 t.test('CLI-5 · TRU-3 · each program has 32 questions open, whatever another one asks', async (t) => {
-  const peer = await started(t);
-  const gateway = await startGateway(t, { notes: entryOf(peer, { trust: 'untrusted' }) });
-  await gateway.reaches('notes', 'connected');
+  const { gateway } = await offering(t, {}, { trust: 'untrusted' });
   const [first, second] = [await legacyServed(t, gateway), await legacyServed(t, gateway)];
   const call = { name: 'mcp__notes__write_note', arguments: { text: 'x' } };
   const refused: unknown[] = [];
@@ -377,12 +344,10 @@ t.test(
     };
     const long = 'n'.repeat(5_000);
     const description = 'd'.repeat(7_000);
-    const { definition, run } = toolOf(long, { text: 'called' }, description);
-    const peer = await started(t, {
-      tools: [{ definition: { ...definition, ...described }, run }, toolOf('', { text: '' })],
+    const tool = toolOf(long, { text: 'called' }, { ...described, description });
+    const { gateway } = await offering(t, {
+      tools: [tool, toolOf('', { text: '' })],
     });
-    const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
-    await gateway.reaches('notes', 'connected');
     for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
       const { tools } = await client.listTools();
       t.match(tools, [{ ...described, description, name: /^mcp__notes__n{41}_[0-9a-f]{10}$/ }]);
@@ -426,7 +391,7 @@ t.test('CLI-5 · TRU-3 · a call that waits for a person says so every ten secon
 
 t.test('LIF-13 · CLI-5 · many servers with long listings are all offered', async (t) => {
   const long = 'd'.repeat(200_000);
-  const tools = Array.from({ length: 15 }, (_, n) => toolOf(`tool_${n}`, { text: '' }, long));
+  const tools = Array.from({ length: 15 }, (_, n) => toolOf(`tool_${n}`, { text: '' }, { description: long }));
   const peer = await started(t, { tools });
   const gateway = await startGateway(t, { one: entryOf(peer), two: entryOf(peer), three: entryOf(peer) });
   for (const name of ['one', 'two', 'three']) await gateway.reaches(name, 'connected');
@@ -438,9 +403,7 @@ t.test('LIF-13 · CLI-5 · many servers with long listings are all offered', asy
 });
 
 t.test('LIF-13 · TRU-2 · CLI-5 · a gateway that is killed under a call leaves the outcome uncertain', async (t) => {
-  const peer = await started(t);
-  const gateway = await startGateway(t, { notes: entryOf(peer, { supports_parallel_tool_calls: true }) });
-  await gateway.reaches('notes', 'connected');
+  const { gateway, peer } = await offering(t, {}, { supports_parallel_tool_calls: true });
   const client = await legacyServed(t, gateway);
   const serving = client.callTool({ name: 'mcp__notes__slow', arguments: {} });
   const calling = gateway.cli('mcp', 'call', 'mcp__notes__slow', '--json');
@@ -488,9 +451,7 @@ t.test('CLI-5 · FLT-4 · it outlives the gateway and connects to the next one',
 });
 
 t.test('CLI-5 · a message that is too long is refused with the limit, and the next one is answered', async (t) => {
-  const peer = await started(t);
-  const gateway = await startGateway(t, { notes: entryOf(peer) });
-  await gateway.reaches('notes', 'connected');
+  const { gateway } = await offering(t, {}, {});
   const client = await legacyServed(t, gateway);
   const call = (text: string) => client.callTool({ name: 'mcp__notes__echo', arguments: { text } });
 
@@ -516,9 +477,22 @@ t.test('CLI-5 · PRF-1 · it ends where the gateway refuses it, though its input
   t.equal(await new Promise((resolve) => server.once('exit', resolve)), 1);
 });
 
-function toolOf(name: string, answer: ToolAnswer, description = name): PeerTool {
+/** A gateway with one server, which is connected; of its offers the tools alone, unless its entry says otherwise. */
+async function offering(
+  t: Test,
+  more: Parameters<typeof started>[1],
+  entry: JsonObject = { tools: { resources: false, prompts: false } },
+) {
+  const peer = await started(t, more);
+  const gateway = await startGateway(t, { notes: entryOf(peer, entry) });
+  await gateway.reaches('notes', 'connected');
+  return { gateway, peer };
+}
+
+function toolOf(name: string, answer: ToolAnswer, more: Partial<PeerTool['definition']> = {}): PeerTool {
+  const annotations = { readOnlyHint: true };
   return {
-    definition: { name, description, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+    definition: { name, description: name, inputSchema: { type: 'object' }, annotations, ...more },
     run: () => answer,
   };
 }
