@@ -36,7 +36,6 @@ export async function checkClock(
     return [
       {
         level: 'note',
-        area: 'clock',
         code: 'clock-unknown',
         place: 'the clock',
         what: 'no configured endpoint gave the time',
@@ -47,13 +46,12 @@ export async function checkClock(
   // An endpoint's clock may be wrong too; if any agrees with ours, ours is right.
   const least = known.reduce((one, other) => (Math.abs(other) < Math.abs(one) ? other : one));
   if (Math.abs(least) < noticeableMs)
-    return [good('clock', `agrees with ${known.length === 1 ? 'an endpoint' : `${known.length} endpoints`}`)];
+    return [good(`agrees with ${known.length === 1 ? 'an endpoint' : `${known.length} endpoints`}`)];
   const seconds = Math.round(Math.abs(least) / 1_000);
   const refuses = Math.abs(least) >= signatureWindowMs;
   return [
     {
       level: refuses ? 'wrong' : 'warning',
-      area: 'clock',
       code: 'clock-skew',
       place: 'the clock',
       what: `is ${seconds} s ${least > 0 ? 'behind' : 'ahead'}${refuses ? ', so that genuine signatures are refused' : ''}`,

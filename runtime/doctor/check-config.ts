@@ -5,33 +5,29 @@
 
 import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
-import { createSourceReader } from '../webhook/route-sources.ts';
-import { type Examined, type Finding, good } from './finding.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
+import { type Examined, type Finding, good, placeIn, routesIn } from './finding.ts';
 
 const listCure = '`agent webhook list` and `agent cron list` read them';
 
-export function checkConfig({ home, diagnostics, gateway }: Examined): readonly Finding[] {
+export function checkConfig({ home, paths, diagnostics, gateway }: Examined): readonly Finding[] {
   const findings: Finding[] = diagnostics.map((found) => ({
     level: found.severity === 'error' ? 'wrong' : 'warning',
-    area: 'config',
     code: 'config-finding',
     place: found.line === 0 ? found.file : `${found.file}:${found.line}:${found.column}`,
     what: `${found.message} [${found.code}]`,
     cure: '`agent config check` shows the line',
   }));
-  const { subscriptions } = createSourceReader({ log: { log: () => {}, warnOnce: () => {} }, learn: () => {} }).read(
-    home,
-  );
+  const { subscriptions } = routesIn(home);
   const looseEndsOf = findLooseEnds(home);
   for (const [profile, store] of subscriptions) {
     const { routes, problems, fault, isUnread } = store.current();
-    const file =
-      profile === 'default' ? 'webhook_subscriptions.json' : `profiles/${profile}/webhook_subscriptions.json`;
+    const file = placeIn(paths.home, profilePaths(paths.home, profile).subscriptions);
     const remove = (name: string): string =>
       `agent webhook remove ${shellWord(name)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
     if (isUnread === true) {
       const what = 'the subscriptions and cron jobs are in Postgres and were not read';
-      findings.push({ level: 'note', area: 'config', code: 'not-asked', place: file, what, cure: listCure });
+      findings.push({ level: 'note', code: 'not-asked', place: file, what, cure: listCure });
       continue;
     }
     const found = [
@@ -41,7 +37,6 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
     for (const { name, message, code } of found) {
       findings.push({
         level: 'warning',
-        area: 'config',
         code: 'subscription-finding',
         place: name === '' ? file : `${file}: ${name}`,
         what: `${message} [${code}]`,
@@ -53,7 +48,6 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
       for (const { message, code } of looseEndsOf(entry)) {
         findings.push({
           level: 'warning',
-          area: 'config',
           code: 'subscription-finding',
           place: `${file}: ${route.name}`,
           what: `${message} [${code}]`,
@@ -63,14 +57,13 @@ export function checkConfig({ home, diagnostics, gateway }: Examined): readonly 
     }
   }
   findings.push(...refusedBy(gateway), ...waitingFor(gateway));
-  return findings.length > 0 ? findings : [good('config', 'no findings')];
+  return findings.length > 0 ? findings : [good('no findings')];
 }
 
 /** Settings that only a start reads. */
 function waitingFor(gateway: Examined['gateway']): readonly Finding[] {
-  return ((gateway?.status.restart_for ?? []) as readonly string[]).map((place) => ({
+  return (gateway?.status.restart_for ?? []).map((place) => ({
     level: 'warning',
-    area: 'config',
     code: 'restart-needed',
     place,
     what: 'the running gateway still uses the earlier value; the new one takes effect at the next start',
@@ -80,15 +73,11 @@ function waitingFor(gateway: Examined['gateway']): readonly Finding[] {
 
 /** A gateway that keeps its earlier configuration: a person who edits the file sees no effect, and wonders why. */
 function refusedBy(gateway: Examined['gateway']): readonly Finding[] {
-  const { fault, in_force } = (gateway?.status.config ?? {}) as {
-    readonly fault?: string;
-    readonly in_force?: boolean;
-  };
+  const { fault, in_force } = { ...gateway?.status.config };
   if (fault === undefined || in_force === true) return [];
   return [
     {
       level: 'wrong',
-      area: 'config',
       code: 'config-refused',
       place: 'the running gateway',
       what: `has refused the configuration on disk, and the last good one stays in force: ${fault}`,

@@ -20,7 +20,6 @@ export function checkCron({ home, paths }: Examined): readonly Finding[] {
     const store = createJobsStore({ document: home.documents.at(profile.paths.jobs) });
     const found = (place: string, what: string, cure: string): Finding => ({
       level: 'warning',
-      area: 'config',
       code: 'cron-finding',
       place,
       what,

@@ -20,9 +20,9 @@ export async function checkDatabase(url: string, nowMs: () => number = Date.now)
     const { message, code } = examined.fault;
     const what = message.replace(`${place}: `, '');
     const cure = `docs/errors.md has the remedy of ${code}; nothing was changed`;
-    return [{ level: 'wrong', area: 'store', code: 'store-fault', place, what: `${what} [${code}]`, cure }];
+    return [{ level: 'wrong', code: 'store-fault', place, what: `${what} [${code}]`, cure }];
   }
-  return risksOf(examined.value).map((one) => ({ ...one, area: 'store', place }));
+  return risksOf(examined.value).map((one) => ({ ...one, place }));
 }
 
 /** What may make a usable database lose data, or confuse its gateways, or will soon keep one from using it. */

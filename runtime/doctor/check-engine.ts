@@ -28,7 +28,6 @@ export async function checkEngine(
   if (isTooOld(node)) {
     findings.push({
       level: 'wrong',
-      area: 'engine',
       code: 'node-old',
       place: 'Node',
       what: `is ${node}; ${oldestNode} is the oldest that works`,
@@ -36,10 +35,9 @@ export async function checkEngine(
     });
   }
   const running = gateway?.status.version;
-  if (typeof running === 'string' && running !== version) {
+  if (running !== undefined && running !== version) {
     findings.push({
       level: 'warning',
-      area: 'engine',
       code: 'restart-needed',
       place: 'the running gateway',
       what: `is of version ${running}, and this command of ${version}`,
@@ -50,7 +48,6 @@ export async function checkEngine(
   if (lmdb !== undefined) {
     findings.push({
       level: 'wrong',
-      area: 'engine',
       code: 'native-missing',
       place: 'lmdb',
       what: `cannot load: ${lmdb}`,
@@ -65,7 +62,6 @@ export async function checkEngine(
     const isStuck = front === 'uws' && fault.kind !== 'unfit';
     findings.push({
       level: isStuck ? 'wrong' : front === 'uws' ? 'warning' : 'note',
-      area: 'engine',
       code: 'front-fallback',
       place: 'uWebSockets.js',
       what: `${fault.text}${isStuck ? '; webhooks do not listen' : usesNode ? '; node:http serves' : ''}`,
@@ -78,7 +74,7 @@ export async function checkEngine(
   const used = usesNode ? 'node:http' : 'uWebSockets.js';
   return findings.length > 0
     ? findings
-    : [good('engine', `Node ${node}, ${process.platform} ${process.arch}, HTTP server ${used}, journal ${journal}`)];
+    : [good(`Node ${node}, ${process.platform} ${process.arch}, HTTP server ${used}, journal ${journal}`)];
 }
 
 async function nativeFault(): Promise<NativeFault | undefined> {

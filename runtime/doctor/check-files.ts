@@ -18,7 +18,6 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
     if (uid !== undefined && uid !== 0 && found.uid !== uid) {
       findings.push({
         level: 'wrong',
-        area: 'home',
         code: 'path-foreign',
         place: place(path),
         what: `belongs to user ${found.uid}, and this is user ${uid}`,
@@ -30,7 +29,6 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
     const narrow = (found.mode & 0o700).toString(8);
     findings.push({
       level: 'warning',
-      area: 'home',
       code: 'path-open',
       place: place(path),
       what: `can be reached by other users (mode ${octal(found.mode)})`,
@@ -61,7 +59,6 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
       if ((found.mode & 0o022) === 0) return;
       findings.push({
         level: 'wrong',
-        area: 'home',
         code: 'script-writable',
         place: place(path),
         what: `can be changed by other users, and is run as you (mode ${octal(found.mode)})`,
@@ -72,7 +69,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
     // A link within the folder leads to what is looked at anyway; what lies outside is not run.
     for (const path of [own.scripts, own.skills]) visit(path, writable, 'left');
   }
-  return findings.length > 0 ? findings : [good('home', `${paths.home}, its owner’s alone`)];
+  return findings.length > 0 ? findings : [good(`${paths.home}, its owner’s alone`)];
 }
 
 type Links = 'followed' | 'left';

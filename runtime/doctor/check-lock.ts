@@ -20,7 +20,6 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
     const { pid } = main.holder;
     findings.push({
       level: 'wrong',
-      area: 'lock',
       code: 'lock-hung',
       place: placeIn(paths.home, paths.lock),
       what: `is held by process ${pid}, which does not answer on ${placeIn(paths.home, paths.socket)}`,
@@ -31,7 +30,6 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
   if (gateway === undefined && isLeft && statSync(paths.socket, { throwIfNoEntry: false }) !== undefined) {
     findings.push({
       level: 'warning',
-      area: 'lock',
       code: 'socket-stale',
       place: placeIn(paths.home, paths.socket),
       what: 'was left by a gateway that has ended',
@@ -53,14 +51,13 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
       }
     }
   }
-  const state = gateway === undefined ? 'no gateway runs' : `the gateway runs (pid ${String(gateway.status.pid)})`;
-  return findings.length > 0 ? findings : [good('lock', `${state}; nothing stale is left`)];
+  const state = gateway === undefined ? 'no gateway runs' : `the gateway runs (pid ${gateway.status.pid})`;
+  return findings.length > 0 ? findings : [good(`${state}; nothing stale is left`)];
 }
 
 function stale(home: string, path: string): Finding {
   return {
     level: 'warning',
-    area: 'lock',
     code: 'lock-stale',
     place: placeIn(home, path),
     what: 'was left by a process that has ended',

@@ -4,7 +4,7 @@
  */
 
 import { bindingFault, whyUnbound } from '../../actors/binding.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { ListenerStatus } from '../control/contract.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
@@ -34,15 +34,14 @@ export async function checkPort({ home, gateway }: Examined, platform = process.
     if (webhook.enabled) findings.push(...(await bindable(own, platform)));
     if (inspector.enabled) findings.push(...(await bindable(page, platform)));
   } else {
-    findings.push(...silentPage(gateway.status, `${inspector.host}:${inspector.port}`));
+    findings.push(...silentPage(gateway.status.inspector, `${inspector.host}:${inspector.port}`));
   }
   if (gateway !== undefined && webhook.enabled) {
-    const { url, fault } = gateway.status.webhook as { readonly url: string | null; readonly fault?: string };
+    const { url, fault } = gateway.status.webhook;
     where = `listens on ${url}`;
     if (url !== null && fault !== undefined) {
       findings.push({
         level: 'wrong',
-        area: 'port',
         code: 'config-refused',
         place: `${webhook.host}:${webhook.port}`,
         what: fault,
@@ -54,7 +53,6 @@ export async function checkPort({ home, gateway }: Examined, platform = process.
       const isListed = home.webhookBlocked.some(({ message }) => fault?.includes(message) === true);
       findings.push({
         level: 'wrong',
-        area: 'port',
         code: 'not-listening',
         place: `${webhook.host}:${webhook.port}`,
         what: isListed
@@ -65,17 +63,16 @@ export async function checkPort({ home, gateway }: Examined, platform = process.
     }
   }
   if (findings.length > 0) return findings;
-  if (!webhook.enabled) return [good('port', 'webhooks are not enabled; nothing listens for them')];
-  return [good('port', where), ...widely(webhook)];
+  if (!webhook.enabled) return [good('webhooks are not enabled; nothing listens for them')];
+  return [good(where), ...widely(webhook)];
 }
 
 const newPort = 'agent gateway setup --port <port>';
 
-function silentPage(status: JsonObject, place: string): readonly Finding[] {
-  const { fault } = (status.inspector ?? {}) as { readonly fault?: string };
+function silentPage({ fault }: ListenerStatus, place: string): readonly Finding[] {
   if (fault === undefined) return [];
   const cure = 'set another inspector.port in config.yaml, or end what holds it and agent gateway reload';
-  return [{ level: 'warning', area: 'port', code: 'not-listening', place, what: fault, cure }];
+  return [{ level: 'warning', code: 'not-listening', place, what: fault, cure }];
 }
 
 function widely({ host, port }: { readonly host: string; readonly port: number }): readonly Finding[] {
@@ -83,7 +80,6 @@ function widely({ host, port }: { readonly host: string; readonly port: number }
   return [
     {
       level: 'note',
-      area: 'port',
       code: 'bound-widely',
       place: `${host}:${port}`,
       what: 'can be reached from other machines, by plain HTTP',
@@ -106,7 +102,6 @@ async function bindable(
     return [
       {
         level,
-        area: 'port',
         code: 'port-taken',
         place,
         what: `the port of ${name} is taken by another program`,
@@ -117,7 +112,6 @@ async function bindable(
   return [
     {
       level,
-      area: 'port',
       code: 'port-refused',
       place,
       what: `${name} cannot be bound: ${whyUnbound(code)}`,

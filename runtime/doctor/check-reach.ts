@@ -6,7 +6,6 @@
 
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { findCommand } from '../../actors/process-group.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, inProfile, type ProfileName } from '../../machines/base/names.ts';
 import { clientOf } from '../../machines/config/loose-ends.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -15,8 +14,9 @@ import { canonicalTarget } from '../../machines/config/targets.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
+import type { ServerRow, TargetRow } from '../control/contract.ts';
 import { createRedactor } from '../observe/redact.ts';
-import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
+import { type Examined, type Finding, good, type Trouble } from './finding.ts';
 
 /** Bounds the entry's timeout, because a person waits for the report; `agent mcp test` uses the entry's timeout alone. */
 const patienceMs = 15_000;
@@ -45,10 +45,10 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
         const place = inProfile(word, name);
         const said = `${what} is not in the gateway's PATH or cannot be executed`;
         const cure = 'install it, give its full path, or start the gateway with a PATH that has it';
-        return { level: 'wrong', area: 'agent', code: 'command-missing', place, what: said, cure };
+        return { level: 'wrong', code: 'command-missing', place, what: said, cure };
       });
   });
-  return findings.length > 0 ? findings : [good('agent', `runner ${home.main.settings.agent.runner}`)];
+  return findings.length > 0 ? findings : [good(`runner ${home.main.settings.agent.runner}`)];
 }
 
 export async function checkServers(examined: Examined): Promise<readonly Finding[]> {
@@ -56,57 +56,58 @@ export async function checkServers(examined: Examined): Promise<readonly Finding
   const enabled = [...home.profiles].flatMap(([profile, { settings }]) =>
     settings.servers.filter((server) => server.enabled).map((server) => ({ profile, server })),
   );
-  if (enabled.length === 0) return [good('servers', 'none is configured')];
+  if (enabled.length === 0) return [good('none is configured')];
   // The findings of the configuration report the others.
   const sound = enabled.filter(({ server }) => server.problem === undefined);
   const broken = enabled.filter(({ server }) => server.problem !== undefined);
-  const isBroken = ({ profile, name }: JsonObject): boolean =>
+  const isBroken = ({ profile, name }: ServerRow): boolean =>
     broken.some((one) => one.profile === profile && one.server.name === name);
   const rows = await gateway?.ask('mcp.list');
   if (gateway !== undefined && rows === undefined && sound.length > 0) {
     const names = sound.map(({ profile, server }) => inProfile(server.name, profile)).join(', ');
-    return [notAsked('servers', names, 'the gateway gave no answer; look again in a moment')];
+    return [notAsked(names, 'the gateway gave no answer; look again in a moment')];
   }
   const findings =
     gateway === undefined
       ? await inTurns(sound, ({ profile, server }) => probed(examined, profile, server))
-      : toldByGateway(rows, 'servers', (row) => (isBroken(row) ? undefined : serverTrouble(row)));
+      : toldByGateway(rows, (row) => (isBroken(row) ? undefined : serverTrouble(row)));
   if (findings.length > 0 || sound.length === 0) return findings;
-  return [good('servers', `${sound.length === 1 ? 'one answers' : `all ${sound.length} answer`}`)];
+  return [good(`${sound.length === 1 ? 'one answers' : `all ${sound.length} answer`}`)];
 }
 
 export async function checkTargets({ gateway, home }: Examined): Promise<readonly Finding[]> {
   const enabled = [...home.profiles.values()].flatMap(({ settings }) =>
     Object.entries(settings.platforms).filter(([, platform]) => platform.enabled),
   );
-  if (enabled.length === 0) return [good('targets', 'none is enabled beside log')];
+  if (enabled.length === 0) return [good('none is enabled beside log')];
   const rows = await gateway?.ask('deliveries.targets');
   if (rows === undefined) {
-    return [
-      notAsked('targets', enabled.map(([name]) => name).join(', '), 'start the gateway; it asks each platform once'),
-    ];
+    return [notAsked(enabled.map(([name]) => name).join(', '), 'start the gateway; it asks each platform once')];
   }
-  const findings = toldByGateway(rows, 'targets', targetTrouble);
-  return findings.length > 0 ? findings : [good('targets', `${enabled.length} connected`)];
+  const findings = toldByGateway(rows, targetTrouble);
+  return findings.length > 0 ? findings : [good(`${enabled.length} connected`)];
 }
 
-function toldByGateway(
-  rows: Json | undefined,
-  area: Area,
-  judge: (row: JsonObject) => Omit<Trouble, 'area' | 'place'> | undefined,
+type Judged = Omit<Trouble, 'place'>;
+
+function toldByGateway<Row extends { readonly name: string; readonly profile: string }>(
+  rows: readonly Row[] = [],
+  judge: (row: Row) => Judged | undefined,
 ): readonly Finding[] {
-  return (Array.isArray(rows) ? (rows as readonly JsonObject[]) : []).flatMap((row) => {
-    const place = row.profile === defaultProfile ? String(row.name) : `${String(row.name)}@${String(row.profile)}`;
+  return rows.flatMap((row) => {
     const trouble = judge(row);
     if (trouble === undefined) return [];
-    return [{ area, place, ...trouble, what: withoutName(trouble.what, String(row.name)) } as Finding];
+    return [{ place: placeOf(row.name, row.profile), ...trouble, what: withoutName(trouble.what, row.name) }];
   });
 }
 
-function serverTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undefined {
-  const command = (verb: 'login' | 'logs' | 'test'): string =>
-    serverCommand(verb, String(row.name), String(row.profile));
-  const why = typeof row.error === 'string' ? row.error : `is ${String(row.state)}`;
+function placeOf(name: string, profile: string): string {
+  return profile === defaultProfile ? name : `${name}@${profile}`;
+}
+
+function serverTrouble(row: ServerRow): Judged | undefined {
+  const command = (verb: 'login' | 'logs' | 'test'): string => serverCommand(verb, row.name, row.profile);
+  const why = row.error ?? `is ${row.state}`;
   switch (row.state) {
     case 'failed':
     case 'parked':
@@ -126,18 +127,18 @@ function serverTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
   }
 }
 
-function leftOutTools(leftOut: unknown): Omit<Trouble, 'area' | 'place'> | undefined {
-  if (!Array.isArray(leftOut) || leftOut.length === 0) return undefined;
+function leftOutTools(leftOut: readonly string[] = []): Judged | undefined {
+  if (leftOut.length === 0) return undefined;
   const cure = 'do what the reason says, or report it to the author of the server';
   return { level: 'warning', code: 'server-tools', what: leftOut.join('; '), cure };
 }
 
-function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undefined {
-  if (typeof row.error !== 'string') return undefined;
+function targetTrouble({ error }: TargetRow): Judged | undefined {
+  if (error === undefined) return undefined;
   return {
     level: 'wrong',
     code: 'target-unreachable',
-    what: row.error,
+    what: error,
     cure: 'correct its keys under platforms, then agent gateway reload',
   };
 }
@@ -147,14 +148,14 @@ async function probed(
   profile: ProfileName,
   server: Parameters<typeof readServerSettings>[0],
 ): Promise<Finding | undefined> {
-  const place = profile === defaultProfile ? server.name : `${server.name}@${profile}`;
+  const place = placeOf(server.name, profile);
   const settings = readServerSettings(server);
   if (settings.transport.kind !== 'stdio' && settings.transport.oauth !== null) {
-    return notAsked('servers', place, 'start the gateway, which has its credentials');
+    return notAsked(place, 'start the gateway, which has its credentials');
   }
   if (settings.isPlacedOnce && loaded.main.settings.gateway.journal === 'postgres')
-    return notAsked('servers', place, '`agent mcp list` shows its state');
-  if (offline) return notAsked('servers', place, 'ask without --offline');
+    return notAsked(place, '`agent mcp list` shows its state');
+  if (offline) return notAsked(place, 'ask without --offline');
   const { probeServer } = await import('../mcp/probe.ts');
   const bounded: ServerSettings = { ...settings, connectTimeoutMs: Math.min(patienceMs, settings.connectTimeoutMs) };
   const { home, tokens } = profilePaths(paths.home, profile);
@@ -172,11 +173,10 @@ async function probed(
   );
   if (report.ok) {
     const trouble = leftOutTools(report.left_out);
-    return trouble === undefined ? undefined : { area: 'servers', place, ...trouble };
+    return trouble === undefined ? undefined : { place, ...trouble };
   }
   return {
     level: 'wrong',
-    area: 'servers',
     code: 'server-unreachable',
     place,
     what: withoutName(report.error, server.name),
@@ -190,8 +190,8 @@ function withoutName(text: string, name: string): string {
   return named === undefined ? text : text.slice(named.length);
 }
 
-function notAsked(area: Area, place: string, cure: string): Finding {
-  return { level: 'note', area, code: 'not-asked', place, what: 'was not asked', cure };
+function notAsked(place: string, cure: string): Finding {
+  return { level: 'note', code: 'not-asked', place, what: 'was not asked', cure };
 }
 
 /** A few at a time: a home may have many servers, and each one is a process. */

@@ -12,8 +12,7 @@ import { isPublic, weakOutside } from '../../machines/config/read-route.ts';
 import { type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
 import { isSecretName } from '../observe/redact.ts';
-import { createSourceReader } from '../webhook/route-sources.ts';
-import { type Examined, type Finding, good } from './finding.ts';
+import { type Examined, type Finding, good, routesIn } from './finding.ts';
 
 /** The key that `gateway setup` writes. */
 const globalSecret = 'platforms.webhook.extra.secret';
@@ -35,7 +34,6 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
     if (weak !== undefined) {
       findings.push({
         level: 'warning',
-        area: 'secrets',
         code: 'secret-weak',
         place: isHome ? 'the global webhook secret' : `the webhook secret of profile ${name}`,
         what: weak,
@@ -47,7 +45,6 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
     for (const path of literals(parseDocument(textOf(paths.config)).value)) {
       findings.push({
         level: 'note',
-        area: 'secrets',
         code: 'secret-open',
         place: `${isHome ? '' : `profiles/${name}/`}config.yaml: ${path}`,
         what: 'lies in the configuration itself',
@@ -65,7 +62,6 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
     if (secret.kind === 'insecure' && !isPublic(webhook.publicUrl)) {
       findings.push({
         level: 'warning',
-        area: 'secrets',
         code: 'unsigned-route',
         place,
         what: 'checks no signature; anyone who reaches the port may use it',
@@ -78,7 +74,6 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
       if (own === undefined) continue;
       findings.push({
         level: 'warning',
-        area: 'secrets',
         code: 'secret-weak',
         place: `the secret of ${place}`,
         what: own,
@@ -89,14 +84,11 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
   if (findings.length > 0) return findings;
   const readable = home.webhookBlocked.length > 0 ? 'readable ' : '';
   const counted = `${routes.length} ${readable}${routes.length === 1 ? 'route' : 'routes'}`;
-  return [good('secrets', `${counted}, none with a weak secret`)];
+  return [good(`${counted}, none with a weak secret`)];
 }
 
 function routesOf(home: Examined['home']): readonly RouteWithSecret[] {
-  const { configured, subscriptions } = createSourceReader({
-    log: { log: () => {}, warnOnce: () => {} },
-    learn: () => {},
-  }).read(home);
+  const { configured, subscriptions } = routesIn(home);
   return [...configured, ...[...subscriptions.values()].flatMap((store) => store.current().routes)];
 }
 

@@ -37,10 +37,10 @@ export async function checkStore(
   const { home, paths, gateway } = examined;
   const { postgres } = home.main.settings.gateway;
   // The file may name another journal than the one in use.
-  const later = (gateway?.status.restart_for ?? []) as readonly string[];
+  const later = gateway?.status.restart_for ?? [];
   const isNext = later.some((key) => /^gateway\.(?:journal|postgres)/.test(key));
   const journal = isNext ? undefined : home.main.settings.gateway.journal;
-  if (journal === 'memory') return [good('store', 'the journal is kept in memory; it is gone at every stop')];
+  if (journal === 'memory') return [good('the journal is kept in memory; it is gone at every stop')];
   const url = postgres?.url ?? '';
   // The address may be in a variable that only the running gateway has; then the gateway alone knows its journal.
   const isAsked = !examined.offline && (gateway === undefined || /^postgres/.test(url));
@@ -50,7 +50,6 @@ export async function checkStore(
   if (fault !== undefined) {
     findings.push({
       level: 'wrong',
-      area: 'store',
       code: 'store-fault',
       place: 'state/',
       what: fault,
@@ -60,7 +59,6 @@ export async function checkStore(
   if (network !== undefined && journal === 'lmdb') {
     findings.push({
       level: 'warning',
-      area: 'store',
       code: 'disk-remote',
       place: 'state/',
       what: `the journal is on a network disk (${network}), where it can be damaged and lose what was acknowledged`,
@@ -71,7 +69,6 @@ export async function checkStore(
     const short = room.bytes < leastBytes || room.files === 0;
     findings.push({
       level: short ? 'wrong' : 'warning',
-      area: 'store',
       code: 'disk-low',
       place: paths.home,
       what:
@@ -85,10 +82,10 @@ export async function checkStore(
   const left = room === undefined ? '' : `, ${Math.floor(room.bytes / mebibyte / 1_024)} GB left on its disk`;
   if (journal === 'postgres') {
     const asked = !isAsked ? ', which was not asked' : ' and keeps what is acknowledged';
-    return [good('store', `the journal is in Postgres${asked}`)];
+    return [good(`the journal is in Postgres${asked}`)];
   }
   const whose = isNext ? 'the journal that the running gateway uses' : 'the journal';
-  return [good('store', `${whose} is intact${left}`)];
+  return [good(`${whose} is intact${left}`)];
 }
 
 async function faultOnDisk(folder: string): Promise<string | undefined> {
@@ -99,7 +96,7 @@ async function faultOnDisk(folder: string): Promise<string | undefined> {
 
 async function faultTold(gateway: NonNullable<Examined['gateway']>): Promise<string | undefined> {
   const { journal } = gateway.status;
-  if (journal !== 'ready') return String(journal);
+  if (journal !== 'ready') return journal;
   const rows = await gateway.ask('webhook.deliveries', { limit: 1 });
   return rows === undefined ? 'the gateway cannot read its journal; its log has the reason' : undefined;
 }

@@ -27,14 +27,13 @@ export function checkWritable({ paths, home }: Examined, right: RightOf = asked)
     if (code === undefined) continue;
     findings.push({
       level: 'wrong',
-      area: 'home',
       code: 'path-unwritable',
       place: folder === paths.home ? folder : placeIn(paths.home, folder),
       what: `the gateway cannot write there (${code})`,
       cure: cureOf(code, folder),
     });
   }
-  return findings.length > 0 ? findings : [good('home', 'can be written')];
+  return findings.length > 0 ? findings : [good('can be written')];
 }
 
 /** A missing folder is created when needed, with the permission of its parent. */

@@ -9,9 +9,9 @@ import { loadHome } from '../../actors/config/load-config.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { createDocumentsInForce } from '../config/documents-in-force.ts';
 import { askOnce } from '../control/client.ts';
+import type { Method } from '../control/contract.ts';
 import { checkClock } from './check-clock.ts';
 import { checkConfig } from './check-config.ts';
 import { checkCron } from './check-cron.ts';
@@ -23,7 +23,7 @@ import { checkAgent, checkServers, checkTargets } from './check-reach.ts';
 import { checkSecrets } from './check-secrets.ts';
 import { checkStore } from './check-store.ts';
 import { checkWritable } from './check-writable.ts';
-import { type Area, areas, type Examined, type Finding, type RunningGateway } from './finding.ts';
+import type { Examined, Finding, RunningGateway } from './finding.ts';
 
 export interface ExamRequest {
   readonly home: string;
@@ -33,8 +33,31 @@ export interface ExamRequest {
   readonly fix: boolean;
 }
 
+type Check = (examined: Examined) => readonly Finding[] | Promise<readonly Finding[]>;
+
+/** In the order of the report. */
+const checks = [
+  ['engine', checkEngine],
+  ['home', checkWritable],
+  ['home', checkFiles],
+  ['lock', checkLock],
+  ['config', checkConfig],
+  ['config', checkCron],
+  ['secrets', checkSecrets],
+  ['port', checkPort],
+  ['store', checkStore],
+  ['clock', checkClock],
+  ['agent', checkAgent],
+  ['servers', checkServers],
+  ['targets', checkTargets],
+] as const satisfies readonly (readonly [area: string, check: Check])[];
+
+type Area = (typeof checks)[number][0];
+export const areas: ReadonlySet<Area> = new Set(checks.map(([area]) => area));
+
+type Placed = Finding & { readonly area: Area };
 /** A finding as it is reported: fixed, or with the reason why it could not be. */
-export type Reported = Finding & { readonly fixed?: true; readonly fixFailed?: string };
+export type Reported = Placed & { readonly fixed?: true; readonly fixFailed?: string };
 
 /** A gateway that does not answer within this time is considered hung. */
 const answerMs = 5_000;
@@ -45,37 +68,20 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
   const gateway = await findGateway(paths.socket);
   const { version, offline } = request;
   // A service has another PATH than the shell of this command.
-  const env = { ...request.env, ...(typeof gateway?.status.path === 'string' ? { PATH: gateway.status.path } : {}) };
+  const env = { ...request.env, ...(gateway?.status.path === undefined ? {} : { PATH: gateway.status.path }) };
   // Reading shared documents could write to the database, and an examination changes nothing.
   const documents = createDocumentsInForce({ home: request.home, log: { log: () => {}, warnOnce: () => {} } });
   const home = loadHome({ home: request.home, env, documents: documents.choose });
   // The environment of a service has variables that this shell lacks.
-  const asked = (await gateway?.ask('config.check')) as readonly Diagnostic[] | undefined;
-  const diagnostics = asked ?? home.diagnostics;
+  const diagnostics = (await gateway?.ask('config.check', {})) ?? home.diagnostics;
   const examined: Examined = { home, diagnostics, paths, env, version, offline, gateway };
-  const found: readonly Finding[] = (
-    await Promise.all([
-      checkEngine(examined),
-      checkWritable(examined),
-      checkFiles(examined),
-      checkLock(examined),
-      checkConfig(examined),
-      checkCron(examined),
-      checkSecrets(examined),
-      checkPort(examined),
-      checkStore(examined),
-      checkClock(examined),
-      checkAgent(examined),
-      checkServers(examined),
-      checkTargets(examined),
-    ])
-  )
-    .flat()
-    .map((finding) => (finding.level === 'good' ? readable(finding, examined) : finding));
+  const found = await Promise.all(
+    checks.map(async ([area, check]: readonly [Area, Check]) =>
+      (await check(examined)).map((finding) => readable({ ...finding, area }, examined)),
+    ),
+  );
   const reported: Reported[] = [];
-  for (const finding of [...found].sort((one, other) => areas.indexOf(one.area) - areas.indexOf(other.area))) {
-    reported.push(request.fix ? await fixed(finding) : finding);
-  }
+  for (const finding of found.flat()) reported.push(request.fix ? await fixed(finding) : finding);
   return reported;
 }
 
@@ -83,13 +89,14 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
 const configured: ReadonlySet<Area> = new Set(['secrets', 'port', 'store', 'agent', 'servers', 'targets']);
 
 /** A fact of the configuration; a note instead if the part that decides it cannot be read, so that it would be a default. */
-function readable(fact: Finding, { home, diagnostics }: Examined): Finding {
+function readable(fact: Placed, { home, diagnostics }: Examined): Placed {
+  if (fact.level !== 'good' || !configured.has(fact.area)) return fact;
   const hidden = home.diagnostics.find(
     ({ scope, severity }) =>
       severity === 'error' &&
       (scope.kind === 'home' || (scope.kind === 'section' && scope.section === 'inspector' && fact.area === 'port')),
   );
-  if (!configured.has(fact.area) || hidden === undefined) return fact;
+  if (hidden === undefined) return fact;
   const isOfShell = !diagnostics.some(
     ({ code, file, line }) => code === hidden.code && file === hidden.file && line === hidden.line,
   );
@@ -100,7 +107,7 @@ function readable(fact: Finding, { home, diagnostics }: Examined): Finding {
   return { level: 'note', area: fact.area, code: 'not-checked', place: 'config', what, cure };
 }
 
-async function fixed(finding: Finding): Promise<Reported> {
+async function fixed(finding: Placed): Promise<Reported> {
   if (finding.level === 'good' || finding.fix === undefined) return finding;
   try {
     await finding.fix();
@@ -111,12 +118,14 @@ async function fixed(finding: Finding): Promise<Reported> {
 }
 
 async function findGateway(socket: string): Promise<RunningGateway | undefined> {
-  const ask: RunningGateway['ask'] = (method, params = {}) => askOnce(socket, method, params, answerMs);
+  // The answers are trusted to have the contract's types.
+  const ask = ((method: Method, params: JsonObject = {}) =>
+    askOnce(socket, method, params, answerMs)) as RunningGateway['ask'];
   const status = await ask('gateway.status');
-  return status === undefined ? undefined : { status: status as JsonObject, ask };
+  return status && { status, ask };
 }
 
-function missingHome(home: string): Finding {
+function missingHome(home: string): Placed {
   return {
     level: 'wrong',
     area: 'home',

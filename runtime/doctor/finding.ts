@@ -5,25 +5,11 @@
  */
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
-
-/** The checked areas, in the order of the report. */
-export const areas = [
-  'engine',
-  'home',
-  'lock',
-  'config',
-  'secrets',
-  'port',
-  'store',
-  'clock',
-  'agent',
-  'servers',
-  'targets',
-] as const;
-export type Area = (typeof areas)[number];
+import type { GatewayStatus, Method, Params, Result } from '../control/contract.ts';
+import { createSourceReader } from '../webhook/route-sources.ts';
+import type { RouteSources } from '../webhook/route-table.ts';
 
 /** Stable codes, which scripts may match on; docs/doctor.md describes each. */
 export const findingCodes = [
@@ -71,11 +57,10 @@ export type FindingCode = (typeof findingCodes)[number];
 
 export type Finding =
   /** Checked, with no finding. */
-  | { readonly level: 'good'; readonly area: Area; readonly what: string }
+  | { readonly level: 'good'; readonly what: string }
   | {
       /** A note needs no action; a warning may become a fault; `wrong` stops the gateway or a part of it. */
       readonly level: 'note' | 'warning' | 'wrong';
-      readonly area: Area;
       readonly code: FindingCode;
       readonly place: string;
       readonly what: string;
@@ -102,13 +87,18 @@ export interface Examined {
 }
 
 export interface RunningGateway {
-  readonly status: JsonObject;
+  readonly status: GatewayStatus;
   /** Undefined if the gateway refuses, or has no such method. */
-  ask(method: string, params?: JsonObject): Promise<Json | undefined>;
+  ask<M extends Method>(method: M, params?: Params<M>): Promise<Result<M> | undefined>;
 }
 
-export function good(area: Area, what: string): Finding {
-  return { level: 'good', area, what };
+export function good(what: string): Finding {
+  return { level: 'good', what };
+}
+
+/** The routes of the home's files; what is read is not kept. */
+export function routesIn(home: LoadedHome): RouteSources {
+  return createSourceReader({ log: { log: () => {}, warnOnce: () => {} }, learn: () => {} }).read(home);
 }
 
 /** A path as people write it: relative to the home if it is below it. */

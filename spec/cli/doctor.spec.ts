@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import t from 'tap';
-import { areas, findingCodes } from '../../runtime/doctor/finding.ts';
+import { areas } from '../../runtime/doctor/examine.ts';
+import { findingCodes } from '../../runtime/doctor/finding.ts';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 
@@ -26,7 +27,7 @@ t.test('CLI-2 · doctor finds nothing wrong with a home as setup makes it, with 
       rows.filter(({ level }) => level === 'wrong' || level === 'warning'),
       [],
     );
-    t.same(new Set(rows.map(({ area }) => area)), new Set(areas), 'every area is told');
+    t.same(new Set(rows.map(({ area }) => area)), areas, 'every area is told');
   };
   await look();
   await startDaemon(t, home.path);
