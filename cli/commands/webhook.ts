@@ -1,6 +1,7 @@
 /** `agent webhook …`: routes and subscriptions. @see SUB-1 and SUB-4 in docs/specification.md */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { isLoopback } from '../../machines/base/loopback.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { shellWord as commandWord } from '../../machines/base/shell-word.ts';
 import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
@@ -153,7 +154,8 @@ function conditionOf(text: string): JsonObject | undefined {
 }
 
 function reachWords(url: string): string {
-  const isLocal = ['127.0.0.1', '[::1]', 'localhost', '0.0.0.0', '[::]'].includes(new URL(url).hostname);
+  const { hostname } = new URL(url);
+  const isLocal = isLoopback(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
   return isLocal ? '\nA sender outside this machine needs an address that leads here, of a proxy or a tunnel.' : '';
 }
 

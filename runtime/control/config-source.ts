@@ -10,12 +10,10 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { maskSource } from '../../machines/config/masked-source.ts';
-import { runVariables } from '../../machines/config/program-variables.ts';
-import { isPlace } from '../../machines/mcp/foreign-references.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import type { CommandHost } from './command.ts';
-import { configFile } from './config-view.ts';
+import { configFile, isGiven, setIn } from './config-view.ts';
 import type { ConfigSource } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 
@@ -68,10 +66,7 @@ export async function showSource({ source, desk, daemon }: CommandHost, params: 
           },
         }),
     variables: [...new Set(variablesIn(parseDocument(read.text).value))]
-      .filter((name) => !isPlace(name) && !runVariables.some((one) => one === name))
-      .map((name) => ({
-        name,
-        from: read.scope.has(name) ? '.env' : source.env[name] === undefined ? 'unset' : 'environment',
-      })),
+      .filter((name) => !isGiven(name))
+      .map((name) => ({ name, from: setIn(name, read.scope, source.env) })),
   };
 }

@@ -13,7 +13,7 @@ import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { runVariables } from '../../machines/config/program-variables.ts';
 import { configSchema } from '../../machines/config/schema.ts';
-import { shownSettings } from '../../machines/config/shown-settings.ts';
+import { shownSettings, type VariableSource } from '../../machines/config/shown-settings.ts';
 import { isPlace } from '../../machines/mcp/foreign-references.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
@@ -31,14 +31,11 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   const redactor = createRedactor();
   // As a draft, a profile is read whether it is served or not.
   learnSecrets(loadHome(withDraft(source, profile, text)), redactor);
-  const rows = shownSettings(document, configSchema() as JsonObject, (name) =>
-    ofFile.has(name) ? '.env' : env[name] === undefined ? 'unset' : 'environment',
-  );
+  const rows = shownSettings(document, configSchema() as JsonObject, (name) => setIn(name, ofFile, env));
   return {
     file: configFile(profile),
     settings: rows.map(({ variables = [], ...row }) => {
-      // Places and the variables of a run are set by the gateway.
-      const named = variables.filter(({ name }) => !isPlace(name) && !runVariables.some((one) => one === name));
+      const named = variables.filter(({ name }) => !isGiven(name));
       return {
         ...row,
         ...(named.length === 0 ? {} : { variables: named }),
@@ -46,6 +43,16 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
       };
     }),
   };
+}
+
+/** Where a variable is set. */
+export function setIn(name: string, ofFile: Pick<ReadonlySet<string>, 'has'>, env: HomeSource['env']): VariableSource {
+  return ofFile.has(name) ? '.env' : env[name] === undefined ? 'unset' : 'environment';
+}
+
+/** Places and the variables of a run are set by the gateway. */
+export function isGiven(variable: string): boolean {
+  return isPlace(variable) || runVariables.some((one) => one === variable);
 }
 
 /** A secret-looking name must not mask a reference, so each text is redacted alone. */

@@ -18,7 +18,7 @@ import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
 import { type CommandHost, type Commands, daemonOf, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow, Result } from './contract.ts';
-import { homeOf, notServed, profileOf } from './home-view.ts';
+import { homeOf, notServed, profileOf, unknownJob } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 
 interface Found {
@@ -264,13 +264,6 @@ function storeOf({ profiles, main, documents }: LoadedHome, profile: ProfileName
 function served(home: LoadedHome, profile: ProfileName): ProfileName {
   if (home.profiles.has(profile)) return profile;
   throw notServed(profile);
-}
-
-function unknownJob(ref: string, profile: string): Refusal {
-  return new Refusal(
-    'cron-job-unknown',
-    `cron job "${ref}" does not exist in profile "${profile}"; \`agent cron list\` lists them`,
-  );
 }
 
 function ambiguousJob(ref: string, profile: string, ids: readonly string[]): Refusal {

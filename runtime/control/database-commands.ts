@@ -6,14 +6,13 @@
 import { writeHomeFiles } from '../../actors/shared-documents.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
 import { placeOf, postgresFault } from '../../actors/store/postgres-schema.ts';
-import type { Result as Outcome } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { risksOf } from '../doctor/check-database.ts';
 import { takeHome } from '../system/process.ts';
 import type { CommandHost, CommandPeer, Commands } from './command.ts';
 import type { Result } from './contract.ts';
 import { homeOf } from './home-view.ts';
-import { refuse } from './refusal.ts';
+import { got, refuse } from './refusal.ts';
 
 export const databaseCommands = {
   'gateway.database': examine,
@@ -101,10 +100,4 @@ async function copy(host: CommandHost, { to }: JsonObject, peer: CommandPeer): P
     await Promise.allSettled(open.map((one) => one.close()));
     lock.release();
   }
-}
-
-/** @throws Refusal with the fault */
-function got<Value>(outcome: Outcome<Value>): Value {
-  if (!outcome.ok) return refuse(outcome.fault.code, outcome.fault.message);
-  return outcome.value;
 }

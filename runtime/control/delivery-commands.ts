@@ -3,7 +3,7 @@
  * @see CLI-2 and DLV-4 in docs/specification.md
  */
 
-import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { cut, defined, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/failure-groups.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
@@ -44,13 +44,8 @@ export const deliveryCommands = {
   'deliveries.progress': ofDaemon(({ failures }, params) => failures.progress(idsOf(params.ids))),
   'failures.groups': ofDaemon(({ failures }, params) => failures.groups(failureChoiceOf(params), groupingOf(params))),
   'failures.list': ofDaemon(({ failures }, params) => {
-    const key = optionalText(params, 'key');
-    const cursor = optionalText(params, 'cursor');
-    return failures.list(failureChoiceOf(params), {
-      ...(key === undefined ? {} : { key }),
-      ...(cursor === undefined ? {} : { before: cursor }),
-      limit: rowLimit(params.limit),
-    });
+    const page = defined({ key: optionalText(params, 'key'), before: optionalText(params, 'cursor') });
+    return failures.list(failureChoiceOf(params), { ...page, limit: rowLimit(params.limit) });
   }),
 
   'deliveries.targets': ofDaemon(({ sendings }) => sendings.targets()),

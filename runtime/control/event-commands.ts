@@ -4,7 +4,7 @@
  * @see DUR-2, INS-4 and CLI-3 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
@@ -111,14 +111,8 @@ function changesOf(params: JsonObject): ReplayChanges {
   const { payload, dry } = params;
   if (payload !== undefined && typeof payload !== 'string')
     return refuse('params-missing', 'the parameter "payload" must be a text, as a sender would write it');
-  const event = optionalText(params, 'event');
-  const to = optionalText(params, 'to');
-  return {
-    ...(payload === undefined ? {} : { payload }),
-    ...(event === undefined ? {} : { event }),
-    ...(to === undefined ? {} : { to }),
-    ...(dry === true ? { isDry: true } : {}),
-  };
+  const changes = defined({ payload, event: optionalText(params, 'event'), to: optionalText(params, 'to') });
+  return dry === true ? { ...changes, isDry: true } : changes;
 }
 
 function curlOf(event: EventRecord, host: CommandHost): string {

@@ -22,7 +22,7 @@ import { samplesFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
 import type { ProviderWords, Result, RouteDetail, RouteRow } from './contract.ts';
-import { Refusal, refuse } from './refusal.ts';
+import { got, Refusal, refuse } from './refusal.ts';
 
 /** A home with its routes: the one in force, or the files if no daemon runs. */
 export interface HomeDesk {
@@ -94,10 +94,7 @@ export function listRoutes(
 /** One route, without its secret. */
 export function showRoute(desk: HomeDesk, asked: AskedRoute, listener: string | undefined): RouteDetail {
   const entry = askedRouteOf(desk, asked);
-  return {
-    ...routeRows(desk.home, listener)(entry),
-    definition: entry.route,
-  };
+  return { ...routeRows(desk.home, listener)(entry), definition: entry.route };
 }
 
 /** A route with its secret, for signing a test. */
@@ -131,19 +128,16 @@ export async function subscribe(
     const told = read.problems.map(({ message }) => message).join('; ');
     throw Refusal.carrying(first?.code ?? 'subscription-unfit', told);
   }
-  const store =
-    sources.subscriptions.get(profile) ??
-    refuse(
-      'profile-unknown',
-      `profile "${profile}" is not served; set gateway.multiplex_profiles: true and make profiles/${profile}`,
-    );
+  const store = sources.subscriptions.get(profile);
+  if (store === undefined) throw notServed(profile);
   let exists = false;
-  const updated = await store.update((text) => {
-    // Under the lock, because another command, or another gateway, may subscribe the same name at the same time.
-    exists = hasSubscription(text, name);
-    return exists && !force ? undefined : editSubscriptions(text, name, whole);
-  });
-  if (!updated.ok) return refuse(updated.fault.code, updated.fault.message);
+  got(
+    await store.update((text) => {
+      // Under the lock, because another command, or another gateway, may subscribe the same name at the same time.
+      exists = hasSubscription(text, name);
+      return exists && !force ? undefined : editSubscriptions(text, name, whole);
+    }),
+  );
   if (exists && !force) {
     refuse('subscription-exists', `"${name}" is subscribed already; remove it first or pass --force`);
   }
@@ -225,8 +219,7 @@ export async function unsubscribe({ sources }: HomeDesk, name: string, profile: 
       `"${name}" is no dynamic subscription of profile "${profile}"; routes of config.yaml are removed there`,
     );
   }
-  const updated = await store.update((text) => editSubscriptions(text, name, undefined));
-  if (!updated.ok) return refuse(updated.fault.code, updated.fault.message);
+  got(await store.update((text) => editSubscriptions(text, name, undefined)));
 }
 
 /** A profile's name from a flag. */
@@ -253,9 +246,13 @@ function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job
   if (jobs.find(String(job)) !== undefined) return;
   const problem = jobs.problem();
   if (problem !== undefined) refuse('cron-jobs-corrupt', problem);
-  refuse(
+  throw unknownJob(String(job), profile);
+}
+
+export function unknownJob(ref: string, profile: string): Refusal {
+  return new Refusal(
     'cron-job-unknown',
-    `cron job "${String(job)}" does not exist in profile "${profile}"; \`agent cron list\` lists them`,
+    `cron job "${ref}" does not exist in profile "${profile}"; \`agent cron list\` lists them`,
   );
 }
 

@@ -7,7 +7,7 @@ import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { changedEntry } from '../../actors/config/server-entries.ts';
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { type ServerTool, serversOf, toolFilter, unknownToolsets } from '../../machines/agent/toolset.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { carriedTraceparent } from '../../machines/base/traceparent.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
@@ -172,14 +172,13 @@ export function callerOf(
   params: JsonObject,
   peer: CommandPeer,
 ): Pick<CallRequest, 'caller' | 'program' | 'run' | 'traceparent' | 'onProgress' | 'onWaiting'> {
-  const run = optionalText(params, 'run');
-  const program = optionalText(params, 'program');
-  const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
   return {
     caller: optionalText(params, 'caller') ?? 'cli',
-    ...(program === undefined ? {} : { program }),
-    ...(run === undefined ? {} : { run }),
-    ...(traceparent === undefined ? {} : { traceparent }),
+    ...defined({
+      program: optionalText(params, 'program'),
+      run: optionalText(params, 'run'),
+      traceparent: carriedTraceparent(optionalText(params, 'traceparent')),
+    }),
     onProgress: (progress) => peer.notify('mcp.progress', progress),
     onWaiting: (question) =>
       peer.notify('mcp.waiting', { question, message: `waits for approval ${question}: \`agent approvals\`` }),

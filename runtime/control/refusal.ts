@@ -1,5 +1,6 @@
 /** The error of a refused command: thrown by handlers, sent over the socket with its stable code. */
 
+import type { Result } from '../../machines/base/fault.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 
 export class Refusal extends Error {
@@ -22,6 +23,11 @@ export class Refusal extends Error {
 
 export function refuse(code: FaultCode, message: string): never {
   throw new Refusal(code, message);
+}
+
+/** @throws Refusal with the fault */
+export function got<Value>(outcome: Result<Value>): Value {
+  return outcome.ok ? outcome.value : refuse(outcome.fault.code, outcome.fault.message);
 }
 
 /** Resolves once a change is in force, also if webhooks do not listen because of another finding. */

@@ -34,8 +34,8 @@ export const routeCommands = {
 
   'webhook.show': async (host, params) => {
     const desk = deskOf(host);
-    const row = showRoute(desk, askedRoute(params), host.daemon?.url());
     const entry = askedRouteOf(desk, askedRoute(params));
+    const row = showRoute(desk, entry.route, host.daemon?.url());
     const standingOf = host.daemon && (await routeStandings(host.daemon));
     return {
       ...row,

@@ -36,7 +36,7 @@ import { adapterBlock, learnSecrets } from '../config/loaded-home.ts';
 import { runLinkDialog } from '../mcp/link-dialog.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type CommandHost, type Commands, textOf } from './command.ts';
-import { configFile, eachText, withDraft } from './config-view.ts';
+import { configFile, eachText, setIn, withDraft } from './config-view.ts';
 import type { ChangedServer, ImportableServer, LinkReading, Result } from './contract.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { unknownServer } from './mcp-commands.ts';
@@ -152,10 +152,7 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
     entry: eachText(maskedEntry(entry), redactor.text) as JsonObject,
     enabled: entry.enabled !== false,
     ...(transport?.kind === 'stdio' ? { cwd: transport.cwd ?? paths.home } : {}),
-    variables: variables.map((variable) => ({
-      name: variable,
-      from: ofFile.has(variable) ? '.env' : source.env[variable] === undefined ? 'unset' : 'environment',
-    })),
+    variables: variables.map((name) => ({ name, from: setIn(name, ofFile, source.env) })),
     findings: loaded.diagnostics.filter(
       ({ file, scope }) => file === configFile(profile) && scope.kind === 'server' && scope.server === name,
     ),

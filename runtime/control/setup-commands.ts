@@ -9,6 +9,7 @@ import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/fi
 import { findCommand } from '../../actors/process-group.ts';
 import { knownPrograms } from '../../machines/agent/known-programs.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type ConfigEdit, editConfig, editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
@@ -181,8 +182,4 @@ function refuseEdit(config: string): never {
     'config-unwritable',
     `${config} is not YAML, a key on the way is no mapping, or an alias or a merge key gives the value; see \`agent config check\`, or change it by hand`,
   );
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }

@@ -4,10 +4,9 @@
  */
 
 import { bindingFault, whyUnbound } from '../../actors/binding.ts';
+import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ListenerStatus } from '../control/contract.ts';
 import { type Examined, type Finding, good } from './finding.ts';
-
-const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 
 interface Address {
   readonly name: string;
@@ -76,7 +75,7 @@ function silentPage({ fault }: ListenerStatus, place: string): readonly Finding[
 }
 
 function widely({ host, port }: { readonly host: string; readonly port: number }): readonly Finding[] {
-  if (loopback.has(host)) return [];
+  if (isLoopback(host)) return [];
   return [
     {
       level: 'note',
