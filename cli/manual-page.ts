@@ -11,22 +11,10 @@ import { exitMeanings, files, manual, variables } from './manual.ts';
 /** A word and its explanation. */
 export type Row = readonly [word: string, text: string];
 
-export interface ManualPage {
-  /** Such as `webhook show`. */
-  readonly name: string;
-  readonly line: string;
-  readonly synopsis: string;
-  readonly about: readonly string[];
-  readonly flags: readonly Row[];
-  readonly examples: readonly Row[];
-  readonly exits: readonly Row[];
-  readonly environment: readonly Row[];
-  readonly files: readonly Row[];
-  /** Other commands, and pages. */
-  readonly see: readonly string[];
-}
+export type ManualPage = ReturnType<typeof pageOf>;
 
-export function pageOf(command: CliCommand): ManualPage {
+/** `see`: other commands, and pages. */
+export function pageOf(command: CliCommand) {
   const name = command.path.join(' ');
   const entry = manual[name] ?? { examples: [] };
   const codes: readonly ExitCode[] = [0, 1, 2, 3, 4];
