@@ -11,7 +11,7 @@ import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
 import { type EventRecord, isRequestKept } from '../../machines/webhook/record.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
-import { counted } from '../inspector/story-words.ts';
+import { counted } from '../inspector/story-sources.ts';
 import type { ReplayChanges } from '../webhook/own-request.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
 import type { Diagnosis, EventChoice, EventSearch, HistoryDetail } from './contract.ts';

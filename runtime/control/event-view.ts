@@ -25,9 +25,8 @@ import { openEvent, withFirstPayload } from '../inspector/event-opened.ts';
 import type { EventReplay } from '../inspector/event-wire.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { tellStory } from '../inspector/story.ts';
-import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
-import type { StorySources } from '../inspector/story-sources.ts';
 import type { SpawnPorts } from '../webhook/exchanges.ts';
+import { type KnownDelivery, noWork, type StorySources, type WorkOfRun } from '../inspector/story-sources.ts';
 import type { FindEvent, FoundEvent } from '../webhook/find-event.ts';
 import { replayEvent } from '../webhook/own-request.ts';
 import type { EventView } from './view.ts';
@@ -57,22 +56,25 @@ export function createEventView(ports: EventViewPorts): EventView {
 
   const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
 
-  async function deliveryAt(at: string | undefined): Promise<StorySources['delivery']> {
+  async function deliveryAt(at: string | undefined): Promise<KnownDelivery | undefined> {
     const kept = await get('deliveries', at);
     if (at === undefined || kept === undefined) return undefined;
     const seen = asSeen(kept, stateOf(`deliveries/${at}`));
     return { key: at, record: seen, pause: ports.pauseOf(seen) };
   }
 
-  async function deliveriesAt(keys: readonly string[]): Promise<NonNullable<StorySources['others']>> {
+  async function deliveriesAt(keys: readonly string[]): Promise<readonly KnownDelivery[]> {
     return (await Promise.all(keys.map(deliveryAt))).filter((one) => one !== undefined);
   }
 
   async function sourcesOf({ key, event, alike }: FoundEvent): Promise<StorySources> {
     const run = await runOf(event.work);
     const delivery = await deliveryAt(event.work);
-    const others = await deliveriesAt(furtherKeys(event.work, delivery?.record));
-    const notices = await deliveriesAt(event.work === undefined ? [] : noticeKeys(event.work));
+    const deliveries = [
+      ...(delivery === undefined ? [] : [delivery]),
+      ...(await deliveriesAt(furtherKeys(event.work, delivery?.record))),
+      ...(await deliveriesAt(event.work === undefined ? [] : noticeKeys(event.work))),
+    ];
     const groupKey = event.told?.groupKey;
     const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
     const group = await get('groups', groupAt);
@@ -82,9 +84,7 @@ export function createEventView(ports: EventViewPorts): EventView {
       ...(alike === undefined ? {} : { alike }),
       status: deliveryRow(event, run ?? delivery?.record).status,
       ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
-      ...(delivery === undefined ? {} : { delivery }),
-      ...(others.length === 0 ? {} : { others }),
-      ...(notices.length === 0 ? {} : { notices }),
+      deliveries,
       // The record of a batch key outlives a batch, so it may already belong to the next one.
       ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
         ? { group: { key: groupAt, record: group } }

@@ -6,14 +6,7 @@
 import { placeWords } from '../../machines/config/targets.ts';
 import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
 import type { DeliveryAttempt, OpenedDelivery, Tone } from './event-wire.ts';
-import type { StorySources } from './story-sources.ts';
-
-export type KnownDelivery = NonNullable<StorySources['delivery']>;
-
-/** Returns an event's deliveries: the response, further responses and failure notices. */
-export function deliveriesOf({ delivery, others = [], notices = [] }: StorySources): readonly KnownDelivery[] {
-  return [delivery, ...others, ...notices].filter((one) => one !== undefined);
-}
+import type { KnownDelivery } from './story-sources.ts';
 
 export function toneOfDelivery({ status }: Pick<DeliveryRecord, 'status'>): Tone {
   switch (status) {

@@ -8,8 +8,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { Span, SpanPart } from './event-wire.ts';
-import type { StorySources } from './story-sources.ts';
-import { counted } from './story-words.ts';
+import { counted, ownQuestions, type StorySources } from './story-sources.ts';
 
 /** Returns all turns as one span; none for a runner that reports no turns. */
 export function modelSpan({ transcript }: StorySources, parent: string): Span[] {
@@ -68,22 +67,19 @@ export function callSpans(sources: StorySources, parent: string): Span[] {
   return [...told, ...memos.map((memo) => memoSpan(memo, parent)), ...openCalls(sources, parent)];
 }
 
-/** Returns the questions that are not a call's approval: those of the run itself, and the forms of servers. */
-export function questionSpans({ callsUnderWay, questions }: StorySources, parent: string): Span[] {
-  return questions
-    .filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id))
-    .map(
-      ({ id, kind, server, message, askedAtMs }): Span => ({
-        id: `approvals/${id}`,
-        kind: 'question',
-        name: kind === 'form' && server !== '' ? `Question of ${server}` : 'Question',
-        parent,
-        tone: 'needsUser',
-        start: askedAtMs,
-        parts: [{ start: askedAtMs, how: 'person' }],
-        texts: [{ title: 'Question', text: message }],
-      }),
-    );
+export function questionSpans(sources: StorySources, parent: string): Span[] {
+  return ownQuestions(sources).map(
+    ({ id, kind, server, message, askedAtMs }): Span => ({
+      id: `approvals/${id}`,
+      kind: 'question',
+      name: kind === 'form' && server !== '' ? `Question of ${server}` : 'Question',
+      parent,
+      tone: 'needsUser',
+      start: askedAtMs,
+      parts: [{ start: askedAtMs, how: 'person' }],
+      texts: [{ title: 'Question', text: message }],
+    }),
+  );
 }
 
 interface TimedCall {

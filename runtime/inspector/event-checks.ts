@@ -9,7 +9,7 @@ import { type Outcome, type OutcomeKind, replyTo } from '../../machines/webhook/
 import { answeredAtMs, isOfPerson } from './event-attempts.ts';
 import type { Check, HttpAnswer } from './event-wire.ts';
 import { outcomeOf, requestStairs } from './story-request.ts';
-import type { StorySources } from './story-sources.ts';
+import { type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 
 const names: Readonly<Record<string, string>> = {
   sizing: 'size',
@@ -58,8 +58,9 @@ export function checksOf(event: EventRecord): readonly Check[] {
 }
 
 /** @param answer the reply that the route's provider gets in place of the usual one */
-export function answerOf({ event, delivery }: StorySources, answer: Answer | undefined): HttpAnswer | undefined {
-  const outcome = outcomeOf(event) ?? outcomeOfWork(event, delivery);
+export function answerOf(sources: StorySources, answer: Answer | undefined): HttpAnswer | undefined {
+  const { event } = sources;
+  const outcome = outcomeOf(event) ?? outcomeOfWork(event, ownDeliveries(sources)[0]);
   if (outcome === undefined) return undefined;
   // Neither the provider's question nor the status of a refusal is stored.
   if (outcome === 'handshake') return event.status === 'refused' ? undefined : { status: 200, body: '' };
@@ -71,7 +72,7 @@ export function answerOf({ event, delivery }: StorySources, answer: Answer | und
   return { status: reply.status, body: reply.body };
 }
 
-function outcomeOfWork({ status }: EventRecord, delivery: StorySources['delivery']): Outcome['kind'] | undefined {
+function outcomeOfWork({ status }: EventRecord, delivery: KnownDelivery | undefined): Outcome['kind'] | undefined {
   switch (status) {
     case 'coalesced':
       return 'coalesced';

@@ -7,7 +7,7 @@ import { cut } from '../../machines/base/json.ts';
 import { type Answer, sourceOf } from '../../machines/config/sources.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
-import { deliveriesOf, openedDelivery } from './event-attempts.ts';
+import { openedDelivery } from './event-attempts.ts';
 import { answerOf, checksOf } from './event-checks.ts';
 import { spansOf } from './event-spans.ts';
 import { eventVerdict } from './event-verdict.ts';
@@ -55,7 +55,7 @@ export function openEvent(sources: OpenedSources): OpenedEvent {
     ...(answer === undefined ? {} : { answer }),
     spans,
     checks: checksOf(event),
-    deliveries: deliveriesOf(sources).map(openedDelivery),
+    deliveries: sources.deliveries.map(openedDelivery),
     ...(event.replayOf === undefined ? {} : { replayOf: event.replayOf }),
     ...(event.isEdited === undefined ? {} : { edited: true }),
     ...(event.isDry === undefined ? {} : { dry: true }),

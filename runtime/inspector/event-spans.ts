@@ -6,12 +6,11 @@
 
 import { placeWords } from '../../machines/config/targets.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
-import { answeredAtMs, attemptsOf, deliveriesOf, type KnownDelivery, toneOfDelivery } from './event-attempts.ts';
+import { answeredAtMs, attemptsOf, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
 import type { Span, SpanPart, Tone } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
-import type { StorySources } from './story-sources.ts';
-import { counted } from './story-words.ts';
+import { counted, groupKeyOf, type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 
 /** @param joined arrival times of the batch's events, oldest first */
 export function spansOf(sources: StorySources, joined: readonly number[]): readonly Span[] {
@@ -20,19 +19,19 @@ export function spansOf(sources: StorySources, joined: readonly number[]): reado
     requestSpan(sources),
     ...batchSpan(sources, joined),
     ...(run === undefined || run.record.startedAtMs === undefined ? [] : runSpans(run.key, run.record, sources)),
-    ...deliveriesOf(sources).map(deliverySpan),
+    ...sources.deliveries.map(deliverySpan),
   ];
 }
 
 /** Returns when the run got its response or failed; undefined while it is running. */
-function runEnd({ run, delivery, others = [] }: StorySources): number | undefined {
-  if (run === undefined) return undefined;
-  const { response, endedAtMs } = run.record;
-  const handedOver = [delivery, ...others].flatMap((one) => (one === undefined ? [] : [one.record.queuedAtMs]));
+function runEnd({ response, endedAtMs }: RunRecord, sources: StorySources): number | undefined {
+  const handedOver = ownDeliveries(sources).map(({ record }) => record.queuedAtMs);
   return response === undefined || handedOver.length === 0 ? endedAtMs : Math.min(...handedOver);
 }
 
-function requestSpan({ key, event, delivery, stateOf }: StorySources): Span {
+function requestSpan(sources: StorySources): Span {
+  const { key, event, stateOf } = sources;
+  const [delivery] = ownDeliveries(sources);
   const outcome = outcomeOf(event);
   const isDirect = event.status === 'delivering';
   const start = event.receivedAtMs;
@@ -51,8 +50,9 @@ function requestSpan({ key, event, delivery, stateOf }: StorySources): Span {
   };
 }
 
-function batchSpan({ event, run, group }: StorySources, joined: readonly number[]): Span[] {
-  const groupKey = event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
+function batchSpan(sources: StorySources, joined: readonly number[]): Span[] {
+  const { event, run, group } = sources;
+  const groupKey = groupKeyOf(sources);
   if (groupKey === undefined) return [];
   const burst = group?.record.burst;
   const start = burst?.firstAtMs ?? joined[0] ?? event.receivedAtMs;
@@ -75,10 +75,9 @@ function batchSpan({ event, run, group }: StorySources, joined: readonly number[
 function runSpans(key: string, run: RunRecord, sources: StorySources): Span[] {
   const id = `runs/${key}`;
   const { startedAtMs: start = run.queuedAtMs, status, response, attempt } = run;
-  const end = runEnd(sources);
+  const end = runEnd(run, sources);
   const failed = end !== undefined && response === undefined;
   const waits = sources.questions.length > 0;
-  const calls = callSpans(sources, id);
   return [
     {
       id,
@@ -101,7 +100,7 @@ function runSpans(key: string, run: RunRecord, sources: StorySources): Span[] {
       ],
     },
     ...modelSpan(sources, id),
-    ...calls,
+    ...callSpans(sources, id),
     ...questionSpans(sources, id),
   ];
 }

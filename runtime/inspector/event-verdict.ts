@@ -9,13 +9,11 @@ import { placeWords } from '../../machines/config/targets.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { waitingWords } from '../dispatch/run-history.ts';
-import { attemptsOf, deliveriesOf, type KnownDelivery } from './event-attempts.ts';
-
+import { attemptsOf } from './event-attempts.ts';
 import type { Tone, Verdict } from './event-wire.ts';
 import { outcomeOf } from './story-request.ts';
-import type { StorySources } from './story-sources.ts';
+import { counted, iso, type KnownDelivery, ownDeliveries, type StorySources, seconds } from './story-sources.ts';
 import { alikeWords, refusalCure, refusals, withReason } from './story-verdict.ts';
-import { counted, iso, seconds } from './story-words.ts';
 
 const passedOver: ReadonlySet<OutcomeKind> = new Set([
   'ignoredEvent',
@@ -80,7 +78,7 @@ function sentenceOf(sources: StorySources): Sentence {
       `Batching: ${counted(count, 'event')} joined; the run begins at ${iso(dueAtMs)} unless another comes.`,
     );
   }
-  const own = deliveriesOf(sources).filter(({ record }) => record.failedRun === undefined);
+  const own = ownDeliveries(sources);
   if (own.length > 0) return sentenceOfDeliveries(own);
   if (run === undefined) return say('ended', withReason('Accepted, and nothing was run.', event.reason));
   const { status, reason } = run.record;
@@ -138,9 +136,9 @@ function openSentence({ record, pause }: KnownDelivery): Sentence {
 }
 
 function detailOf(sources: StorySources): string {
-  const { run, delivery, event } = sources;
+  const { run, event, deliveries } = sources;
   const parts: string[] = [];
-  for (const { record } of deliveriesOf(sources)) {
+  for (const { record } of deliveries) {
     const attempts = attemptsOf(record);
     const [first] = attempts;
     const last = attempts.at(-1);
@@ -153,7 +151,8 @@ function detailOf(sources: StorySources): string {
     parts.push(`${toolWords(tool, server)}: ${verdict} at ${iso(question.answeredAtMs)}.`);
   }
   if (run?.record.repeatedBy !== undefined) parts.push(`Its sender delivered it again as ${run.record.repeatedBy}.`);
-  if (event.isDry && delivery === undefined && run?.record.status === 'failed') parts.push('Nothing was sent.');
+  if (event.isDry && ownDeliveries(sources).length === 0 && run?.record.status === 'failed')
+    parts.push('Nothing was sent.');
   return parts.join(' ');
 }
 

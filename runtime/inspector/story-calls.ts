@@ -8,23 +8,12 @@ import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import type { WaitingQuestion } from '../mcp/approvals.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { CallUnderWay } from '../mcp/calls.ts';
-import { counted, iso, seconds } from './story-words.ts';
+import { counted, iso, ownQuestions, seconds, type WorkOfRun } from './story-sources.ts';
 import type { Chapter, Stair } from './wire.ts';
-
-/** The calls and questions of one run, which are not in its records. */
-export interface WorkOfRun {
-  /** Settled calls that are still in memory. */
-  readonly calls: readonly CallMemo[];
-  readonly callsUnderWay: readonly CallUnderWay[];
-  /** Questions that wait for a person. */
-  readonly questions: readonly WaitingQuestion[];
-}
 
 interface Living extends WorkOfRun {
   readonly stateOf: (actor: string) => string | undefined;
 }
-
-export const noWork: WorkOfRun = { calls: [], callsUnderWay: [], questions: [] };
 
 /** Returns what a run waits for, as a suffix; empty if it waits only for the agent. */
 export function waitingWords({ callsUnderWay, questions }: WorkOfRun): string {
@@ -53,10 +42,8 @@ export function callChapters({ calls, callsUnderWay, questions, stateOf }: Livin
   ];
 }
 
-/** Returns the questions that are not a call's approval: those of the run itself, and the forms of servers. */
-export function questionChapters({ callsUnderWay, questions, stateOf }: Living): Chapter[] {
-  const asked = questions.filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id));
-  return asked.map((question): Chapter => {
+export function questionChapters({ stateOf, ...work }: Living): Chapter[] {
+  return ownQuestions(work).map((question): Chapter => {
     const actor = `approvals/${question.id}`;
     const words = wordsOfServer(question.server, question.message, question.kind);
     return {

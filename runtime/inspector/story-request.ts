@@ -6,7 +6,7 @@
 
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
-import { targetsOf } from './story-words.ts';
+import { targetsOf } from './story-sources.ts';
 import type { Stair } from './wire.ts';
 
 /** The states in the order of the chart, each with its rule. */

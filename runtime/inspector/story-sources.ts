@@ -1,11 +1,31 @@
-/** The input of a timeline: the records of one event, and the state of its actors. */
+/** The input of a timeline: the records of one event, the state of its actors, and the words for their numbers and times. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { placesOf } from '../../machines/webhook/responses.ts';
 import type { PlatformPause } from '../dispatch/target-lane.ts';
+import type { WaitingQuestion } from '../mcp/approvals.ts';
+import type { CallMemo } from '../mcp/call-memory.ts';
+import type { CallUnderWay } from '../mcp/calls.ts';
 import type { Alike } from '../webhook/find-event.ts';
-import type { WorkOfRun } from './story-calls.ts';
 import type { StepRow } from './wire.ts';
+
+/** The calls and questions of one run, which are not in its records. */
+export interface WorkOfRun {
+  /** Settled calls that are still in memory. */
+  readonly calls: readonly CallMemo[];
+  readonly callsUnderWay: readonly CallUnderWay[];
+  /** Questions that wait for a person. */
+  readonly questions: readonly WaitingQuestion[];
+}
+
+export const noWork: WorkOfRun = { calls: [], callsUnderWay: [], questions: [] };
+
+export interface KnownDelivery {
+  readonly key: string;
+  readonly record: DeliveryRecord;
+  readonly pause?: PlatformPause | undefined;
+}
 
 export interface StorySources extends WorkOfRun {
   readonly key: string;
@@ -15,15 +35,8 @@ export interface StorySources extends WorkOfRun {
   /** The status that a row of the history shows. */
   readonly status: string;
   readonly run?: { readonly key: string; readonly record: RunRecord };
-  readonly delivery?: {
-    readonly key: string;
-    readonly record: DeliveryRecord;
-    readonly pause?: PlatformPause | undefined;
-  };
-  /** Its further deliveries, if the response has several. */
-  readonly others?: readonly NonNullable<StorySources['delivery']>[];
-  /** The deliveries of the notices that its run failed. */
-  readonly notices?: StorySources['others'];
+  /** Those of its text or response, then the notices that its run failed. */
+  readonly deliveries: readonly KnownDelivery[];
   /** The batch in which the event waits. */
   readonly group?: { readonly key: string; readonly record: GroupRecord };
   /** The transcript of the run; empty if none was kept. */
@@ -32,4 +45,39 @@ export interface StorySources extends WorkOfRun {
   readonly stepsOf: (actor: string) => readonly StepRow[];
   /** Returns the state of a running actor; undefined if it has ended. */
   readonly stateOf: (actor: string) => string | undefined;
+}
+
+/** Returns the deliveries without the failure notices. */
+export function ownDeliveries({ deliveries }: Pick<StorySources, 'deliveries'>): readonly KnownDelivery[] {
+  return deliveries.filter(({ record }) => record.failedRun === undefined);
+}
+
+/** Returns the questions that are not a call's approval: those of the run itself, and the forms of servers. */
+export function ownQuestions({ callsUnderWay, questions }: WorkOfRun): readonly WaitingQuestion[] {
+  return questions.filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id));
+}
+
+/** Returns the key under which its batch gathers events; undefined without a batch. */
+export function groupKeyOf({ event, group, run }: StorySources): string | undefined {
+  return event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
+}
+
+/** Returns the targets of an event's response or text: `slack and mattermost`. */
+export function targetsOf(event: EventRecord): string {
+  return placesOf(event)
+    .map(({ target }) => target)
+    .join(' and ');
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+export function seconds(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+export function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
 }

@@ -9,8 +9,7 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { answerCommands } from './story-calls.ts';
 import { outcomeOf } from './story-request.ts';
-import type { StorySources } from './story-sources.ts';
-import { iso, targetsOf } from './story-words.ts';
+import { iso, type KnownDelivery, ownDeliveries, type StorySources, targetsOf } from './story-sources.ts';
 
 /**
  * The verdict of each outcome that ended a request, and the remedy with its command; `<route>` is replaced by the event's
@@ -75,16 +74,17 @@ export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cu
 };
 
 /** Returns the first delivery that has not arrived; if all have, the response's. */
-function openDelivery({ delivery, others = [] }: StorySources): StorySources['delivery'] {
-  return [delivery, ...others].find((one) => one !== undefined && one.record.status !== 'delivered') ?? delivery;
+function openDelivery(sources: StorySources): KnownDelivery | undefined {
+  const own = ownDeliveries(sources);
+  return own.find(({ record }) => record.status !== 'delivered') ?? own[0];
 }
 
 export function verdictOn(sources: StorySources): string {
   const { event, group } = sources;
   const delivery = openDelivery(sources);
-  const arrived = [sources.delivery, ...(sources.others ?? [])].flatMap((one) =>
-    one === undefined || one.record.status !== 'delivered' ? [] : [one.record.target],
-  );
+  const arrived = ownDeliveries(sources)
+    .filter(({ record }) => record.status === 'delivered')
+    .map(({ record }) => record.target);
   const outcome = outcomeOf(event);
   const refusal = outcome === undefined ? undefined : refusals[outcome];
   if (refusal !== undefined) return `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
@@ -95,7 +95,7 @@ export function verdictOn(sources: StorySources): string {
   return before + statusWords(sources, delivery, target);
 }
 
-function statusWords(sources: StorySources, delivery: StorySources['delivery'], target: string): string {
+function statusWords(sources: StorySources, delivery: KnownDelivery | undefined, target: string): string {
   const { event, run } = sources;
   const status = delivery?.record.status ?? run?.record.status ?? sources.status;
   switch (status) {

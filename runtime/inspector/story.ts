@@ -7,17 +7,14 @@
 
 import { type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
-import type { PlatformPause } from '../dispatch/target-lane.ts';
 import { callChapters, questionChapters, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
-import type { StorySources } from './story-sources.ts';
+import { counted, groupKeyOf, iso, type KnownDelivery, type StorySources, seconds } from './story-sources.ts';
 import { cureFor, verdictOn } from './story-verdict.ts';
-import { counted, iso, seconds } from './story-words.ts';
 import type { Chapter, Stair, StepRow, Story } from './wire.ts';
 
 export function tellStory(sources: StorySources): Story {
-  const { key, event, status } = sources;
-  const chapters = [requestChapter(sources), ...groupChapters(sources), ...runChapters(sources)];
+  const { key, event, status, run, deliveries } = sources;
   return {
     delivery: event.deliveryId,
     key,
@@ -28,7 +25,14 @@ export function tellStory(sources: StorySources): Story {
     received: event.receivedAtMs,
     verdict: verdictOn(sources),
     cure: cureFor(sources),
-    chapters,
+    chapters: [
+      requestChapter(sources),
+      ...groupChapters(sources),
+      ...(run === undefined
+        ? []
+        : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
+      ...deliveries.map((delivery) => deliveryChapter(delivery, sources)),
+    ],
   };
 }
 
@@ -61,8 +65,9 @@ function endOf(stairs: readonly Stair[], otherwise: number): number {
   return Math.max(otherwise, ...stairs.flatMap(({ at }) => (at === undefined ? [] : [at])));
 }
 
-function groupChapters({ key, event, run, group, stateOf }: StorySources): Chapter[] {
-  const groupKey = event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
+function groupChapters(sources: StorySources): Chapter[] {
+  const { key, event, run, group, stateOf } = sources;
+  const groupKey = groupKeyOf(sources);
   if (groupKey === undefined) return [];
   const actor = `groups/${group?.key ?? run?.record.group ?? groupKey}`;
   const state = stateOf(actor);
@@ -103,16 +108,6 @@ function groupChapters({ key, event, run, group, stateOf }: StorySources): Chapt
       ...(run === undefined ? {} : { ended: run.record.queuedAtMs }),
       stairs,
     },
-  ];
-}
-
-function runChapters(sources: StorySources): Chapter[] {
-  const { run, delivery, others = [], notices = [] } = sources;
-  return [
-    ...(run === undefined
-      ? []
-      : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
-    ...[delivery, ...others, ...notices].flatMap((one) => (one === undefined ? [] : [deliveryChapter(one, sources)])),
   ];
 }
 
@@ -198,10 +193,7 @@ function said(transcript: readonly JsonObject[]): { readonly title: string; read
   });
 }
 
-function deliveryChapter(
-  { key, record, pause }: NonNullable<StorySources['delivery']>,
-  { stateOf }: StorySources,
-): Chapter {
+function deliveryChapter({ key, record, pause }: KnownDelivery, { stateOf }: StorySources): Chapter {
   const actor = `deliveries/${key}`;
   const { target, failedRun, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
   const tries = attempts <= 1 ? '' : `; ${attempts} attempts`;
@@ -247,7 +239,7 @@ function nextTry(dueAtMs: number | undefined, pausedUntilMs = 0): string {
   return dueAtMs === undefined ? '' : `; tried again at ${iso(Math.max(dueAtMs, pausedUntilMs))}`;
 }
 
-function pauseWords(target: string, { untilMs, reason, behind }: PlatformPause): string {
+function pauseWords(target: string, { untilMs, reason, behind }: NonNullable<KnownDelivery['pause']>): string {
   if (behind !== undefined) return reason;
   return `${target} asks for a pause until ${iso(untilMs)}: ${reason}`;
 }

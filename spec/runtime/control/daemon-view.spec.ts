@@ -9,7 +9,7 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/w
 import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createDaemonView, type ViewPorts } from '../../../runtime/control/daemon-view.ts';
 import { createStateTimes } from '../../../runtime/inspector/state-times.ts';
-import { noWork } from '../../../runtime/inspector/story-calls.ts';
+import { noWork } from '../../../runtime/inspector/story-sources.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { createDecisions } from '../../../runtime/webhook/event-log.ts';

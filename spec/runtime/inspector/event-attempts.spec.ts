@@ -52,7 +52,7 @@ t.test(
     const shown = (one: Partial<DeliveryRecord>) => {
       const sources = {
         ...{ key: 'e', event: { status: 'delivering', receivedAtMs: 0 }, questions: [], callsUnderWay: [], calls: [] },
-        ...{ delivery: { key: 'd', record: { ...record, ...one } }, transcript: [], stateOf: () => undefined },
+        ...{ deliveries: [{ key: 'd', record: { ...record, ...one } }], transcript: [], stateOf: () => undefined },
       } as unknown as StorySources;
       const [request] = spansOf(sources, []);
       return [answerOf(sources, undefined)?.status, request?.end];

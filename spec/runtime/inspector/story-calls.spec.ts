@@ -2,11 +2,10 @@ import t from 'tap';
 import {
   answerCommands,
   callChapters,
-  noWork,
   questionChapters,
-  type WorkOfRun,
   waitingWords,
 } from '../../../runtime/inspector/story-calls.ts';
+import { noWork, type WorkOfRun } from '../../../runtime/inspector/story-sources.ts';
 import type { WaitingQuestion } from '../../../runtime/mcp/approvals.ts';
 
 const approval: WaitingQuestion = {

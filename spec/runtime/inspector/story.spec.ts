@@ -3,8 +3,7 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/w
 import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
 import { openEvent } from '../../../runtime/inspector/event-opened.ts';
 import { tellStory } from '../../../runtime/inspector/story.ts';
-import { noWork } from '../../../runtime/inspector/story-calls.ts';
-import type { StorySources } from '../../../runtime/inspector/story-sources.ts';
+import { noWork, type StorySources } from '../../../runtime/inspector/story-sources.ts';
 
 const event: EventRecord = {
   deliveryId: 'd1',
@@ -61,6 +60,7 @@ function sources(more: Partial<StorySources>): StorySources {
     event,
     status: 'accepted',
     ...noWork,
+    deliveries: [],
     transcript: [],
     stepsOf: () => [],
     stateOf: () => undefined,
@@ -188,7 +188,7 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
         key: 'k1',
         record: { ...run, status: 'delivered', attempt: 2, startedAtMs: 1_200, endedAtMs: 3_000, response: 'done' },
       },
-      delivery: { key: 'k1', record: { ...delivery, status: 'delivered', messageId: 'm7', endedAtMs: 2_900 } },
+      deliveries: [{ key: 'k1', record: { ...delivery, status: 'delivered', messageId: 'm7', endedAtMs: 2_900 } }],
       transcript: [
         { kind: 'prompt', text: 'Look at x' },
         { kind: 'answer', text: '', input_tokens: 1, output_tokens: 1 },
@@ -285,7 +285,12 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
       /^Accepted: its run waits for your answer\.$/,
       /`agent approvals show a1`/,
     ],
-    ['delivering', { delivery: { key: 'k1', record: delivery } }, /^On its way to sms: it waits for its turn\.$/, /^$/],
+    [
+      'delivering',
+      { deliveries: [{ key: 'k1', record: delivery }] },
+      /^On its way to sms: it waits for its turn\.$/,
+      /^$/,
+    ],
     [
       'failed',
       { run: { key: 'k1', record: { ...run, status: 'failed', startedAtMs: 1_100, attempt: 1, reason: 'exit 1' } } },
@@ -294,36 +299,38 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
     ],
     [
       'failed',
-      { delivery: { key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } } },
+      { deliveries: [{ key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } }] },
       /^Not delivered to sms: chat not found\.$/,
       /Correct what the reason names; then `agent deliveries retry k1` sends its text again/,
     ],
     [
       'delivering',
       {
-        delivery: {
-          key: 'k1',
-          record: { ...delivery, status: 'waitingToRetry', attempts: 2, dueAtMs: 9_000, reason: 'busy' },
-        },
+        deliveries: [
+          {
+            key: 'k1',
+            record: { ...delivery, status: 'waitingToRetry', attempts: 2, dueAtMs: 9_000, reason: 'busy' },
+          },
+        ],
       },
       /tried again: busy\.$/,
       /^$/,
     ],
     [
       'delivering',
-      { delivery: { key: 'k1', record: delivery, pause } },
+      { deliveries: [{ key: 'k1', record: delivery, pause }] },
       /^On its way to sms, which asks for a pause: slow down\.$/,
       /`agent deliveries retry k1` lets it go/,
     ],
     [
       'failed',
-      { delivery: { key: 'k1', record: { ...delivery, status: 'deadLettered', attempts: 8, reason: 'gone' } } },
+      { deliveries: [{ key: 'k1', record: { ...delivery, status: 'deadLettered', attempts: 8, reason: 'gone' } }] },
       /^Not delivered to sms: gone\.$/,
       /agent deliveries retry k1/,
     ],
     [
       'unknown',
-      { delivery: { key: 'k1', record: { ...delivery, status: 'unknown', reason: 'cut off' } } },
+      { deliveries: [{ key: 'k1', record: { ...delivery, status: 'unknown', reason: 'cut off' } }] },
       /may or may not/,
       /agent deliveries retry k1 --force/,
     ],
@@ -351,7 +358,8 @@ t.test('INS-2 · LIM-5 · DIS-3 · a run that ended before it began shows why, a
 
 t.test('INS-2 · DLV-4 · what waits behind a pause of its platform says until when, and whose words those are', (t) => {
   const toldOf = (record: Partial<DeliveryRecord>) =>
-    tellStory(sources({ delivery: { key: 'k1', record: { ...delivery, ...record }, pause } })).chapters.at(-1)?.stairs;
+    tellStory(sources({ deliveries: [{ key: 'k1', record: { ...delivery, ...record }, pause }] })).chapters.at(-1)
+      ?.stairs;
 
   t.match(
     toldOf({})?.at(-1)?.told,
