@@ -1,15 +1,18 @@
 /**
  * Lists what needs a person: open questions, failed deliveries, servers and targets that cannot work, findings of the
  * configuration. Each has the place of the page that resolves it.
- * @see INS-4 in docs/specification.md
+ * @see INS-4 and PRF-2 in docs/specification.md
  */
 
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { defined } from '../../machines/base/json.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { targetTitle } from '../../machines/config/targets.ts';
 import { type FailureGroup, failureKey } from '../../machines/dispatch/failure-groups.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
-import type { ApprovalRow, Need, ServerRow, TargetRow } from '../control/contract.ts';
+import { configFile } from '../control/config-view.ts';
+import type { ApprovalRow, GatewayStatus, Need, ServerRow, TargetRow } from '../control/contract.ts';
 import type { FailingRoute } from '../control/route-standing.ts';
 
 export interface NeedSources {
@@ -51,6 +54,32 @@ export function needsOf({ approvals, failures, routes, servers, targets, faults 
 /** Returns whether a server needs a change to work, or has used up its attempts. */
 export function isFailing({ state }: Pick<ServerRow, 'state'>): boolean {
   return state === 'failed' || state === 'parked';
+}
+
+export interface FaultSources {
+  readonly findings: readonly Diagnostic[];
+  readonly status: Pick<GatewayStatus, 'config' | 'webhook' | 'journal'>;
+}
+
+/**
+ * @param profile whose faults are listed; undefined for all
+ * @returns each fault once: the errors of the configuration, further faults of the gateway, then the journal's
+ */
+export function faultsOf({ findings, status }: FaultSources, profile: string | undefined): readonly string[] {
+  // A server whose entry cannot be used is listed as a failing server.
+  const errors = findings.filter(({ severity, scope }) => severity === 'error' && scope.kind !== 'server');
+  const words = (found: Diagnostic): string => printDiagnostic({ ...found, sourceLine: '' });
+  // The gateway reports the first of the errors too, which may be one that is not listed for this profile.
+  const reported = [status.config.fault, status.webhook.fault].filter(
+    (fault): fault is string => fault !== undefined && !errors.some((found) => fault.includes(words(found))),
+  );
+  // An error of a platform stops the profile of that file alone; other errors stop the gateway or its webhooks.
+  const listed = errors.filter(
+    ({ scope, file }) =>
+      profile === undefined || scope.kind !== 'platform' || file === configFile(profile as ProfileName),
+  );
+  const journal = status.journal === 'ready' ? [] : [status.journal];
+  return [...new Set([...listed.map(words), ...reported, ...journal])];
 }
 
 function approvalNeed(row: NeedSources['approvals'][number]): Need {

@@ -20,9 +20,8 @@ import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { faultsOf } from './overview-faults.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from './overview-health.ts';
-import { needsOf } from './overview-needs.ts';
+import { faultsOf, needsOf } from './overview-needs.ts';
 
 export interface OverviewPorts {
   readonly root: () => AnyActorRef;
