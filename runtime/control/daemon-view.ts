@@ -30,7 +30,7 @@ import { createRunHistory, matches, questionOf } from '../dispatch/run-history.t
 import type { Reply } from '../http/front.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
-import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
+import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -198,7 +198,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     ...createRunHistory({ ...ports, journal: keeper.journal }),
     cancelRun: ports.cancelRun,
     ...eventView,
-    tree: () => describeTree({ root, stateTimes: inspector.stateTimes, redact: ports.redactText }),
+    tree: () => describeTree(root, { stateTimes: inspector.stateTimes, redact: ports.redactText }),
     actor: (id) => formatActor(inspector.actor(id)),
     chart: inspector.chart,
     feed: inspector.feed,

@@ -8,7 +8,7 @@ import type { AnyActorRef } from 'xstate';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isWard } from '../../machines/base/ward.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { machineOf, parentOf } from './address.ts';
+import { machineOf, parentOf } from './actor-view.ts';
 import type { History } from './history.ts';
 import { effectMachine, type Rows } from './rows.ts';
 import type { Subjects } from './subjects.ts';

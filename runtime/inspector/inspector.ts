@@ -112,7 +112,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
   const inTurn = createTurns((thrown) => log.log('error', `inspector: it cannot be moved: ${causeOf(thrown)}`));
 
   async function move(settings: InspectorSettings): Promise<void> {
-    if (standing !== undefined && sameSettings(standing.settings, settings)) return;
+    if (standing !== undefined && isDeepStrictEqual(standing.settings, settings)) return;
     await standing?.server.close();
     standing = undefined;
     // A guest that was removed from the configuration, or has another password or role, loses the session at once.
@@ -189,15 +189,4 @@ export function createInspector(ports: InspectorPorts): Inspector {
         why = 'inspector: the gateway stops';
       }),
   };
-}
-
-function sameSettings(one: InspectorSettings, other: InspectorSettings): boolean {
-  return (
-    one.enabled === other.enabled &&
-    one.host === other.host &&
-    one.port === other.port &&
-    one.scrapeToken === other.scrapeToken &&
-    one.publicUrl === other.publicUrl &&
-    isDeepStrictEqual(one.users, other.users)
-  );
 }

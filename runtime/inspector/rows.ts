@@ -6,9 +6,8 @@
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { machineOf, parentOf } from './address.ts';
+import { eachChild, machineOf, parentOf, stateOf, viewOf } from './actor-view.ts';
 import { factsOf, reasonOf } from './facts.ts';
-import { stateOf, viewOf } from './snapshot-view.ts';
 import type { StateTimes } from './state-times.ts';
 import type { Subjects } from './subjects.ts';
 import type { ActorFacts, ActorRow } from './wire.ts';
@@ -60,7 +59,6 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
     const machine = machineOf(ref);
     const view = viewOf(ref);
     if (machine === effectMachine || view === undefined || view.status !== 'active') return undefined;
-    const state = stateOf(view);
     const meta = facts(view.context);
     const why = reason(view.context);
     const parent = parentOf(ref);
@@ -68,7 +66,7 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
       id: subjects.addressOf(ref),
       parent: parent === undefined ? null : subjects.addressOf(parent),
       machine,
-      state,
+      state: stateOf(view),
       since: view.since ?? stateTimes.sinceOf(ref),
       tags: [...(view.tags ?? [])],
       ...(why === undefined ? {} : { why }),
@@ -82,18 +80,15 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
     const visit = (ref: AnyActorRef): void => {
       if (refs.length >= most || machineOf(ref) === effectMachine || viewOf(ref).status !== 'active') return;
       refs.push(ref);
-      if (!isWard(ref)) {
-        for (const child of Object.values(viewOf(ref).children ?? {})) if (child !== undefined) visit(child);
-        return;
-      }
-      const handle = wardHandle(ref);
       const before = refs.length;
-      handle.each((_, child) => {
+      eachChild(ref, (child) => {
         visit(child);
         return refs.length < most;
       });
-      const listed = Math.min(handle.size, refs.length - before);
-      if (handle.size > listed) more[subjects.addressOf(ref)] = handle.size - listed;
+      if (!isWard(ref)) return;
+      const { size } = wardHandle(ref);
+      const listed = Math.min(size, refs.length - before);
+      if (size > listed) more[subjects.addressOf(ref)] = size - listed;
     };
     visit(root());
     return { refs, more };

@@ -4,27 +4,20 @@
  */
 
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import { stateOf } from './snapshot-view.ts';
-
-export interface Step {
-  readonly at: number;
-  readonly event: string;
-  readonly from: string;
-  readonly to: string;
-}
+import { stateOf, type TrailStep } from './actor-view.ts';
 
 export interface StateTimes {
   /** Returns the same logic; the steps of its actors are recorded. */
   remembering<Logic extends AnyStateMachine>(logic: Logic): Logic;
   /** When the actor entered its state, in Unix milliseconds. */
   sinceOf(ref: AnyActorRef): number;
-  stepsOf(ref: AnyActorRef): readonly Step[];
+  stepsOf(ref: AnyActorRef): readonly TrailStep[];
 }
 
 const mostSteps = 50;
 
 export function createStateTimes(nowMs: () => number): StateTimes {
-  const seen = new WeakMap<AnyActorRef, { since: number; readonly steps: Step[] }>();
+  const seen = new WeakMap<AnyActorRef, { since: number; readonly steps: TrailStep[] }>();
   const startedAtMs = nowMs();
 
   function note(ref: AnyActorRef, event: string, from: string, to: string): void {

@@ -6,7 +6,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Redactor } from '../observe/redact.ts';
-import { addressOf, machineOf } from './address.ts';
+import { addressOf, machineOf } from './actor-view.ts';
 import { type BriefFacts, briefFactsOf } from './facts.ts';
 import { quoted } from './format-steps.ts';
 

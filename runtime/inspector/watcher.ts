@@ -11,10 +11,9 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { actorInternals } from '../../machines/base/xstate-internals.ts';
 import type { FollowQuery } from '../control/contract.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { machineOf, parentOf } from './address.ts';
+import { machineOf, parentOf, stateOf, viewOf } from './actor-view.ts';
 import { createStepFormat, quoted, stepOf } from './format-steps.ts';
 import { effectMachine, type Rows } from './rows.ts';
-import { stateOf, viewOf } from './snapshot-view.ts';
 import type { Subject, Subjects } from './subjects.ts';
 import type { Inspected, Microstep, Tap } from './tap.ts';
 
