@@ -7,7 +7,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { goTo, openBrowser, openInspector } from '../support/browser.ts';
+import { goTo, openInspector } from '../support/browser.ts';
 import { startScene } from './picture-scene.ts';
 
 const [, , folder = 'docs/images'] = process.argv;
@@ -45,7 +45,6 @@ const bothSchemes: readonly string[] = ['inspector-actors', 'inspector-overview'
 
 t.setTimeout(600_000);
 t.test('the pictures', async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startScene(t);
   mkdirSync(folder, { recursive: true });
   const rows = (await gateway.control.call('webhook.deliveries', { limit: 50 })) as unknown as {
@@ -55,12 +54,11 @@ t.test('the pictures', async (t) => {
   const release = rows.find(({ route }) => route === 'releases')?.delivery_id ?? '';
   for (const scheme of ['light', 'dark'] as const) {
     for (const width of all ? [1440, 390] : [1440]) {
-      const open = await openInspector(browser, gateway, { scheme, calm: true });
-      const { page } = open;
+      const { page, context } = await openInspector(t, gateway, { scheme, calm: true });
       await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
       for (const [name, hash, ready, documented] of views) {
         if (!all && (documented === '' || (scheme === 'dark' && !bothSchemes.includes(documented)))) continue;
-        await goTo(open, hash.replace('{release}', release));
+        await goTo(page, hash.replace('{release}', release));
         await page.locator(ready).first().waitFor();
         if (name === 'server')
           await page
@@ -72,7 +70,7 @@ t.test('the pictures', async (t) => {
         const file = all ? `${name}-${scheme}-${width}` : `${documented}${scheme === 'dark' ? '-dark' : ''}`;
         await page.screenshot({ path: join(folder, `${file}.png`) });
       }
-      await open.context.close();
+      await context.close();
     }
   }
 });

@@ -5,11 +5,14 @@
  */
 
 import { readFileSync, renameSync } from 'node:fs';
-import type { Page } from 'playwright-core';
-import t from 'tap';
+import type { Page, Request } from 'playwright-core';
+import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import {
+  type Answer,
+  answerFor,
   axeFindings,
+  calls,
   chromiumPath,
   clippedParts,
   goTo,
@@ -18,12 +21,13 @@ import {
   noChromium,
   type OpenPage,
   openBlank,
-  openBrowser,
+  openContext,
   openInspector,
+  refusal,
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { controlOf, entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import { controlOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { postSigned } from '../support/sign.ts';
@@ -33,7 +37,7 @@ const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const config = { inspector: { port: 0 }, agent: { runner: 'echo' } };
 
 /** Moves the page's clock until something is so. */
-async function movedUntil({ page }: OpenPage, holds: () => Promise<boolean>): Promise<void> {
+async function movedUntil(page: Page, holds: () => Promise<boolean>): Promise<void> {
   await eventually(async () => {
     if (await holds()) return true;
     await page.clock.runFor(50);
@@ -41,8 +45,44 @@ async function movedUntil({ page }: OpenPage, holds: () => Promise<boolean>): Pr
   });
 }
 
+/** Answers with the daemon's own result, changed by this. */
+function changedBy(change: object): Answer {
+  return async (_, own) => ({ ...((await own()) as object), ...change });
+}
+
+/** The servers of the daemon, of which `peer` is in this state. */
+function peerIn(state: string): Answer {
+  return async (_, own) =>
+    ((await own()) as readonly JsonObject[]).map((row) => (row.name === 'peer' ? { ...row, state } : row));
+}
+
+const at = new Date().toISOString();
+
+/** A delivery to Slack that has failed. */
+function failureRow(key: string | number) {
+  return {
+    ...{ id: `d${key}`, event_key: `e${key}`, route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
+    ...{ text: `text ${key}`, attempts: 1, reason: 'slack: no', last_attempt_at: at },
+  };
+}
+
+/** Groups of failures of Slack; one of one delivery if nothing else is given. */
+function failureGroups(
+  ...changes: readonly { readonly count?: number; readonly key?: string; readonly title?: string }[]
+): Answer {
+  const group = {
+    ...{ key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 1 },
+    ...{ first: at, last: at, routes: ['ci'], buckets: [] },
+  };
+  const groups = (changes.length === 0 ? [{}] : changes).map((change) => ({ ...group, ...change }));
+  return () => ({ count: groups.reduce((sum, { count }) => sum + count, 0), groups });
+}
+
+const slackAlone: Answer = () => [
+  { name: 'slack', target: 'slack', title: 'Slack', profile: 'default', state: 'connected', since: at },
+];
+
 t.test('questions', options, async (t) => {
-  const browser = await openBrowser(t);
   const peer = await started(t);
   const gateway = await startGateway(
     t,
@@ -54,11 +94,25 @@ t.test('questions', options, async (t) => {
   const waiting = async (count: number): Promise<void> => {
     await eventually(async () => (await gateway.approvals()).length === count || undefined);
   };
+  /** Asks one question after the other, and opens the page. */
+  const openedWith = async <Texts extends readonly string[]>(t: Test, ...texts: Texts) => {
+    const answers: ReturnType<typeof asks>[] = [];
+    for (const text of texts) {
+      answers.push(asks(text));
+      await waiting(answers.length);
+    }
+    const { page } = await openInspector(t, gateway);
+    return [page, ...(answers as { [At in keyof Texts]: ReturnType<typeof asks> })] as const;
+  };
+  const denied = async (t: Test, asked: ReturnType<typeof asks>): Promise<void> => {
+    await gateway.answer((await gateway.asked()).id, false);
+    t.equal(wordsOf(await asked), '[approval_denied]');
+  };
 
-  await t.test('TRU-5 · INS-2 · a deadline is counted down by the daemon’s clock', async () => {
+  await t.test('TRU-5 · INS-2 · a deadline is counted down by the daemon’s clock', async (t) => {
     const asked = asks('late');
     await waiting(1);
-    const { page, context } = await openBlank(browser);
+    const { page } = await openBlank(t);
     await page.clock.setSystemTime(Date.now() + 86_400_000);
     await page.goto(await linkOf(gateway));
     await page.goto(`${page.url()}#/approvals`);
@@ -75,11 +129,10 @@ t.test('questions', options, async (t) => {
     await page.getByText('No answer is needed: its call has ended.').waitFor();
     await page.goto(`${page.url().split('#')[0]}#/actors?longer=3600000`);
     await page.getByText('None matches').waitFor();
-    await context.close();
   });
 
   await t.test('TRU-3 · INS-2 · each question that comes while the page is hidden has a notification', async (t) => {
-    const { page, context } = await openBlank(browser);
+    const { page } = await openBlank(t);
     await page.addInitScript(`
       globalThis.shown = [];
       globalThis.Notification = class {
@@ -108,17 +161,11 @@ t.test('questions', options, async (t) => {
 
     await gateway.answer((await gateway.asked()).id, false);
     await second;
-    await context.close();
   });
 
   await t.test('INS-2 · J and K focus the questions, where D denies', async (t) => {
-    const first = asks('first by key');
-    await waiting(1);
-    const second = asks('second by key');
-    await waiting(2);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/approvals');
+    const [page, first, second] = await openedWith(t, 'first by key', 'second by key');
+    await goTo(page, '#/approvals');
     const cards = page.locator('.question');
     await cards.nth(1).getByRole('button', { name: 'Deny' }).waitFor();
     const focused = (): Promise<number> =>
@@ -149,15 +196,11 @@ t.test('questions', options, async (t) => {
       return (await gateway.approvals()).length === 0 || undefined;
     });
     await Promise.all([first, second]);
-    await open.context.close();
   });
 
   await t.test('TRU-3 · INS-2 · the keys of a card do nothing after G, nor while letters are turned off', async (t) => {
-    const asked = asks('kept');
-    await waiting(1);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/approvals');
+    const [page, asked] = await openedWith(t, 'kept');
+    await goTo(page, '#/approvals');
     const card = page.locator('.question').filter({ hasText: '"kept"' });
     // Only now a key would count.
     await card.getByRole('button', { name: 'Approve' }).click({ trial: true });
@@ -177,18 +220,13 @@ t.test('questions', options, async (t) => {
     await page.keyboard.press('d');
     await page.waitForTimeout(300);
     t.equal((await gateway.approvals()).length, 1);
-    await gateway.answer((await gateway.asked()).id, false);
-    t.equal(wordsOf(await asked), '[approval_denied]');
-    await open.context.close();
+    await denied(t, asked);
   });
 
   await t.test('TRU-3 · no key approves a call whose arguments are not shown yet', async (t) => {
-    const asked = asks('unshown');
-    await waiting(1);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    const letAnswer = await holdAnswer(open, 'approvals.show');
-    await goTo(open, '#/approvals');
+    const [page, asked] = await openedWith(t, 'unshown');
+    const letAnswer = await holdAnswer(page, 'approvals.show');
+    await goTo(page, '#/approvals');
     await page.locator('.question').focus();
 
     // Longer than a card that has just appeared takes no answer.
@@ -200,18 +238,13 @@ t.test('questions', options, async (t) => {
     t.equal((await gateway.approvals()).length, 1);
     await letAnswer();
     await page.getByText('"unshown"').waitFor();
-    await gateway.answer((await gateway.asked()).id, false);
-    t.equal(wordsOf(await asked), '[approval_denied]');
-    await open.context.close();
+    await denied(t, asked);
   });
 
   await t.test('TRU-3 · the buttons of a card that come late take no click at first', async (t) => {
-    const asked = asks('late buttons');
-    await waiting(1);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    const letAnswer = await holdAnswer(open, 'approvals.show');
-    await goTo(open, '#/approvals');
+    const [page, asked] = await openedWith(t, 'late buttons');
+    const letAnswer = await holdAnswer(page, 'approvals.show');
+    await goTo(page, '#/approvals');
     const approve = page.locator('.question').getByRole('button', { name: 'Approve' });
     await page.locator('.question').waitFor();
     // As long as the card itself takes none.
@@ -223,36 +256,29 @@ t.test('questions', options, async (t) => {
 
     await eventually(async () => (await approve.isVisible()) || undefined);
     t.equal(await approve.isEnabled(), false);
-    await movedUntil(open, () => approve.isEnabled());
-    await gateway.answer((await gateway.asked()).id, false);
-    t.equal(wordsOf(await asked), '[approval_denied]');
-    await open.context.close();
+    await movedUntil(page, () => approve.isEnabled());
+    await denied(t, asked);
   });
 
   await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
-    const first = asks('first');
-    await waiting(1);
-    const second = asks('second');
-    await waiting(2);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/approvals');
+    const [page, first, second] = await openedWith(t, 'first', 'second');
+    await goTo(page, '#/approvals');
     const cardOf = (text: string) => page.locator('.question').filter({ hasText: `"${text}"` });
     const approve = (text: string) => cardOf(text).getByRole('button', { name: 'Approve' });
     await approve('second').waitFor();
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
-    await movedUntil(open, () => approve('first').isEnabled());
+    await movedUntil(page, () => approve('first').isEnabled());
     const box = await approve('first').boundingBox();
     const answers: string[] = [];
     page.on('request', (request) => {
-      if (request.postData()?.includes('"approvals.answer"')) answers.push(request.postData() ?? '');
+      if (calls('approvals.answer')(request)) answers.push(request.postData() ?? '');
     });
     const click = () => page.mouse.click((box?.x ?? 0) + 4, (box?.y ?? 0) + 4);
 
     await click();
     t.match(wordsOf(await first), /^note/);
-    await movedUntil(open, () => cardOf('first').getByText('Approved.').isVisible());
+    await movedUntil(page, () => cardOf('first').getByText('Approved.').isVisible());
     await click();
 
     const moved = async (): Promise<boolean> => {
@@ -260,7 +286,7 @@ t.test('questions', options, async (t) => {
       return Math.abs((now?.y ?? 0) - (box?.y ?? 0)) <= 2;
     };
     t.equal(await moved(), false, 'an answered question keeps its place');
-    await movedUntil(open, moved);
+    await movedUntil(page, moved);
     // As long as the two clicks of a double one may be apart.
     await page.clock.runFor(500);
     await click();
@@ -274,7 +300,6 @@ t.test('questions', options, async (t) => {
     // The daemon's answer can be here before what the browser tells of its request.
     await eventually(() => answers.length > 1 || undefined);
     t.equal(answers.length, 2);
-    await open.context.close();
   });
 
   await t.test(
@@ -285,9 +310,8 @@ t.test('questions', options, async (t) => {
       const { id } = await gateway.asked();
       const second = asks('second');
       await waiting(2);
-      const open = await openInspector(browser, gateway);
-      const { page } = open;
-      await goTo(open, '#/approvals');
+      const { page } = await openInspector(t, gateway);
+      await goTo(page, '#/approvals');
       const other = page.locator('.question').filter({ hasText: '"second"' });
       const approve = other.getByRole('button', { name: 'Approve' });
       await approve.click({ trial: true });
@@ -300,16 +324,15 @@ t.test('questions', options, async (t) => {
       t.same(await approve.boundingBox(), before);
       await approve.click();
       t.match(wordsOf(await second), /^note/);
-      await open.context.close();
     },
   );
 
   await t.test('INS-4 · TRU-3 · a question that is answered on another page stays, and says so', async (t) => {
     const asked = asks('two pages');
     await waiting(1);
-    const here = await openInspector(browser, gateway);
-    const there = await openInspector(browser, gateway);
-    for (const open of [here, there]) await goTo(open, '#/approvals');
+    const here = await openInspector(t, gateway);
+    const there = await openInspector(t, gateway);
+    for (const open of [here, there]) await goTo(open.page, '#/approvals');
     const cardOf = ({ page }: OpenPage) => page.locator('.question').filter({ hasText: '"two pages"' });
     await cardOf(here).getByRole('button', { name: 'Approve' }).waitFor();
     await here.page.clock.install();
@@ -324,19 +347,13 @@ t.test('questions', options, async (t) => {
       .waitFor();
     await here.page.clock.runFor(5_000);
     t.equal(await cardOf(here).count(), 1);
-    for (const { context } of [here, there]) await context.close();
   });
 
   await t.test(
     'INS-2 · TRU-3 · after an answer the focus is on the next question, after the last one on the heading',
     async (t) => {
-      const both = [asks('first')];
-      await waiting(1);
-      both.push(asks('second'));
-      await waiting(2);
-      const open = await openInspector(browser, gateway);
-      const { page } = open;
-      await goTo(open, '#/approvals');
+      const [page, ...both] = await openedWith(t, 'first', 'second');
+      await goTo(page, '#/approvals');
       const approve = (text: string) =>
         page
           .locator('.question')
@@ -359,13 +376,11 @@ t.test('questions', options, async (t) => {
         'H2',
         'also after the answered questions have left',
       );
-      await open.context.close();
     },
   );
 
   await t.test('TRU-3 · SCA-3 · a question that its gateway no longer lists is not said to have ended', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     const row = {
       ...{
         id: 'far1',
@@ -380,13 +395,8 @@ t.test('questions', options, async (t) => {
       expires_at: new Date(Date.now() + 3_600_000).toISOString(),
     };
     let rows: readonly object[] = [row];
-    await page.route('**/rpc', (route) => {
-      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-      const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-      if (method === 'approvals.list') return answer(rows);
-      return method === 'approvals.show' ? answer({ ...row, detail: {} }) : route.continue();
-    });
-    await goTo(open, '#/approvals');
+    await answerFor(page, { 'approvals.list': () => rows, 'approvals.show': () => ({ ...row, detail: {} }) });
+    await goTo(page, '#/approvals');
     await page.getByRole('article', { name: 'Call of far.act' }).waitFor();
     rows = [];
 
@@ -394,43 +404,26 @@ t.test('questions', options, async (t) => {
     const asked = asks('a step');
 
     await page.getByText(/^Gateway eu-2 no longer lists it: /).waitFor();
-    await gateway.answer((await gateway.asked()).id, false);
-    t.equal(wordsOf(await asked), '[approval_denied]');
-    await page.unrouteAll({ behavior: 'wait' });
-    await open.context.close();
+    await denied(t, asked);
   });
 
   await t.test('TRU-3 · INS-2 · a question that could not be read can be read again, and answered', async (t) => {
-    const asked = asks('unread');
-    await waiting(1);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    let isBroken = true;
-    await page.route('**/rpc', (route) => {
-      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-      if (method !== 'approvals.show' || !isBroken) return route.continue();
-      const error = { code: -32_000, message: 'the database restarts' };
-      return route.fulfill({ json: { jsonrpc: '2.0', id, error } });
-    });
-    await goTo(open, '#/approvals');
+    const [page, asked] = await openedWith(t, 'unread');
+    await answerFor(page, { 'approvals.show': refusal('the database restarts') });
+    await goTo(page, '#/approvals');
     const card = page.getByRole('article', { name: 'Call of stranger.write_note' });
     await card.getByText('the database restarts').waitFor();
-    isBroken = false;
+    await page.unrouteAll({ behavior: 'wait' });
 
     await card.getByRole('button', { name: 'Try again' }).click();
 
     await card.getByRole('button', { name: 'Deny' }).and(page.locator(':not([aria-disabled="true"])')).click();
     t.equal(wordsOf(await asked), '[approval_denied]');
-    await page.unrouteAll({ behavior: 'wait' });
-    await open.context.close();
   });
 
   await t.test('TRU-3 · the dialog of a rule closes when its question is answered elsewhere', async (t) => {
-    const asked = asks('ruled');
-    await waiting(1);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/approvals');
+    const [page, asked] = await openedWith(t, 'ruled');
+    await goTo(page, '#/approvals');
     const card = page.locator('.question').filter({ hasText: '"ruled"' });
     await card.getByRole('button', { name: 'Always for this tool…' }).click();
     await card
@@ -444,23 +437,16 @@ t.test('questions', options, async (t) => {
 
     await dialog.waitFor({ state: 'detached' });
     t.equal(wordsOf(await asked), '[approval_denied]');
-    await open.context.close();
   });
 
   await t.test('TRU-3 · INS-4 · a rule or a removal that is written but not in force is said to be', async (t) => {
-    const asked = asks('unruled');
-    await waiting(1);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const [page, asked] = await openedWith(t, 'unruled');
     const why = 'the file has an error';
-    await page.route('**/rpc', (route) => {
-      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-      const result = { answered: 'x', removed: 'peer', not_in_force: why };
-      return /^(?:approvals\.answer|mcp\.remove)$/.test(method)
-        ? route.fulfill({ json: { jsonrpc: '2.0', id, result } })
-        : route.continue();
+    await answerFor(page, {
+      'approvals.answer': () => ({ answered: 'x', not_in_force: why }),
+      'mcp.remove': () => ({ removed: 'peer', not_in_force: why }),
     });
-    await goTo(open, '#/approvals');
+    await goTo(page, '#/approvals');
     const card = page.locator('.question').filter({ hasText: '"unruled"' });
     await card.getByRole('button', { name: 'Always for this tool…' }).click();
     await card
@@ -471,20 +457,17 @@ t.test('questions', options, async (t) => {
     await page.getByRole('button', { name: 'Write the rule' }).click();
 
     await page.getByText(`Approved. The rule is written, but not in force: ${why}`).waitFor();
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByRole('button', { name: 'Remove…' }).click();
     await page.getByRole('button', { name: 'Remove server peer' }).click();
     await page.getByText(`Server peer is removed from config.yaml, but not in force: ${why}`).waitFor();
     await page.unrouteAll({ behavior: 'wait' });
-    await gateway.answer((await gateway.asked()).id, false);
-    t.equal(wordsOf(await asked), '[approval_denied]');
-    await open.context.close();
+    await denied(t, asked);
   });
 
   await t.test('INS-2 · an error stays until it is closed, when a question comes too', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/config');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/config');
     await page.evaluate(
       "navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))",
     );
@@ -500,51 +483,38 @@ t.test('questions', options, async (t) => {
     const { id } = await gateway.asked();
     await gateway.answer(id, false);
     await asked;
-    await goTo(open, `#/approvals/${id}`);
+    await goTo(page, `#/approvals/${id}`);
     await page.getByText(/^The question of this link is over\. Denied on the command line at /).waitFor();
-    await open.context.close();
   });
 
   await t.test('INS-2 · on a narrow page Back leads the focus to what was opened', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     await page.setViewportSize({ width: 900, height: 800 });
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByRole('button', { name: 'All servers' }).click();
     await page.locator('a.li:focus').filter({ hasText: 'peer' }).waitFor();
     t.match(page.url(), /#\/servers$/);
-    await open.context.close();
   });
 
   await t.test('INS-2 · a field named as a method of objects has no problem before it is sent', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const open = await openInspector(t, gateway);
     const { page } = open;
     const input_schema = { type: 'object', properties: { constructor: { type: 'string' } } };
-    await page.route('**/rpc', async (route) => {
-      if (!route.request().postData()?.includes('"mcp.tools"')) return route.continue();
-      const { result, ...message } = await (await route.fetch()).json();
-      return route.fulfill({ json: { ...message, result: result.map((tool: object) => ({ ...tool, input_schema })) } });
-    });
-    await goTo(open, '#/servers/default/peer');
+    const rows = (own: readonly object[]) => own.map((tool) => ({ ...tool, input_schema }));
+    await answerFor(page, { 'mcp.tools': async (_, own) => rows(await own()) });
+    await goTo(page, '#/servers/default/peer');
 
     await page.getByText('Adds two numbers').click();
 
     const field = page.locator('.tool[open] form').getByLabel('constructor');
     t.equal(await field.getAttribute('aria-invalid'), 'false');
-    await page.unrouteAll({ behavior: 'wait' });
-    await open.context.close();
   });
 
   await t.test('INS-2 · a dialog stays until the outcome of its request, for any number of Escapes', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     const held = deferred<void>();
-    await page.route('**/rpc', async (route) => {
-      if (!route.request().postData()?.includes('"mcp.remove"')) return route.continue();
-      await held.promise;
-      return route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'not writable' } } });
-    });
-    await goTo(open, '#/servers/default/peer');
+    await answerFor(page, { 'mcp.remove': () => held.promise.then(refusal('not writable')) });
+    await goTo(page, '#/servers/default/peer');
     await page.getByRole('button', { name: 'Remove…' }).click();
     const dialog = page.getByRole('alertdialog');
     await dialog.getByRole('button', { name: 'Remove server peer' }).click();
@@ -555,23 +525,16 @@ t.test('questions', options, async (t) => {
     held.resolve();
     await dialog.getByText('not writable').waitFor();
     t.equal(await dialog.isVisible(), true);
-    await page.unrouteAll({ behavior: 'wait' });
-    await open.context.close();
   });
 
   await t.test('INS-4 · what is typed for a tool stays when its server begins to fail', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const open = await openInspector(t, gateway);
     const { page } = open;
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByText('Adds two numbers').click();
     const typed = page.locator('.tool[open] form').getByLabel('a needed');
     await typed.fill('2');
-    await page.route('**/rpc', async (route) => {
-      if (!route.request().postData()?.includes('"mcp.list"')) return route.continue();
-      const { result, ...message } = await (await route.fetch()).json();
-      const rows = result.map((row: JsonObject) => (row.name === 'peer' ? { ...row, state: 'backingOff' } : row));
-      return route.fulfill({ json: { ...message, result: rows } });
-    });
+    await answerFor(page, { 'mcp.list': peerIn('backingOff') });
 
     await gateway.control.call('mcp.reconnect', { server: 'peer' });
 
@@ -579,20 +542,17 @@ t.test('questions', options, async (t) => {
     t.equal(await typed.inputValue(), '2');
     await page.unrouteAll({ behavior: 'wait' });
     await gateway.reaches('peer', 'connected');
-    await open.context.close();
   });
 
   await t.test('INS-2 · what a proxy answers for a daemon that is not there replaces nothing', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const open = await openInspector(t, gateway);
     const { page } = open;
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByText('Adds two numbers').click();
     const typed = page.locator('.tool[open] form').getByLabel('a needed');
     await typed.fill('2');
     await page.route('**/rpc', (route) =>
-      route.request().postData()?.includes('"mcp.list"')
-        ? route.fulfill({ status: 502, body: 'Bad Gateway' })
-        : route.continue(),
+      calls('mcp.list')(route.request()) ? route.fulfill({ status: 502, body: 'Bad Gateway' }) : route.continue(),
     );
     const failed = page.waitForResponse((response) => response.status() === 502);
 
@@ -604,23 +564,16 @@ t.test('questions', options, async (t) => {
     t.equal(await typed.inputValue({ timeout: 1_000 }), '2');
     await page.unrouteAll({ behavior: 'wait' });
     await gateway.reaches('peer', 'connected');
-    await open.context.close();
   });
 
   await t.test('INS-4 · OAU-8 · a server whose changed entry needs a login has a button for it', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     let isChanged = false;
-    await page.route('**/rpc', async (route) => {
-      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-      const logins = isChanged ? [{ profile: 'default', server: 'peer' }] : [];
-      if (method === 'mcp.oauthServers') return route.fulfill({ json: { jsonrpc: '2.0', id, result: logins } });
-      if (method !== 'mcp.list' || !isChanged) return route.continue();
-      const { result, ...message } = await (await route.fetch()).json();
-      const rows = result.map((row: JsonObject) => (row.name === 'peer' ? { ...row, state: 'needsLogin' } : row));
-      return route.fulfill({ json: { ...message, result: rows } });
+    await answerFor(page, {
+      'mcp.oauthServers': () => (isChanged ? [{ profile: 'default', server: 'peer' }] : []),
+      'mcp.list': (params, own) => (isChanged ? peerIn('needsLogin')(params, own) : undefined),
     });
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByText('Adds two numbers').waitFor();
 
     isChanged = true;
@@ -631,26 +584,24 @@ t.test('questions', options, async (t) => {
     t.pass('it has');
     await page.unrouteAll({ behavior: 'wait' });
     await gateway.reaches('peer', 'connected');
-    await open.context.close();
   });
 
   await t.test('INS-4 · a log that is not followed keeps its lines when a server connects', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     let reads = 0;
-    await page.route('**/rpc', (route) => {
-      const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-      if (method !== 'mcp.logs') return route.continue();
-      reads += 1;
-      return route.fulfill({ json: { jsonrpc: '2.0', id, result: [`line of read ${reads}`] } });
+    await answerFor(page, {
+      'mcp.logs': () => {
+        reads += 1;
+        return [`line of read ${reads}`];
+      },
     });
-    await goTo(open, '#/servers/default/peer/log');
+    await goTo(page, '#/servers/default/peer/log');
     await page.getByText(/^line of read/).waitFor();
     await page.getByRole('checkbox', { name: 'Follow' }).uncheck();
     // One that was asked for before is shown.
     await page.waitForTimeout(300);
     const before = reads;
-    const listed = page.waitForResponse((response) => response.request().postData()?.includes('"mcp.list"') === true);
+    const listed = page.waitForResponse((response) => calls('mcp.list')(response.request()));
 
     await gateway.control.call('mcp.reconnect', { server: 'peer' });
 
@@ -661,13 +612,12 @@ t.test('questions', options, async (t) => {
     t.equal(await page.getByText(`line of read ${before}`, { exact: true }).count(), 1);
     await page.unrouteAll({ behavior: 'wait' });
     await gateway.reaches('peer', 'connected');
-    await open.context.close();
   });
 
   await t.test('INS-2 · TRU-3 · the result of a call is there after it was approved in another view', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const open = await openInspector(t, gateway);
     const { page } = open;
-    await goTo(open, '#/servers/default/stranger');
+    await goTo(page, '#/servers/default/stranger');
     await page.getByText('Writes a note').click();
     const form = page.locator('.tool[open] form');
     await form.getByLabel('text needed').fill('from the page');
@@ -677,17 +627,16 @@ t.test('questions', options, async (t) => {
     await card.getByRole('button', { name: 'Approve' }).click();
     await waiting(0);
 
-    await goTo(open, '#/servers/default/stranger');
+    await goTo(page, '#/servers/default/stranger');
 
     await page.getByRole('region', { name: 'Result' }).getByText(/^note/).waitFor();
     t.pass('it is');
-    await open.context.close();
   });
 
   await t.test('INS-2 · lines that are pasted into a form stay lines', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const open = await openInspector(t, gateway);
     const { page } = open;
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByText('Says the text again').click();
     const form = page.locator('.tool[open] form');
     await form.getByLabel('text needed').fill('zero ');
@@ -704,13 +653,12 @@ t.test('questions', options, async (t) => {
     await form.locator('textarea:focus').waitFor();
     await form.getByRole('button', { name: 'Call' }).click();
     t.equal(await page.getByRole('region', { name: 'Result' }).locator('pre').textContent(), 'zero one\ntwo');
-    await open.context.close();
   });
 
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const open = await openInspector(t, gateway);
     const { page } = open;
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByText('Adds two numbers').click();
     const form = page.locator('.tool[open] form');
     await form.getByLabel('a needed').fill('2');
@@ -718,7 +666,6 @@ t.test('questions', options, async (t) => {
     await page.keyboard.press('Enter');
     await page.locator(':focus').getByRole('region', { name: 'Result' }).getByText('42', { exact: true }).waitFor();
     t.pass('they are');
-    await open.context.close();
   });
 });
 
@@ -731,16 +678,25 @@ function configOf(port = 0): JsonObject {
   return { ...config, inspector: { port }, platforms: { webhook } };
 }
 
-t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options, async (t) => {
-  const browser = await openBrowser(t);
+/** A gateway, and its page. */
+async function opened(t: Test, config = configOf()) {
   const gateway = await startGateway(t, {}, { config });
-  const open = await openBlank(browser);
-  const { page } = open;
-  await page.route('**/rpc', async (route) => {
-    if (route.request().postData()?.includes('"setup.read"') !== true) return route.continue();
-    const { result, ...message } = await (await route.fetch()).json();
-    return route.fulfill({ json: { ...message, result: { ...result, webhooks_enabled: false } } });
-  });
+  return { gateway, ...(await openInspector(t, gateway)) };
+}
+
+async function send({ daemon }: Gateway, id: string, payload: JsonObject = { action: 'opened' }): Promise<void> {
+  await postSigned(`${daemon.url}/webhooks/reviews`, payload, { secret, id });
+}
+
+async function killed({ daemon }: Gateway): Promise<void> {
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+}
+
+t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options, async (t) => {
+  const gateway = await startGateway(t, {}, { config });
+  const { page } = await openBlank(t);
+  await answerFor(page, { 'setup.read': changedBy({ webhooks_enabled: false }) });
   await page.addInitScript(`
     const refused = { get() { throw new DOMException('The browser stores nothing', 'SecurityError'); } };
     for (const name of ['localStorage', 'indexedDB']) Object.defineProperty(globalThis, name, refused);
@@ -756,38 +712,27 @@ t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))");
   await page.getByRole('button', { name: 'Copy Webhook URL' }).click();
   await page.getByText('The browser did not let the page copy.').waitFor();
-  const letAnswer = await holdAnswer(open, 'setup.webhooks');
+  const letAnswer = await holdAnswer(page, 'setup.webhooks');
   await page.getByRole('button', { name: 'Create route only' }).click();
   await page.getByRole('button', { name: 'Creating…' }).first().waitFor();
-  await goTo(open, '#/audit');
+  await goTo(page, '#/audit');
   await letAnswer();
   await page.getByText('Route github created.').waitFor();
   t.match(page.url(), /#\/audit$/, 'a step that takes long takes no reader back who has left');
-  await open.context.close();
 });
 
 t.test('INS-4 · listed failures stay, with what is selected, while more are read', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const at = new Date().toISOString();
-  const rows = Array.from({ length: 10 }, (_, index) => ({
-    ...{ id: `d${index}`, event_key: `e${index}`, route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
-    ...{ text: `text ${index}`, attempts: 1, reason: 'slack: no', last_attempt_at: at },
-  }));
-  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 10 };
-  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  const { page } = await opened(t);
+  const rows = Array.from({ length: 10 }, (_, index) => failureRow(index));
   const more = deferred<void>();
-  await page.route('**/rpc', async (route) => {
-    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-    if (method === 'failures.groups') return answer({ count: 10, groups });
-    if (method !== 'failures.list') return route.continue();
-    if (params.limit > rows.length) await more.promise;
-    return answer({ rows: rows.slice(0, params.limit) });
+  await answerFor(page, {
+    'failures.groups': failureGroups({ count: 10 }),
+    'failures.list': async ({ limit }) => {
+      if (Number(limit) > rows.length) await more.promise;
+      return { rows: rows.slice(0, Number(limit)) };
+    },
   });
-  await goTo(open, '#/failures');
+  await goTo(page, '#/failures');
   const first = page.getByRole('checkbox', { name: 'Select text 0' });
   await first.click();
 
@@ -799,30 +744,16 @@ t.test('INS-4 · listed failures stay, with what is selected, while more are rea
   more.resolve();
   await page.getByRole('checkbox', { name: 'Select text 9' }).waitFor();
   t.equal(await first.isChecked(), true);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('SEC-7 · INS-4 · what a platform or a sender says is quoted in the question of a drop', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const at = new Date().toISOString();
-  const row = {
-    ...{ id: 'd', event_key: 'e', route: 'ci', event: 'push', place: 'Slack #a”? It has arrived.' },
-    ...{ status: 'deadLettered', text: 'text', attempts: 1, reason: 'slack: no', last_attempt_at: at },
-  };
-  const title = 'Slack: no”?\u202E All of it has arrived.';
-  const group = { key: 'k', target: 'slack', title, advice: 'Do it.', helps: 'afterFix', count: 1 };
-  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
-  await page.route('**/rpc', (route) => {
-    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-    if (method === 'failures.groups') return answer({ count: 1, groups });
-    return method === 'failures.list' ? answer({ rows: [row] }) : route.continue();
+  const { page } = await opened(t);
+  const row = { ...failureRow(0), place: 'Slack #a”? It has arrived.' };
+  await answerFor(page, {
+    'failures.groups': failureGroups({ title: 'Slack: no”?\u202E All of it has arrived.' }),
+    'failures.list': () => ({ rows: [row] }),
   });
-  await goTo(open, '#/failures');
+  await goTo(page, '#/failures');
   const asked = page.getByRole('alertdialog').getByRole('heading');
 
   await page.getByRole('button', { name: 'Drop…', exact: true }).click();
@@ -831,31 +762,22 @@ t.test('SEC-7 · INS-4 · what a platform or a sender says is quoted in the ques
   await page.getByRole('checkbox', { name: 'Select text' }).click();
   await page.getByRole('button', { name: 'Drop 1…' }).click();
   t.equal(await asked.innerText(), 'Drop 1 delivery of “Slack #a"? It has arrived.”?');
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · the progress of a retry stays away once it is closed, until the end', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const at = new Date().toISOString();
-  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 1 };
-  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
+  const { page } = await opened(t);
   let polls = 0;
   let isOver = false;
-  await page.route('**/rpc', (route) => {
-    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-    if (method === 'failures.groups') return answer({ count: 1, groups });
-    if (method === 'failures.list') return answer({ rows: [] });
-    if (method === 'deliveries.retry') return answer({ done: ['d'], skipped: [] });
-    if (method !== 'deliveries.progress') return route.continue();
-    polls += 1;
-    return answer({ delivered: isOver ? 1 : 0, failed: 0, retrying: 0, waiting: isOver ? 0 : 1 });
+  await answerFor(page, {
+    'failures.groups': failureGroups(),
+    'failures.list': () => ({ rows: [] }),
+    'deliveries.retry': () => ({ done: ['d'], skipped: [] }),
+    'deliveries.progress': () => {
+      polls += 1;
+      return { delivered: isOver ? 1 : 0, failed: 0, retrying: 0, waiting: isOver ? 0 : 1 };
+    },
   });
-  await goTo(open, '#/failures');
+  await goTo(page, '#/failures');
   t.equal(await page.locator('.grp .count').textContent(), '1 delivery');
   await page.getByRole('button', { name: 'Retry', exact: true }).click();
   await page.getByText('Retrying 1… 1 waiting').waitFor();
@@ -867,80 +789,53 @@ t.test('INS-4 · the progress of a retry stays away once it is closed, until the
   t.equal(await page.getByText(/^Retrying/).count(), 0);
   isOver = true;
   await page.getByText('1 delivered.').waitFor();
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · the failures of a target are read again while its view is drawn often', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const target = { name: 'slack', target: 'slack', title: 'Slack', profile: 'default', state: 'connected' };
+  const { gateway, page } = await opened(t);
   let asked = 0;
-  await page.route('**/rpc', (route) => {
-    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
-    if (method === 'failures.groups' && params.by === 'target') asked += 1;
-    const result = [{ ...target, since: new Date().toISOString() }];
-    return method === 'deliveries.targets' ? route.fulfill({ json: { jsonrpc: '2.0', id, result } }) : route.continue();
+  await answerFor(page, {
+    'deliveries.targets': slackAlone,
+    'failures.groups': ({ by }) => {
+      if (by === 'target') asked += 1;
+    },
   });
-  await goTo(open, '#/targets/default/slack');
+  await goTo(page, '#/targets/default/slack');
   await page.getByText('No failed deliveries.').waitFor();
   const before = asked;
 
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  await send(gateway, 'one');
 
   let drawn = 0;
   await eventually(async () => {
     drawn += 1;
-    await goTo(open, `#/targets/default/slack?drawn=${drawn}`);
+    await goTo(page, `#/targets/default/slack?drawn=${drawn}`);
     return asked > before;
   });
   t.pass('they are');
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · the failures of a target choose no profile where there is one only', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const at = new Date().toISOString();
-  const target = { name: 'slack', target: 'slack', title: 'Slack', profile: 'default', state: 'connected', since: at };
-  const group = { key: 'k', target: 'slack', title: 'Slack', advice: '', helps: 'afterFix', count: 1 };
-  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
-  await page.route('**/rpc', (route) => {
-    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-    if (method === 'deliveries.targets') return answer([target]);
-    return method === 'failures.groups' ? answer({ count: 1, groups }) : route.continue();
-  });
-  await goTo(open, '#/targets/default/slack');
+  const { page } = await opened(t);
+  await answerFor(page, { 'deliveries.targets': slackAlone, 'failures.groups': failureGroups() });
+  await goTo(page, '#/targets/default/slack');
 
   const link = page.getByRole('link', { name: '1 delivery has not arrived' });
 
   t.equal(await link.getAttribute('href'), '#/failures/k?by=target');
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · a server that is changed while it is tested is not added as it was', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await opened(t, config);
   const tested = deferred<void>();
   let added = 0;
-  await page.route('**/rpc', async (route) => {
-    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
-    if (method === 'mcp.add' && params.dry !== true) added += 1;
-    if (method !== 'mcp.test') return route.continue();
-    await tested.promise;
-    const result = { ok: true, era: 'legacy', milliseconds: 1, tools: [] };
-    return route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  await answerFor(page, {
+    'mcp.add': ({ dry }) => {
+      if (dry !== true) added += 1;
+    },
+    'mcp.test': () => tested.promise.then(() => ({ ok: true, era: 'legacy', milliseconds: 1, tools: [] })),
   });
-  await goTo(open, '#/servers?add=url');
+  await goTo(page, '#/servers?add=url');
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name', { exact: true }).fill('one');
   await dialog.getByLabel('Address').fill('http://127.0.0.1:9/tested');
@@ -954,45 +849,37 @@ t.test('INS-4 · a server that is changed while it is tested is not added as it 
   await page.waitForTimeout(100);
   t.equal(added, 0);
   t.equal(await dialog.getByLabel('Address').inputValue(), 'http://127.0.0.1:9/typed');
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('LNK-2 · the link that was shown is the one that is added', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await opened(t, config);
   const entry = Buffer.from(JSON.stringify({ url: 'http://127.0.0.1:9/mcp' })).toString('base64url');
   const linkTo = (name: string): string => `agent://mcp/install?name=${name}&config=${entry}`;
-  await goTo(open, '#/servers?add=link');
+  await goTo(page, '#/servers?add=link');
   const dialog = page.getByRole('dialog');
   const field = dialog.getByLabel('Link', { exact: true });
   await field.fill(linkTo('shown'));
-  const letAnswer = await holdAnswer(open, 'link.read');
+  const letAnswer = await holdAnswer(page, 'link.read');
   await dialog.getByRole('button', { name: 'Read link' }).click();
   await field.fill(linkTo('typed'));
   await letAnswer();
   await dialog.getByText('A link asks to add the MCP server shown:').waitFor();
-  const added = page.waitForRequest((request) => request.postData()?.includes('"link.add"') === true);
+  const added = page.waitForRequest(calls('link.add'));
 
   await dialog.getByRole('button', { name: 'Add server', exact: true }).click();
 
   t.equal(JSON.parse((await added).postData() ?? '{}').params.url, linkTo('shown'));
   await page.getByRole('heading', { level: 2, name: 'shown' }).waitFor();
-  await open.context.close();
 });
 
 t.test('LNK-3 · INS-4 · the server of a link that is written but not in force is said to be', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });
   const text = readFileSync(`${gateway.home.path}/config.yaml`, 'utf8');
   gateway.home.write('config.yaml', JSON.stringify({ ...JSON.parse(text), agnt: {} }));
   await t.rejects(gateway.control.call('gateway.reload'));
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await openInspector(t, gateway);
   const entry = Buffer.from(JSON.stringify({ url: 'http://127.0.0.1:9/mcp' })).toString('base64url');
-  await goTo(open, '#/servers?add=link');
+  await goTo(page, '#/servers?add=link');
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Link', { exact: true }).fill(`agent://mcp/install?name=late&config=${entry}`);
   await dialog.getByRole('button', { name: 'Read link' }).click();
@@ -1001,29 +888,25 @@ t.test('LNK-3 · INS-4 · the server of a link that is written but not in force 
 
   await page.getByText(/^late is written, but not in force: /).waitFor();
   t.match(readFileSync(`${gateway.home.path}/config.yaml`, 'utf8'), /late/);
-  await open.context.close();
 });
 
 t.test('INS-4 · PRF-1 · servers of other programs are imported into the chosen profile', options, async (t) => {
-  const browser = await openBrowser(t);
   const home = makeHome(t, { 'profiles/work/config.yaml': '{}' });
   const gateway = await startGateway(t, {}, { config: { ...config, gateway: { multiplex_profiles: true } }, home });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await openInspector(t, gateway);
   const server = {
     ...{ name: 'notes', foreign_name: 'notes', program: 'Claude Code', file: 'f', entry: { command: 'notes' } },
     ...{ variables: [], missing: [], notes: [], standing: 'new' },
   };
   const imported: object[] = [];
-  await page.route('**/rpc', (route) => {
-    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-    if (method === 'mcp.importable') return answer(params.profile === 'work' ? [server] : []);
-    if (method !== 'mcp.import') return route.continue();
-    imported.push(params);
-    return answer({ added: ['notes'], failed: [] });
+  await answerFor(page, {
+    'mcp.importable': ({ profile }) => (profile === 'work' ? [server] : []),
+    'mcp.import': (params) => {
+      imported.push(params);
+      return { added: ['notes'], failed: [] };
+    },
   });
-  await goTo(open, '#/servers?add=import&profile=work');
+  await goTo(page, '#/servers?add=import&profile=work');
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('checkbox').check();
 
@@ -1031,58 +914,26 @@ t.test('INS-4 · PRF-1 · servers of other programs are imported into the chosen
 
   await page.getByText('Added notes.').waitFor();
   t.same(imported, [{ names: ['notes'], profile: 'work' }]);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · a list of failures that is longer than the gateway returns says so', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const at = new Date().toISOString();
-  const rows = Array.from({ length: 1_000 }, (_, index) => ({
-    ...{ id: `d${index}`, event_key: `e${index}`, route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
-    ...{ text: `text ${index}`, attempts: 1, reason: 'slack: no', last_attempt_at: at },
-  }));
-  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 1_500 };
-  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
-  await page.route('**/rpc', (route) => {
-    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-    if (method === 'failures.groups') return answer({ count: 1_500, groups });
-    return method === 'failures.list' ? answer({ rows }) : route.continue();
-  });
+  const { page } = await opened(t);
+  const rows = Array.from({ length: 1_000 }, (_, index) => failureRow(index));
+  await answerFor(page, { 'failures.groups': failureGroups({ count: 1_500 }), 'failures.list': () => ({ rows }) });
 
-  await goTo(open, '#/failures');
+  await goTo(page, '#/failures');
 
   await page.getByText('The newest 1,000 are listed; the buttons of a group act on all of it.').waitFor();
   t.equal(await page.getByRole('button', { name: /^Show .* more$/ }).count(), 0);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · a key acts on the group of failures that has the focus', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const at = new Date().toISOString();
-  const groupOf = (key: string) => ({
-    ...{ key, target: 'slack', title: `Slack: ${key}`, advice: 'Do it.', helps: 'afterFix', count: 1 },
-    ...{ first: at, last: at, routes: ['ci'], buckets: [] },
+  const { page } = await opened(t);
+  await answerFor(page, {
+    'failures.groups': failureGroups({ key: 'one', title: 'Slack: one' }, { key: 'other', title: 'Slack: other' }),
+    'failures.list': ({ key }) => ({ rows: [failureRow(String(key))] }),
   });
-  const rowOf = (key: string) => ({
-    ...{ id: key, event_key: key, route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
-    ...{ text: `text ${key}`, attempts: 1, reason: 'slack: no', last_attempt_at: at },
-  });
-  await page.route('**/rpc', (route) => {
-    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (result: object) => route.fulfill({ json: { jsonrpc: '2.0', id, result } });
-    if (method === 'failures.groups') return answer({ count: 2, groups: ['one', 'other'].map(groupOf) });
-    return method === 'failures.list' ? answer({ rows: [rowOf(params.key)] }) : route.continue();
-  });
-  await goTo(open, '#/failures');
+  await goTo(page, '#/failures');
   const boxOf = (key: string) => page.getByRole('checkbox', { name: `Select text ${key}` });
   await boxOf('one').waitFor();
   await page.getByRole('button', { name: 'Show the 1 delivery' }).click();
@@ -1097,18 +948,15 @@ t.test('INS-4 · a key acts on the group of failures that has the focus', option
   const heading = page.getByRole('dialog').getByRole('heading', { name: 'Failures' });
   await heading.first().waitFor();
   t.equal(await heading.count(), 1);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · after midnight the listed events of the day before get their date', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(), timePasses: true });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'late' });
+  await send(gateway, 'late');
   // A zone in which midnight is less than an hour away.
   const ahead = 23 - new Date().getUTCHours();
   const zone = ahead > 12 ? ahead - 24 : ahead;
-  const context = await browser.newContext({ timezoneId: `Etc/GMT${zone > 0 ? '-' : '+'}${Math.abs(zone)}` });
+  const context = await openContext(t, { timezoneId: `Etc/GMT${zone > 0 ? '-' : '+'}${Math.abs(zone)}` });
   const page = await context.newPage();
   await page.goto(await linkOf(gateway));
   await page.goto(`${page.url()}#/events?range=24h`);
@@ -1126,13 +974,11 @@ t.test('INS-4 · after midnight the listed events of the day before get their da
     .locator('.ev .at2')
     .getByText(/^\d+ \w+ \d\d:\d\d:\d\d$/)
     .waitFor();
-  await context.close();
 });
 
 t.test('INS-2 · a page that was too slow for the changes asks again after the snapshot', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
-  const { page, context } = await openBlank(browser);
+  const { page } = await openBlank(t);
   await page.addInitScript(`
     const real = fetch;
     globalThis.fetch = async (...asked) => {
@@ -1161,7 +1007,7 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   `);
   let asked = 0;
   page.on('request', (request) => {
-    if (request.postData()?.includes('"failures.groups"')) asked += 1;
+    if (calls('failures.groups')(request)) asked += 1;
   });
   await page.goto(await linkOf(gateway));
   await page.getByText('Live', { exact: true }).first().waitFor();
@@ -1174,17 +1020,14 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
 
   await eventually(() => asked > before);
   let names = ['one', 'two'];
-  await page.route('**/rpc', (route) => {
-    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-    const result = names.map((name) => ({ name, profile: 'default', deliver: 'log', events: [] }));
-    return method === 'webhook.list' ? route.fulfill({ json: { jsonrpc: '2.0', id, result } }) : route.continue();
-  });
+  const listOf = () => names.map((name) => ({ name, profile: 'default', deliver: 'log', events: [] }));
+  await answerFor(page, { 'webhook.list': listOf });
   await page.evaluate("location.hash = '#/events'");
   await page.getByRole('button', { name: 'Send test event…' }).first().click();
   const choice = page.getByRole('dialog').getByLabel('Route');
   await choice.selectOption('two');
   names = ['two', 'three'];
-  const listed = page.waitForResponse((response) => response.request().postData()?.includes('"webhook.list"') === true);
+  const listed = page.waitForResponse((response) => calls('webhook.list')(response.request()));
   await page.evaluate('sendSnapshot()');
   await listed;
   await page.waitForTimeout(50);
@@ -1193,7 +1036,7 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.unrouteAll({ behavior: 'wait' });
   await page.keyboard.press('Escape');
   const sent = { action: 'opened', key: secret };
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, sent, { secret, id: 'one' });
+  await send(gateway, 'one', sent);
   await page.goto(`${page.url().split('#')[0]}#/events/one`);
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await page.keyboard.press('e');
@@ -1201,12 +1044,11 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await dialog.getByText(/^Secrets are shown as \[redacted\]\./).waitFor();
   const payload = dialog.getByRole('textbox', { name: 'Payload' });
   await payload.fill('{"typed":true}');
-  const isWhole = (request: { postData(): string | null }) => request.postData()?.includes('"whole":true') === true;
-  await page.route('**/rpc', (route) =>
-    isWhole(route.request())
-      ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'the database restarts' } } })
-      : route.continue(),
-  );
+  const isWhole = (request: Request) => request.postData()?.includes('"whole":true') === true;
+  const restarts = refusal('the database restarts');
+  await answerFor(page, {
+    'events.open': (params) => (params.whole === true ? restarts() : undefined),
+  });
   const read = page.waitForResponse((response) => isWhole(response.request()));
   await page.evaluate('sendSnapshot()');
   await read;
@@ -1221,14 +1063,12 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.unrouteAll({ behavior: 'wait' });
   await page.evaluate('sendSnapshot()');
   await page.locator('.box').first().waitFor();
-  await context.close();
 });
 
 t.test('INS-4 · the tree of actors stays where a person has scrolled it', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });
-  const open = await openBlank(browser);
-  const { page, context } = open;
+  const open = await openBlank(t);
+  const { page } = open;
   await page.addInitScript(`
     const real = fetch;
     globalThis.fetch = async (...asked) => {
@@ -1258,7 +1098,7 @@ t.test('INS-4 · the tree of actors stays where a person has scrolled it', optio
   await page.goto(await linkOf(gateway));
   await page.getByText('Live', { exact: true }).first().waitFor();
   await page.setViewportSize({ width: 1280, height: 400 });
-  await goTo(open, '#/actors');
+  await goTo(page, '#/actors');
   const tree = page.getByRole('tree', { name: 'Living actors' });
   await tree.getByRole('treeitem', { name: /journal/ }).waitFor();
   await page.evaluate('begin(...Array.from({ length: 12 }, (_, at) => `early-${at}`))');
@@ -1276,54 +1116,41 @@ t.test('INS-4 · the tree of actors stays where a person has scrolled it', optio
 
   await tree.getByRole('treeitem', { name: /^late/ }).waitFor();
   t.equal(await scrolled(), 1);
-  await context.close();
 });
 
 t.test('INS-1 · INS-2 · a living actor that is not streamed is not said to have ended', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await opened(t, config);
   const details = {
     ...{ id: 'connections/far', parent: 'connections', machine: 'serverConnection', state: 'connected', tags: [] },
     ...{ since: Date.now(), description: '', rule: '', context: {}, timers: [], steps: [], events: [], children: [] },
   };
   await page.route('**/actor/**', (route) => route.fulfill({ json: details }));
 
-  await goTo(open, '#/actors/connections/far');
+  await goTo(page, '#/actors/connections/far');
 
   await page.getByRole('heading', { level: 2, name: 'connections / far' }).waitFor();
   t.equal(await page.getByText('has ended').count(), 0);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-2 · an actor that cannot be read is not said to have ended', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await opened(t, config);
   await page.route('**/actor/**', (route) => route.fulfill({ status: 500, body: 'internal error' }));
 
-  await goTo(open, '#/actors/connections/none');
+  await goTo(page, '#/actors/connections/none');
 
   await page.getByText('The actor could not be loaded.').waitFor();
   t.equal(await page.getByText('has ended').count(), 0);
   await page.unrouteAll({ behavior: 'wait' });
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('No actor lives there any more').waitFor();
-  await open.context.close();
 });
 
 t.test('INS-2 · what is opened is shown from its top, or where it was left', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await opened(t, config);
   await page.setViewportSize({ width: 1280, height: 130 });
   const pane = page.locator('.pane');
   const openActor = async (id: string): Promise<void> => {
-    await goTo(open, `#/actors/${id}`);
+    await goTo(page, `#/actors/${id}`);
     await page.getByRole('heading', { level: 2, name: id }).waitFor();
   };
   await openActor('journal');
@@ -1339,24 +1166,16 @@ t.test('INS-2 · what is opened is shown from its top, or where it was left', op
   t.equal(await pane.evaluate((one) => one.scrollTop), 0);
   await openActor('journal');
   await eventually(async () => (await pane.evaluate((one) => one.scrollTop)) === 30);
-  await open.context.close();
 });
 
 t.test('INS-2 · SCA-3 · the tree of another gateway is folded and unfolded by keys too', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await opened(t, config);
   const since = new Date().toISOString();
   const nodeOf = (id: string, children: readonly object[] = []) => {
     return { id, machine: 'thing', state: 'waiting', since, children };
   };
-  await page.route('**/rpc', (route) => {
-    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-    const result = nodeOf('supervisor', [nodeOf('below')]);
-    return method === 'inspect.tree' ? route.fulfill({ json: { jsonrpc: '2.0', id, result } }) : route.continue();
-  });
-  await goTo(open, '#/actors?node=other');
+  await answerFor(page, { 'inspect.tree': () => nodeOf('supervisor', [nodeOf('below')]) });
+  await goTo(page, '#/actors?node=other');
   const tree = page.getByRole('tree', { name: 'Living actors of other' });
   const below = tree.getByRole('treeitem', { name: /^below/ });
   await below.waitFor();
@@ -1369,14 +1188,11 @@ t.test('INS-2 · SCA-3 · the tree of another gateway is folded and unfolded by 
   await page.keyboard.press('ArrowRight');
   await below.waitFor();
   t.match(await page.evaluate('location.hash'), /^#\/actors\/supervisor\?node=other$/);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-2 · pages in the background leave the connections to the one that is read', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
-  const { page: first, context } = await openBlank(browser);
+  const { page: first, context } = await openBlank(t);
   await context.addInitScript(`
     Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden === true });
     let listening = 0;
@@ -1412,16 +1228,14 @@ t.test('INS-2 · pages in the background leave the connections to the one that i
   await eventually(async () => (await listening()) === 1 || undefined);
   await first.evaluate("isHidden = false; document.dispatchEvent(new Event('visibilitychange'))");
   await first.waitForFunction('isListening()');
-  await context.close();
 });
 
 t.test('INS-4 · an overview whose stream has ended is watched again', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
-  const { page, context } = await openBlank(browser);
+  const { page } = await openBlank(t);
   let asked = 0;
   await page.route('**/rpc', (route) => {
-    if (route.request().postData()?.includes('"overview.watch"') !== true) return route.continue();
+    if (!calls('overview.watch')(route.request())) return route.continue();
     asked += 1;
     if (asked > 1) return route.continue();
     const body = `${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { watching: '1h' } })}\n`;
@@ -1431,42 +1245,33 @@ t.test('INS-4 · an overview whose stream has ended is watched again', options, 
   await page.goto(await linkOf(gateway));
 
   await page.getByText('Nothing needs you.').waitFor();
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
 });
 
 t.test('INS-2 · an answer that is slower than the changes is shown', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { gateway, page } = await opened(t);
   const [first, later] = [deferred<void>(), deferred<void>()];
   let asked = 0;
-  await page.route('**/rpc', async (route) => {
-    if (route.request().postData()?.includes('"webhook.list"')) {
+  await answerFor(page, {
+    'webhook.list': () => {
       asked += 1;
-      await (asked === 1 ? first : later).promise;
-    }
-    return route.continue();
+      return (asked === 1 ? first : later).promise;
+    },
   });
-  await goTo(open, '#/routes');
+  await goTo(page, '#/routes');
   await eventually(() => asked === 1);
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
+  await send(gateway, 'one');
   await eventually(() => asked > 1);
 
   first.resolve();
 
   await page.getByRole('link', { name: /^reviews/ }).waitFor();
   later.resolve();
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-2 · what was asked before the journal was open is asked again then', options, async (t) => {
-  const browser = await openBrowser(t);
   const home = makeHome(t);
   const first = await startGateway(t, {}, { config: configOf(), home });
-  await postSigned(`${first.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'kept' });
+  await send(first, 'kept');
   await eventually(async () =>
     JSON.stringify(await first.control.call('webhook.deliveries', {})).includes('"status":"delivered"'),
   );
@@ -1476,25 +1281,22 @@ t.test('INS-2 · what was asked before the journal was open is asked again then'
   renameSync(store, aside);
   home.write('state/data.mdb', 'this is no store');
   const second = await startGateway(t, {}, { config: configOf(), home });
-  const open = await openBlank(browser);
-  const { page } = open;
+  const { page } = await openBlank(t);
   await page.goto(await linkOf(second));
   await page.getByRole('note').filter({ hasText: 'Not ready: journal is' }).waitFor();
   const parts = { listener: { ok: false, state: 'closed', why: '' } };
   await page.route('**/ready', (route) => route.fulfill({ status: 503, json: { ready: false, parts } }));
   await page.getByRole('note').filter({ hasText: 'Not ready: listener is closed.' }).waitFor();
   await page.unrouteAll({ behavior: 'wait' });
-  await goTo(open, '#/events/kept');
+  await goTo(page, '#/events/kept');
   await page.getByText('The event could not be loaded.').waitFor();
 
   renameSync(aside, store);
 
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
-  await open.context.close();
 });
 
 t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can be filtered', options, async (t) => {
-  const browser = await openBrowser(t);
   const ask = { name: 'clarify', args: JSON.stringify({ question: 'Which one?' }) };
   const model = await startModelServer(t, () => ({ kind: 'says', text: '', calls: [ask] }));
   const agent = {
@@ -1502,19 +1304,16 @@ t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can b
     model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' },
   };
   const gateway = await startGateway(t, {}, { config: { ...configOf(), agent } });
-  for (const action of ['opened', 'closed']) {
-    await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action }, { secret, id: action });
-  }
+  for (const action of ['opened', 'closed']) await send(gateway, action, { action });
   await gateway.asked();
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await openInspector(t, gateway);
 
-  await goTo(open, '#/actors');
+  await goTo(page, '#/actors');
   await page.getByRole('button', { name: 'Needs you 1' }).waitFor();
-  await goTo(open, '#/actors?q=matches-none-of-them');
+  await goTo(page, '#/actors?q=matches-none-of-them');
   await page.getByText(/None of the \d+ living actors is like that/).waitFor();
-  t.same(await axeFindings(open), []);
-  await goTo(open, '#/events');
+  t.same(await axeFindings(page), []);
+  await goTo(page, '#/events');
   await page.getByRole('grid').getByRole('row').nth(1).waitFor();
   await page.getByRole('combobox', { name: 'Search events' }).fill('status:waiting');
 
@@ -1523,21 +1322,16 @@ t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can b
     .getByText(/^1 event, /)
     .waitFor();
   await page.locator('.ev:has([title="opened"])').waitFor();
-  await open.context.close();
 });
 
 t.test('INS-2 · while the daemon is offline, opened events, their list and the overview stay', options, async (t) => {
-  const browser = await openBrowser(t);
-  const secret = 'inspector-care-secret-of-the-spec';
   const routes = { reviews: { prompt: 'Review {n}', deliver: 'log' } };
   const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } };
   const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook } } });
-  for (const id of ['first', 'second'])
-    await postSigned(`${home.daemon.url}/webhooks/reviews`, { n: 1 }, { secret, id });
-  const open = await openInspector(browser, home);
-  const { page } = open;
+  for (const id of ['first', 'second']) await send(home, id, { n: 1 });
+  const { page } = await openInspector(t, home);
   await page.getByText('Nothing needs you.').waitFor();
-  await goTo(open, '#/events/second');
+  await goTo(page, '#/events/second');
   const rows = page.locator('.ev').filter({ hasText: 'reviews' });
   await rows.nth(1).waitFor();
   const title = page.getByRole('heading', { level: 2, name: 'reviews' });
@@ -1546,8 +1340,7 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('textbox', { name: 'Payload' }).waitFor();
 
-  home.daemon.kill('SIGKILL');
-  await home.daemon.exited;
+  await killed(home);
   await dialog.getByText('The daemon does not answer.').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
@@ -1567,43 +1360,39 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
     ['#/overview', 'Nothing needs you.'],
     ['#/events', 'reviews'],
   ] as const) {
-    await goTo(open, hash);
+    await goTo(page, hash);
     await page.locator('main').getByText(words).first().waitFor();
     t.equal(await page.getByText('could not be loaded').count(), 0, hash);
   }
   t.equal(await rows.count(), 2);
-  await open.context.close();
 });
 
 t.test(
   'INS-4 · a replay is asked for once, keeps the search, and takes no reader back who has left',
   options,
   async (t) => {
-    const browser = await openBrowser(t);
-    const gateway = await startGateway(t, {}, { config: configOf() });
-    await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { gateway, page } = await opened(t);
+    await send(gateway, 'one');
     let asked = 0;
     page.on('request', (request) => {
-      if (request.postData()?.includes('"webhook.replay"')) asked += 1;
+      if (calls('webhook.replay')(request)) asked += 1;
     });
     const search = '?q=route%3Areviews&range=24h';
     const title = page.getByRole('heading', { level: 2, name: 'reviews' });
-    await goTo(open, `#/events/one${search}`);
+    await goTo(page, `#/events/one${search}`);
     await title.waitFor();
 
-    const letAnswer = await holdAnswer(open, 'webhook.replay');
+    const letAnswer = await holdAnswer(page, 'webhook.replay');
     for (const key of ['r', 'r']) await page.keyboard.press(key);
     await page.getByRole('button', { name: 'Replaying…' }).waitFor();
-    await goTo(open, '#/failures');
+    await goTo(page, '#/failures');
     await page.getByRole('heading', { level: 1, name: 'Failures' }).waitFor();
     await letAnswer();
     await page.getByText('Replayed: the gateway answered 202.').waitFor();
     t.equal(await page.evaluate('location.hash'), '#/failures');
     t.equal(asked, 1);
 
-    await goTo(open, `#/events/one${search}`);
+    await goTo(page, `#/events/one${search}`);
     await title.waitFor();
     await page.keyboard.press('e');
     const dialog = page.getByRole('dialog');
@@ -1612,20 +1401,16 @@ t.test(
     await dialog.waitFor({ state: 'detached' });
     await page.waitForURL((url) => !url.hash.startsWith('#/events/one'));
     t.match(await page.evaluate('location.hash'), /^#\/events\/[^?]+\?q=route%3Areviews&range=24h$/);
-    await open.context.close();
   },
 );
 
 t.test('INS-4 · a row that is opened while a search is under way keeps the search', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events');
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
+  await goTo(page, '#/events');
   const row = page.locator('.ev:has([title="one"])');
   await row.waitFor();
-  const letAnswer = await holdAnswer(open, 'events.search');
+  const letAnswer = await holdAnswer(page, 'events.search');
   const search = page.getByRole('combobox', { name: 'Search events' });
   await search.fill('route:reviews');
   await search.press('Enter');
@@ -1635,16 +1420,12 @@ t.test('INS-4 · a row that is opened while a search is under way keeps the sear
 
   t.match(await page.evaluate('location.hash'), /^#\/events\/[^?]+\?q=route%3Areviews$/);
   await letAnswer();
-  await open.context.close();
 });
 
 t.test('INS-4 · a range that is chosen just after a search was typed keeps it, and stays', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events');
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
+  await goTo(page, '#/events');
   await page.locator('.ev:has([title="one"])').waitFor();
 
   await page.evaluate(`(async () => {
@@ -1664,27 +1445,22 @@ t.test('INS-4 · a range that is chosen just after a search was typed keeps it, 
   // Longer than the search waits for the next key.
   await page.waitForTimeout(300);
   t.equal(await page.evaluate('location.hash'), '#/events?q=route%3Areviews&range=24h');
-  await open.context.close();
 });
 
 t.test('INS-4 · a search that takes long is completed while the list is paused', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events');
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
+  await goTo(page, '#/events');
   await page.locator('.ev:has([title="one"])').waitFor();
   await page.getByRole('button', { name: 'Live', exact: true }).click();
   await page.getByRole('button', { name: 'Paused' }).waitFor();
   let asked = 0;
-  await page.route('**/rpc', async (route) => {
-    const { method, params } = JSON.parse(route.request().postData() ?? '{}');
-    if (method !== 'events.search' || params.limit !== 100 || params.range !== '24h') return route.continue();
-    asked += 1;
-    const { result, ...message } = await (await route.fetch()).json();
-    const part = asked === 1 ? { counted_from: new Date().toISOString() } : {};
-    return route.fulfill({ json: { ...message, result: { ...result, ...part } } });
+  await answerFor(page, {
+    'events.search': ({ limit, range }, own) => {
+      if (limit !== 100 || range !== '24h') return undefined;
+      asked += 1;
+      return asked === 1 ? changedBy({ counted_from: new Date().toISOString() })({}, own) : undefined;
+    },
   });
 
   await page.getByRole('button', { name: '24 h', exact: true }).click();
@@ -1695,38 +1471,27 @@ t.test('INS-4 · a search that takes long is completed while the list is paused'
     .getByText(/^1 event, /)
     .waitFor();
   t.equal(asked, 2);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · a count that has not read all of its range is not given as that of all', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await page.route('**/rpc', async (route) => {
-    const { method, params } = JSON.parse(route.request().postData() ?? '{}');
-    if (method !== 'events.search' || params.limit !== 0) return route.continue();
-    const { result, ...message } = await (await route.fetch()).json();
-    const part = { total: params.range === '7d' ? 3 : 80, counted_from: new Date().toISOString() };
-    return route.fulfill({ json: { ...message, result: { ...result, ...part } } });
+  const { page } = await opened(t);
+  await answerFor(page, {
+    'events.search': ({ limit, range }, own) => {
+      const part = { total: range === '7d' ? 3 : 80, counted_from: new Date().toISOString() };
+      return limit === 0 ? changedBy(part)({}, own) : undefined;
+    },
   });
 
-  await goTo(open, '#/events?q=no-event-has-this');
+  await goTo(page, '#/events?q=no-event-has-this');
 
   await page.getByText(/^Searched between .* The same search finds at least 3 events in the last 7 days\.$/).waitFor();
   t.pass('it is not');
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · a double click below the bars keeps the range', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events?range=24h');
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
+  await goTo(page, '#/events?range=24h');
 
   await page.getByRole('button', { name: 'Show as table' }).dblclick();
 
@@ -1735,17 +1500,14 @@ t.test('INS-4 · a double click below the bars keeps the range', options, async 
   await page.getByRole('button', { name: 'Show as chart' }).click();
   await page.locator('.hist svg').dblclick();
   await page.waitForURL(/#\/events$/);
-  await open.context.close();
 });
 
 t.test('INS-4 · a payload is copied in full, and a copy that the browser refuses is said to be', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
   const sent = { action: 'opened', text: 'x'.repeat(100_000) };
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, sent, { secret, id: 'long' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events/long');
+  await send(gateway, 'long', sent);
+  const { page } = await openInspector(t, gateway);
+  await goTo(page, '#/events/long');
   await page.evaluate('navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }');
 
   await page.getByRole('button', { name: 'Copy payload' }).click();
@@ -1755,60 +1517,38 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))");
   await page.keyboard.press('c');
   await page.getByText('The browser did not let the page copy.').waitFor();
-  await open.context.close();
 });
 
-/** Changes what the daemon answers for an event that is opened. */
-async function openEventsWith(page: Page, change: object): Promise<void> {
-  await page.route('**/rpc', async (route) => {
-    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
-    const { result, ...message } = await (await route.fetch()).json();
-    return route.fulfill({ json: { ...message, result: { ...result, ...change } } });
-  });
-}
-
 t.test('INS-4 · DUR-2 · an accepted event with an empty body is not called refused', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await openEventsWith(page, { payload: { text: '', bytes: 0, whole: true } });
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
+  await answerFor(page, { 'events.open': changedBy({ payload: { text: '', bytes: 0, whole: true } }) });
 
-  await goTo(open, '#/events/one');
+  await goTo(page, '#/events/one');
 
   await page.getByText('The body is empty.').waitFor();
   t.equal(await page.getByText('A refused request').count(), 0);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · the sender of an event that is over is not said to wait', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'closed' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await openEventsWith(page, { answer: undefined });
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one', { action: 'closed' });
+  await answerFor(page, { 'events.open': changedBy({ answer: undefined }) });
 
-  await goTo(open, '#/events/one');
+  await goTo(page, '#/events/one');
 
   await page.getByText('The answer was not kept.').waitFor();
   t.equal(await page.getByText('The sender waits.').count(), 0);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-4 · of a long difference a part is drawn until all of it is asked for', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
   for (const from of [0, 10_000]) {
     const numbers = Array.from({ length: 3_000 }, (_, index) => from + index);
-    await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { numbers }, { secret, id: `from-${from}` });
+    await send(gateway, `from-${from}`, { numbers });
   }
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events/from-10000');
+  const { page } = await openInspector(t, gateway);
+  await goTo(page, '#/events/from-10000');
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
 
   await page.keyboard.press('d');
@@ -1820,44 +1560,29 @@ t.test('INS-4 · of a long difference a part is drawn until all of it is asked f
   await all.click();
   await all.waitFor({ state: 'detached' });
   t.ok((await drawn()) > 6_000);
-  await open.context.close();
 });
 
 t.test('INS-2 · what was typed stays when the event behind it cannot be read again', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const send = (id: string) =>
-    postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id });
-  await send('one');
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events/one');
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
+  await goTo(page, '#/events/one');
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await page.keyboard.press('e');
   const payload = page.getByRole('dialog').getByRole('textbox', { name: 'Payload' });
   await payload.fill('{"action":"opened","typed":true}');
-  await page.route('**/rpc', (route) =>
-    route.request().postData()?.includes('"events.open"')
-      ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'the database restarts' } } })
-      : route.continue(),
-  );
+  await answerFor(page, { 'events.open': refusal('the database restarts') });
 
-  await send('two');
+  await send(gateway, 'two');
 
   await page.getByText('the database restarts').waitFor();
   t.match(await payload.inputValue(), /"typed":true/);
   t.equal(await page.getByRole('heading', { level: 2, name: 'reviews' }).count(), 1);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-2 · the palette does not lead away from what is typed in a dialog', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events/one');
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
+  await goTo(page, '#/events/one');
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await page.keyboard.press('e');
   const payload = page.getByRole('dialog').getByRole('textbox', { name: 'Payload' });
@@ -1869,20 +1594,16 @@ t.test('INS-2 · the palette does not lead away from what is typed in a dialog',
   t.equal(await page.getByRole('dialog', { name: 'Search or go to' }).count(), 0);
   await page.keyboard.press('Escape');
   await page.getByRole('alertdialog', { name: 'Discard the changes?' }).waitFor();
-  await open.context.close();
 });
 
 t.test('DUR-2 · INS-2 · no key replays an event while the page asks whether to discard it', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
   let asked = 0;
   page.on('request', (request) => {
-    if (request.postData()?.includes('"webhook.replay"')) asked += 1;
+    if (calls('webhook.replay')(request)) asked += 1;
   });
-  await goTo(open, '#/events/one');
+  await goTo(page, '#/events/one');
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await page.keyboard.press('e');
   await page.getByRole('dialog').getByRole('textbox', { name: 'Payload' }).fill('{"action":"opened","typed":true}');
@@ -1897,16 +1618,12 @@ t.test('DUR-2 · INS-2 · no key replays an event while the page asks whether to
   await page.waitForTimeout(100);
   t.equal(asked, 0);
   t.equal(await question.count(), 1);
-  await open.context.close();
 });
 
 t.test('INS-2 · what is chosen in the palette stays chosen when events come', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'closed' }, { secret, id: 'one' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const letAnswer = await holdAnswer(open, 'events.search');
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one', { action: 'closed' });
+  const letAnswer = await holdAnswer(page, 'events.search');
   await page.keyboard.press('Control+k');
   const palette = page.getByRole('dialog', { name: 'Search or go to' });
   await palette.getByRole('combobox').fill('reviews');
@@ -1920,99 +1637,72 @@ t.test('INS-2 · what is chosen in the palette stays chosen when events come', o
 
   await palette.getByRole('option', { name: /^Ignored reviews/ }).waitFor();
   t.match(await chosen.innerText(), /Search all events/);
-  await open.context.close();
 });
 
 t.test('INS-4 · what is open in a timeline stays open when a row comes before it', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
-  const send = (id: string) =>
-    postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id });
-  await send('one');
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { gateway, page } = await opened(t);
+  await send(gateway, 'one');
   const start = Date.now();
   const spanOf = (id: string, texts: readonly object[] = []) => {
     return { id, kind: 'call', name: id, tone: 'resting', start, end: start, parts: [], texts };
   };
   const last = spanOf('last', [{ title: 'Result', text: 'what it answered' }]);
   let spans = [spanOf('first'), last];
-  await page.route('**/rpc', async (route) => {
-    if (!route.request().postData()?.includes('"events.open"')) return route.continue();
-    const { result, ...message } = await (await route.fetch()).json();
-    return route.fulfill({ json: { ...message, result: { ...result, spans } } });
-  });
-  await goTo(open, '#/events/one');
+  await answerFor(page, { 'events.open': (params, own) => changedBy({ spans })(params, own) });
+  await goTo(page, '#/events/one');
   const timeline = page.getByRole('region', { name: 'Timeline' });
   await timeline.getByRole('button', { name: /\blast\b/ }).click();
   await timeline.getByText('what it answered').waitFor();
 
   spans = [spanOf('first'), spanOf('between'), last];
-  await send('two');
+  await send(gateway, 'two');
 
   await timeline.getByText('between', { exact: true }).waitFor();
   t.equal(await timeline.getByText('what it answered').count(), 1);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-2 · what was typed or selected stays when routes or failures cannot be read again', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { gateway, page } = await opened(t);
   await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log', prompt: 'Do {n}' } });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  const at = new Date().toISOString();
-  const row = {
-    ...{ id: 'd', event_key: 'e', route: 'ci', event: 'push', place: 'Slack', status: 'deadLettered' },
-    ...{ text: 'text', attempts: 1, reason: 'slack: no', last_attempt_at: at },
-  };
-  const group = { key: 'k', target: 'slack', title: 'Slack: no', advice: 'Do it.', helps: 'afterFix', count: 1 };
-  const groups = [{ ...group, first: at, last: at, routes: ['ci'], buckets: [] }];
   let isBroken = false;
-  await page.route('**/rpc', (route) => {
-    const { id, method } = JSON.parse(route.request().postData() ?? '{}');
-    const answer = (more: object) => route.fulfill({ json: { jsonrpc: '2.0', id, ...more } });
-    if (isBroken && /^(?:webhook\.(?:list|show)|failures\.)/.test(method))
-      return answer({ error: { code: -32_000, message: 'the database restarts' } });
-    if (method === 'failures.groups') return answer({ result: { count: 1, groups } });
-    return method === 'failures.list' ? answer({ result: { rows: [row] } }) : route.continue();
+  const unlessBroken =
+    (answer: Answer = () => undefined): Answer =>
+    (params, own) =>
+      isBroken ? refusal('the database restarts')() : answer(params, own);
+  await answerFor(page, {
+    'webhook.list': unlessBroken(),
+    'webhook.show': unlessBroken(),
+    'failures.groups': unlessBroken(failureGroups()),
+    'failures.list': unlessBroken(() => ({ rows: [failureRow(0)] })),
   });
-  const send = (id: string) =>
-    postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'opened' }, { secret, id });
-  await goTo(open, '#/routes/default/mine');
+  await goTo(page, '#/routes/default/mine');
   await page.getByRole('button', { name: 'Edit…' }).click();
   const prompt = page.getByRole('dialog').getByLabel('Prompt');
   await prompt.fill('typed');
 
   isBroken = true;
-  await send('one');
+  await send(gateway, 'one');
 
   await page.getByText('The routes could not be loaded.').waitFor();
   await page.getByText('Route mine could not be loaded.').waitFor();
   t.equal(await prompt.inputValue(), 'typed');
   isBroken = false;
-  await goTo(open, '#/failures');
+  await goTo(page, '#/failures');
   await page.getByRole('checkbox', { name: 'Select text' }).click();
   await page.getByText('1 selected').waitFor();
   isBroken = true;
-  await send('two');
+  await send(gateway, 'two');
   await page.getByText('The failures could not be loaded.').waitFor();
   t.equal(await page.getByText('1 selected').count(), 1);
-  await page.unrouteAll({ behavior: 'wait' });
-  await open.context.close();
 });
 
 t.test('INS-2 · the rows of the audit log stay while words are typed for them', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { gateway, page } = await opened(t);
   await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log', prompt: 'Do {n}' } });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/audit');
+  await goTo(page, '#/audit');
   const row = page.getByRole('cell').filter({ hasText: 'subscribed a route' });
   await row.waitFor();
-  const letAnswer = await holdAnswer(open, 'audit.list');
+  const letAnswer = await holdAnswer(page, 'audit.list');
 
   await page.getByRole('searchbox').fill('route');
 
@@ -2020,18 +1710,14 @@ t.test('INS-2 · the rows of the audit log stay while words are typed for them',
   await page.waitForTimeout(50);
   t.equal(await row.count(), 1);
   await letAnswer();
-  await open.context.close();
 });
 
 t.test('INS-2 · a dialog that is opened while a route is being enabled stays open', options, async (t) => {
-  const browser = await openBrowser(t);
-  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { gateway, page } = await opened(t);
   await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log', prompt: 'Do {n}' } });
   await gateway.control.call('webhook.disable', { name: 'mine' });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/routes/default/mine');
-  const letAnswer = await holdAnswer(open, 'webhook.enable');
+  await goTo(page, '#/routes/default/mine');
+  const letAnswer = await holdAnswer(page, 'webhook.enable');
   await page.getByRole('button', { name: 'Enable', exact: true }).click();
   await page.getByRole('button', { name: 'Edit…' }).click();
   const prompt = page.getByRole('dialog').getByLabel('Prompt');
@@ -2042,35 +1728,29 @@ t.test('INS-2 · a dialog that is opened while a route is being enabled stays op
   await page.getByText('Route enabled.').waitFor();
   await page.waitForTimeout(50);
   t.equal(await prompt.inputValue({ timeout: 1_000 }), 'typed');
-  await open.context.close();
 });
 
 t.test('INS-2 · while the daemon is offline, the times of an event under way stop', options, async (t) => {
-  const browser = await openBrowser(t);
   const routes = { deploys: { coalesce: { key: 'n', window_seconds: 600 }, prompt: 'Deployed {n}', deliver: 'log' } };
   const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } };
   const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook } } });
   await postSigned(`${home.daemon.url}/webhooks/deploys`, { n: 1 }, { secret, id: 'gathered' });
-  const open = await openInspector(browser, home);
-  const { page } = open;
-  await goTo(open, '#/events/gathered');
+  const { page } = await openInspector(t, home);
+  await goTo(page, '#/events/gathered');
   const took = page.getByRole('listitem').filter({ hasText: 'Batch' }).locator('.took');
   await took.waitFor();
 
-  home.daemon.kill('SIGKILL');
-  await home.daemon.exited;
+  await killed(home);
   await page.getByRole('alert').filter({ hasText: 'does not answer' }).waitFor();
 
   const before = await took.innerText();
   await page.waitForTimeout(1_000);
   t.equal(await took.innerText(), before);
-  await open.context.close();
 });
 
 t.test('INS-2 · a page says that the gateway was updated also after its session has ended', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
-  const { page, context } = await openBlank(browser);
+  const { page, context } = await openBlank(t);
   await page.addInitScript(`
     const real = fetch;
     globalThis.fetch = async (...asked) => {
@@ -2094,39 +1774,29 @@ t.test('INS-2 · a page says that the gateway was updated also after its session
 
   await page.getByRole('note').filter({ hasText: 'The gateway is 99.0.0 now.' }).waitFor();
   t.pass('it does');
-  await context.close();
 });
 
 t.test('SEC-1 · what a session has shown stays away after its end, when the daemon is gone too', options, async (t) => {
-  const browser = await openBrowser(t);
-  const home = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, home);
-  const { page } = open;
+  const { gateway: home, page } = await opened(t);
   await page.clock.install();
   await home.control.call('inspect.endSessions', {});
   await page.getByText('Your session has ended.').waitFor();
 
-  home.daemon.kill('SIGKILL');
-  await home.daemon.exited;
+  await killed(home);
 
   for (let tries = 0; tries < 2; tries += 1) await page.waitForEvent('requestfailed');
   await page.clock.runFor(6_000);
   t.equal(await page.getByText('Your session has ended.').count(), 1);
   t.equal(await page.getByRole('navigation').count(), 0);
-  await open.context.close();
 });
 
 t.test('INS-2 · a field has the focus again after an outage, and letters are no keys meanwhile', options, async (t) => {
-  const browser = await openBrowser(t);
-  const home = await startGateway(t, {}, { config: configOf() });
-  const open = await openInspector(browser, home);
-  const { page } = open;
+  const { gateway: home, page } = await opened(t);
   const port = Number(new URL(page.url()).port);
-  await goTo(open, '#/actors');
+  await goTo(page, '#/actors');
   await page.getByRole('searchbox').fill('journal');
   await page.waitForURL(/#\/actors\?q=journal$/);
-  home.daemon.kill('SIGKILL');
-  await home.daemon.exited;
+  await killed(home);
   const banner = page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' });
   await banner.waitFor();
 
@@ -2137,31 +1807,27 @@ t.test('INS-2 · a field has the focus again after an outage, and letters are no
   await startDaemon(t, home.home.path);
   await banner.waitFor({ state: 'detached' });
   await page.locator('input[type=search]:focus').waitFor();
-  await open.context.close();
 });
 
 t.test('INS-2 · while the daemon is offline, the content stays and the buttons are disabled', options, async (t) => {
-  const browser = await openBrowser(t);
   const peer = await started(t);
   const home = await startGateway(t, { peer: entryOf(peer) }, { config: configOf() });
   await home.reaches('peer', 'connected');
-  const open = await openInspector(browser, home);
-  const { page } = open;
+  const { page } = await openInspector(t, home);
   const port = Number(new URL(page.url()).port);
-  await goTo(open, '#/servers/default/peer');
+  await goTo(page, '#/servers/default/peer');
   await page.getByText('Adds two numbers').waitFor();
 
-  home.daemon.kill('SIGKILL');
-  await home.daemon.exited;
+  await killed(home);
 
   const banner = page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' });
   await banner.waitFor();
   t.match(await page.locator('main').getAttribute('class'), /lost/);
   t.equal(await page.getByText('Adds two numbers').isVisible(), true);
   t.equal(await page.getByRole('link', { name: /^peer/ }).isVisible(), true);
-  t.same(await axeFindings(open), []);
+  t.same(await axeFindings(page), []);
   await page.setViewportSize({ width: 390, height: 800 });
-  t.same(await clippedParts(open), []);
+  t.same(await clippedParts(page), []);
   await page.setViewportSize({ width: 1280, height: 800 });
   t.equal(
     await page.getByRole('tab', { name: 'Log' }).isDisabled(),
@@ -2169,7 +1835,7 @@ t.test('INS-2 · while the daemon is offline, the content stays and the buttons 
     'controls that call the daemon are disabled',
   );
   for (const hash of ['#/events', '#/actors', '#/servers']) {
-    await goTo(open, hash);
+    await goTo(page, hash);
     t.equal(await page.getByRole('alert').filter({ hasText: 'does not answer' }).count(), 1, hash);
   }
   home.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
@@ -2177,5 +1843,4 @@ t.test('INS-2 · while the daemon is offline, the content stays and the buttons 
   await banner.waitFor({ state: 'detached' });
   await page.getByText('No servers yet.').waitFor();
   t.notMatch(await page.locator('main').getAttribute('class'), /lost/);
-  await open.context.close();
 });

@@ -8,13 +8,12 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Method, Params, Result } from '../../runtime/control/contract.ts';
 import {
+  answerFor,
   axeFindings,
   chromiumPath,
   clippedParts,
   goTo,
   noChromium,
-  type OpenPage,
-  openBrowser,
   openInspector,
 } from '../support/browser.ts';
 import { eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
@@ -300,15 +299,13 @@ t.test('an event opened, through the control socket', async (t) => {
 
 t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : options, async (t) => {
   const { gateway, slack, ask, send, ended } = await stage(t);
-  const browser = await openBrowser(t);
   slack.scripts.push(slackError('service_unavailable'));
   await send('reviews', { action: 'opened', title: 'the login page' }, 'd-page');
   const opened = await ended('d-page');
-  const open: OpenPage = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page, complaints } = await openInspector(t, gateway);
 
   await t.test('INS-4 · the outcome comes first; payload, timeline, attempts and folded checks follow', async (t) => {
-    await goTo(open, `#/events/${opened.key}`);
+    await goTo(page, `#/events/${opened.key}`);
     await page.getByText(`Delivered to Slack ${slackApi.chat}.`).first().waitFor();
 
     await page.getByRole('group', { name: 'Body' }).getByText('"the login page"').waitFor();
@@ -317,8 +314,8 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
     t.equal(await checks.getAttribute('aria-expanded'), 'false');
     await page.getByRole('button', { name: 'HTTP answer' }).click();
     await page.getByText('HTTP 202').waitFor();
-    t.same(await axeFindings(open), []);
-    t.same(await clippedParts(open), []);
+    t.same(await axeFindings(page), []);
+    t.same(await clippedParts(page), []);
     await page.setViewportSize({ width: 390, height: 844 });
     const scrolling = 'one => getComputedStyle(one).overflowY';
     t.same(await page.evaluate(`[...document.querySelectorAll('.paper, .paper > .codebox')].map(${scrolling})`), [
@@ -376,7 +373,7 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
   );
 
   await t.test('INS-4 · an event that is gone says how long events are kept', async () => {
-    await goTo(open, '#/events/no-such-event');
+    await goTo(page, '#/events/no-such-event');
     await page.getByText('This event is no longer in the history (kept 7 days).').waitFor();
   });
 
@@ -386,7 +383,7 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
       await send('deploys', { text: `web 4.18.${n} is live` }, `p${n}`);
       await ended(`p${n}`);
     }
-    await goTo(open, '#/failures');
+    await goTo(page, '#/failures');
     await page.getByRole('heading', { name: /^Slack/ }).waitFor();
     await page.getByText('3 deliveries in 1 group').waitFor();
     await page.getByRole('checkbox', { name: 'Select web 4.18.3 is live' }).focus();
@@ -394,8 +391,8 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
     await page.keyboard.press('j');
     await page.keyboard.press('Shift+X');
     await page.getByText('2 selected').waitFor();
-    t.same(await axeFindings(open), []);
-    t.same(await clippedParts(open), []);
+    t.same(await axeFindings(page), []);
+    t.same(await clippedParts(page), []);
 
     await page.getByRole('button', { name: 'Drop 2…' }).click();
     const question = page.getByRole('alertdialog');
@@ -406,11 +403,7 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
     await page.getByText('1 delivery in 1 group').waitFor();
     t.match((await ask('failures.list', { state: 'dropped' })).rows, [{ note: 'Announced by hand' }, {}]);
     const why = 'target "slack" is not enabled';
-    await page.route('**/rpc', (route) =>
-      route.request().postData()?.includes('"deliveries.retry"')
-        ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { done: [], skipped: [{ id: 'x', why }] } } })
-        : route.continue(),
-    );
+    await answerFor(page, { 'deliveries.retry': () => ({ done: [], skipped: [{ id: 'x', why }] }) });
     await page.getByRole('button', { name: 'Retry', exact: true }).click();
     await page.getByText(`Not retried: ${why}`).waitFor();
     await page.unrouteAll({ behavior: 'wait' });
@@ -418,6 +411,6 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
 
     await page.getByText('1 delivered.').waitFor();
     await page.getByText(/^No failed deliveries/).waitFor();
-    t.same(open.complaints, []);
+    t.same(complaints, []);
   });
 });

@@ -3,15 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import {
-  axeFindings,
-  chromiumPath,
-  clippedParts,
-  goTo,
-  noChromium,
-  openBrowser,
-  openInspector,
-} from '../support/browser.ts';
+import { axeFindings, chromiumPath, clippedParts, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
 
@@ -33,13 +25,11 @@ const total = (page: Page, words: string) =>
     .waitFor();
 
 t.test('the events of one daemon', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config });
   const send = (name: string, payload: object, id: string) =>
     postSigned(`${gateway.daemon.url}/webhooks/${name}`, payload, { secret, id });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/events');
+  const { page, complaints } = await openInspector(t, gateway);
+  await goTo(page, '#/events');
   await page.getByText('No events in this hour.').waitFor();
   await send('deploys', { title: 'the needle', note: 'checkout_4411' }, 'first');
   for (let at = 0; at < 120; at += 1) await send('reviews', { action: 'closed', title: `hay ${at}` }, `hay-${at}`);
@@ -74,7 +64,7 @@ t.test('the events of one daemon', options, async (t) => {
     await searchIs(page, 'route:deploys status:ignored');
     await page.getByText('No event matches').waitFor();
     await page.getByText(/Searched all 121 events between .* and now, payloads included\./).waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     await search(page).fill('rute:deploys');
     await page.getByText('"rute:" is no filter; use one of route:').first().waitFor();
     await search(page).fill('');
@@ -141,10 +131,10 @@ t.test('the events of one daemon', options, async (t) => {
     await page.getByRole('button', { name: 'Export', exact: true }).click();
     await eventually(async () => asked.length === 4 || undefined);
     const aborted = page.waitForEvent('requestfailed', (one) => one.postData() === asked[3]);
-    await goTo(open, '#/routes');
+    await goTo(page, '#/routes');
     t.ok(await aborted, 'the request is aborted');
     await page.unrouteAll({ behavior: 'ignoreErrors' });
-    await goTo(open, '#/events');
+    await goTo(page, '#/events');
     await total(page, '121 events');
   });
 
@@ -215,7 +205,7 @@ t.test('the events of one daemon', options, async (t) => {
   });
 
   await t.test('INS-2 · Back undoes a chosen outcome, and one new event is counted in the singular', async () => {
-    await goTo(open, '#/events');
+    await goTo(page, '#/events');
     await page
       .getByRole('group', { name: 'Outcome' })
       .getByRole('button', { name: /^Delivered/ })
@@ -233,12 +223,12 @@ t.test('the events of one daemon', options, async (t) => {
   });
 
   await t.test('INS-4 · the events fit a phone and are open to every reader', async (t) => {
-    await goTo(open, '#/events');
+    await goTo(page, '#/events');
     await rowsOf(page).first().waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     for (const width of [900, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      t.same(await clippedParts(open), [], `${width} px`);
+      t.same(await clippedParts(page), [], `${width} px`);
     }
     await page.getByRole('button', { name: 'More' }).click();
     const more = page.getByRole('complementary', { name: 'More' });
@@ -255,7 +245,6 @@ t.test('the events of one daemon', options, async (t) => {
     await page.locator('.opt.at').waitFor();
     t.equal(await page.evaluate("getComputedStyle(document.querySelector('.opt.at')).outlineStyle"), 'solid');
     await page.keyboard.press('Escape');
-    t.same(open.complaints, []);
+    t.same(complaints, []);
   });
-  await open.context.close();
 });

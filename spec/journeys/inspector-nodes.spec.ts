@@ -1,15 +1,7 @@
 /** The Nodes view of the inspector's page in a real browser, over two real daemons on a Postgres of their own. */
 
 import t from 'tap';
-import {
-  axeFindings,
-  chromiumPath,
-  clippedParts,
-  goTo,
-  noChromium,
-  openBrowser,
-  openInspector,
-} from '../support/browser.ts';
+import { axeFindings, calls, chromiumPath, clippedParts, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
@@ -26,7 +18,6 @@ t.test(
   'SCA-3 · INS-2 · the page lists the gateways of the database, and shows the actors of another',
   options,
   async (t) => {
-    const browser = await openBrowser(t);
     const postgres = await startPostgres(t);
     const url = await postgres.url();
     const peer = await started(t);
@@ -48,8 +39,7 @@ t.test(
     for (let n = 0; n < 3; n += 1)
       await postSigned(`${second.daemon.url}/webhooks/ping`, { n }, { secret: webhookSecret, id: `p${n}` });
     await eventually(async () => (await first.control.ask('gateway.nodes')).some(({ leader }) => leader));
-    const open = await openInspector(browser, first);
-    const { page } = open;
+    const { page } = await openInspector(t, first);
 
     await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Nodes' }).waitFor();
     await page.getByText('2 nodes').waitFor();
@@ -66,10 +56,10 @@ t.test(
     await page.getByText(/leader/).waitFor();
     await page.getByRole('img', { name: 'Requests to the routes of eu-2: 3 in the last hour' }).waitFor();
     await page.getByRole('img', { name: 'Requests to the routes of eu-1: 0 in the last hour' }).waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 844 });
-      t.same(await clippedParts(open), [], `at ${width} px`);
+      t.same(await clippedParts(page), [], `at ${width} px`);
     }
     await page.setViewportSize({ width: 1440, height: 900 });
 
@@ -81,7 +71,7 @@ t.test(
         .first()
         .click();
       await page.getByRole('region', { name: 'Actor journal' }).getByText('Machine journal').waitFor();
-      t.same(await axeFindings(open), []);
+      t.same(await axeFindings(page), []);
       await page.getByRole('combobox', { name: 'Gateway' }).selectOption('This gateway');
       await page.getByRole('tree', { name: 'Living actors', exact: true }).waitFor();
     });
@@ -89,7 +79,7 @@ t.test(
     await t.test('INS-4 · SCA-3 · events name the gateway that took them, and are found by it', async (t) => {
       await postSigned(`${first.daemon.url}/webhooks/ping`, { n: 9 }, { secret: webhookSecret, id: 'own' });
       await postSigned(`${first.daemon.url}/webhooks/ping`, { n: 9 }, { secret: 'wrong', id: 'refused' });
-      await goTo(open, '#/events');
+      await goTo(page, '#/events');
       const nodeOf = (id: string) => page.getByRole('row', { name: new RegExp(`\\b${id}\\b`) }).getByText(/^eu-\d$/);
       t.same([await nodeOf('p0').textContent(), await nodeOf('own').textContent()], ['eu-2', 'eu-1']);
       t.equal(await nodeOf('refused').textContent(), 'eu-1');
@@ -97,7 +87,7 @@ t.test(
       await page.getByRole('option', { name: 'node:eu-2' }).click();
       await page.waitForURL(/node%3Aeu-2/);
       await nodeOf('own').waitFor({ state: 'detached' });
-      t.same(await axeFindings(open), []);
+      t.same(await axeFindings(page), []);
       await nodeOf('p0').click();
       await page.getByText('Node eu-2', { exact: true }).waitFor();
       const rows = await first.control.ask('webhook.deliveries', {});
@@ -107,7 +97,7 @@ t.test(
     await t.test(
       'INS-2 · TRU-3 · a question at another gateway is counted, needs a person here, and is answered',
       async (t) => {
-        await goTo(open, '#/overview');
+        await goTo(page, '#/overview');
         const call = second.call('mcp__peer__write_note', { text: 'x' });
         await page.getByRole('link', { name: /^Approvals 1 waiting/ }).waitFor();
         await eventually(async () => (await page.title()).startsWith('(1) '));
@@ -129,7 +119,7 @@ t.test(
     );
 
     await t.test('SCA-3 · the shared journal is shown with its database and what a commit takes', async (t) => {
-      await goTo(open, '#/nodes');
+      await goTo(page, '#/nodes');
       const journal = page.getByRole('region', { name: 'Shared journal' });
       for (const fact of [
         /^PostgreSQL \d+\.\d+, /,
@@ -139,14 +129,14 @@ t.test(
       ])
         await journal.getByText(fact).waitFor();
       await journal.getByText('Healthy').waitFor();
-      t.same(await axeFindings(open), []);
+      t.same(await axeFindings(page), []);
       await page.setViewportSize({ width: 320, height: 844 });
-      t.same(await clippedParts(open), []);
+      t.same(await clippedParts(page), []);
       await page.setViewportSize({ width: 1440, height: 900 });
     });
 
     await t.test('SCA-2 · SCA-3 · a gateway that is killed leaves the list, and the page says so', async (t) => {
-      await goTo(open, '#/nodes');
+      await goTo(page, '#/nodes');
       await rowOf('eu-2')
         .getByText(/^Serving/)
         .waitFor();
@@ -154,7 +144,7 @@ t.test(
       let most = 0;
       page.on('requestfinished', (request) => underWay.delete(request));
       page.on('request', (request) => {
-        if (request.postData()?.includes('gateway.nodes') !== true) return;
+        if (!calls('gateway.nodes')(request)) return;
         underWay.add(request);
         most = Math.max(most, underWay.size);
       });
@@ -182,9 +172,9 @@ t.test(
       t.match((await first.control.ask('gateway.status', {})).recovered, [
         { kind: 'batch', from: 'eu-2', profile: 'default', route: 'builds' },
       ]);
-      t.same(await axeFindings(open), []);
+      t.same(await axeFindings(page), []);
       await page.setViewportSize({ width: 320, height: 844 });
-      t.same(await clippedParts(open), []);
+      t.same(await clippedParts(page), []);
       await taken.getByRole('link', { name: 'Batch of builds' }).click();
       await page.getByRole('heading', { name: /builds/ }).waitFor();
     });
@@ -192,13 +182,12 @@ t.test(
 );
 
 t.test('SCA-3 · INS-2 · a gateway with a journal of its own has no Nodes', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: { inspector: { port: 0 } } });
   await t.rejects(gateway.control.ask('gateway.database'), { code: 'journal-local' });
-  const open = await openInspector(browser, gateway);
-  const views = open.page.getByRole('navigation', { name: 'Views' });
+  const { page } = await openInspector(t, gateway);
+  const views = page.getByRole('navigation', { name: 'Views' });
   await views.getByRole('link', { name: 'Actors' }).waitFor();
   t.equal(await views.getByRole('link', { name: 'Nodes' }).count(), 0);
-  await goTo(open, '#/nodes');
-  await open.page.getByText('This gateway has its journal for itself.').waitFor();
+  await goTo(page, '#/nodes');
+  await page.getByText('This gateway has its journal for itself.').waitFor();
 });

@@ -8,6 +8,7 @@ import { onlyReads } from '../../runtime/control/methods.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { Overview } from '../../runtime/control/contract.ts';
 import {
+  answerFor,
   axeFindings,
   chromiumPath,
   clippedParts,
@@ -15,7 +16,6 @@ import {
   linkOf,
   noChromium,
   type OpenPage,
-  openBrowser,
   openInspector,
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
@@ -152,8 +152,7 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
   });
 
   await t.test('INS-4 · the page shows it, leads to what resolves it, and fits a phone', options, async (t) => {
-    const open = await openInspector(await openBrowser(t), gateway);
-    const { page } = open;
+    const { page, complaints } = await openInspector(t, gateway);
     const needs = page.getByRole('region', { name: 'Needs attention' });
     await needs.getByText('Server broken is failing', { exact: true }).waitFor();
     await page.getByRole('img', { name: /^5 events in the last hour, 2 failed/ }).waitFor();
@@ -170,12 +169,11 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
     await page.waitForURL(/#\/overview\?range=24h/);
     await page.getByRole('img', { name: /^6 events in the last 24 hours/ }).waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
-    t.same(await clippedParts(open), []);
-    t.same(await axeFindings(open), []);
+    t.same(await clippedParts(page), []);
+    t.same(await axeFindings(page), []);
     await needs.getByRole('link', { name: /^Open log/ }).click();
     await page.waitForURL(/#\/servers\/default\/broken/);
-    t.same(open.complaints, []);
-    await open.context.close();
+    t.same(complaints, []);
   });
 
   await t.test(
@@ -185,9 +183,8 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
       await gateway.control.call('webhook.subscribe', { name: 'mine', record: { deliver: 'log' } });
       const calling = gateway.call('mcp__peer__write_note', { text: 'the text of the question' });
       const waiting = await gateway.asked();
-      const browser = await openBrowser(t);
-      const owner = await openInspector(browser, gateway);
-      const reader = await openInspector(browser, gateway, { link: { as: 'maya', read_only: true } });
+      const owner = await openInspector(t, gateway);
+      const reader = await openInspector(t, gateway, { link: { as: 'maya', read_only: true } });
       const { page } = reader;
       const asked = new Set<string>();
       page.on('request', (request) => {
@@ -199,10 +196,10 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
       };
 
       for (const [hash, ready, acts] of viewsAndActs) {
-        for (const open of [owner, reader]) {
-          await goTo(open, hash);
-          await open.page.getByText(ready).first().waitFor();
-          await (await open.page.locator('main summary').all())[0]?.click();
+        for (const { page } of [owner, reader]) {
+          await goTo(page, hash);
+          await page.getByText(ready).first().waitFor();
+          await (await page.locator('main summary').all())[0]?.click();
         }
         await eventually(
           async () =>
@@ -214,26 +211,26 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
           [],
           hash,
         );
-        if (!isEachTier) t.same(await axeFindings(reader), [], hash);
+        if (!isEachTier) t.same(await axeFindings(reader.page), [], hash);
       }
 
-      await goTo(reader, '#/events/d-deploy-1');
+      await goTo(reader.page, '#/events/d-deploy-1');
       await page.getByText('Deliveries and attempts').waitFor();
       await press('r', 'e', 'd');
       // A dialog has the keys for itself, so this one would not be open if an earlier key had opened another.
       await page.getByRole('dialog', { name: 'Compare' }).waitFor();
       await press('Escape');
-      await goTo(reader, '#/failures');
+      await goTo(reader.page, '#/failures');
       await page.getByRole('table').waitFor();
       await press('j', 'x', 'r', 'Backspace', '?');
       const sheet = page.getByRole('dialog', { name: 'Keys' });
       t.match(await sheet.innerText(), /Next delivery/);
       t.notMatch(await sheet.innerText(), /Select|Retry|Drop/);
       await press('Escape');
-      await goTo(reader, `#/approvals/${waiting.id}`);
+      await goTo(reader.page, `#/approvals/${waiting.id}`);
       await page.locator('.question:focus').getByText('This session may only read, so it cannot answer.').waitFor();
       // What was drawn later takes a click, so this one would take a key.
-      await goTo(owner, `#/approvals/${waiting.id}`);
+      await goTo(owner.page, `#/approvals/${waiting.id}`);
       await owner.page.getByRole('button', { name: 'Approve' }).click({ trial: true });
       await press('a', 'd', '?');
       await sheet.waitFor();
@@ -246,8 +243,6 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
       t.same(reader.complaints, []);
       await gateway.answer(waiting.id, false);
       await calling;
-      await owner.context.close();
-      await reader.context.close();
     },
   );
 });
@@ -437,8 +432,7 @@ t.test(
     const calling = gateway.call('mcp__peer__write_note', { text: 'hello' });
     const question = await gateway.asked();
 
-    const open = await openInspector(await openBrowser(t), gateway);
-    const { page } = open;
+    const { page, complaints } = await openInspector(t, gateway);
     const choice = page.getByRole('complementary').getByRole('combobox', { name: 'Profile' });
     const views = page.getByRole('navigation', { name: 'Views' });
     const waiting = views.getByRole('link', { name: /^Approvals 1 waiting/ });
@@ -446,12 +440,12 @@ t.test(
     await choice.selectOption('default');
     await page.waitForURL(/#\/overview\?profile=default$/);
     await waiting.waitFor();
-    await goTo(open, '#/targets/work/slack');
+    await goTo(page, '#/targets/work/slack');
     const notArrived = page.getByRole('link', { name: '1 delivery has not arrived' });
     t.match(await notArrived.getAttribute('href'), /\?profile=work&by=target$/);
     await notArrived.click();
     await page.getByText('1 delivery in 1 group').waitFor();
-    await goTo(open, '#/overview');
+    await goTo(page, '#/overview');
     await choice.selectOption('work');
     await page.waitForURL(/#\/overview\?profile=work$/);
     await waiting.waitFor({ state: 'detached' });
@@ -460,7 +454,7 @@ t.test(
     t.equal(await routes.getByRole('row').count(), 2);
     const name = routes.getByRole('link', { name: 'office' });
     t.ok(await name.evaluate((link) => link.scrollWidth <= link.clientWidth), 'the name of a route is not cut');
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
 
     const rows = [
       ['Events', 'd-office', 'd-home-1'],
@@ -485,7 +479,7 @@ t.test(
     await page.getByText(/^No failed deliveries/).waitFor();
     t.equal((await read('default')).needs.total, 2, 'the same failure of another profile is not dropped');
 
-    await goTo(open, '#/servers/default/files?profile=work');
+    await goTo(page, '#/servers/default/files?profile=work');
     await page.getByRole('heading', { name: 'files' }).waitFor();
     t.equal(
       await page.getByRole('navigation', { name: 'MCP servers' }).getByText('files').count(),
@@ -495,18 +489,18 @@ t.test(
     await page.getByRole('button', { name: 'Add server' }).click();
     t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'work');
     await page.keyboard.press('Escape');
-    await goTo(open, '#/schedules');
+    await goTo(page, '#/schedules');
     await page.getByRole('button', { name: 'New schedule…' }).click();
     await page.getByLabel('Name').fill('noon');
     t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'default');
     await page.getByRole('dialog').getByLabel('Profile').selectOption('work');
     await page.getByRole('button', { name: 'Create schedule' }).click();
     await page.waitForURL(/#\/schedules\/work\/\w+$/);
-    await goTo(open, '#/routes');
+    await goTo(page, '#/routes');
     await page.getByRole('button', { name: 'New subscription…' }).click();
     t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'default');
     await page.keyboard.press('Escape');
-    await goTo(open, '#/config?profile=work');
+    await goTo(page, '#/config?profile=work');
     await page.getByRole('combobox', { name: 'Profile of the file' }).selectOption('default');
     await page.waitForURL(/file=default/);
     await views.getByRole('link', { name: 'Events' }).click();
@@ -524,9 +518,9 @@ t.test(
       /profile=work/,
       'a new session keeps it',
     );
-    await goTo(open, '#/overview?profile=none');
+    await goTo(page, '#/overview?profile=none');
     await page.getByText(/profile "none" is not served/).waitFor();
-    await goTo(open, '#/failures?profile=work');
+    await goTo(page, '#/failures?profile=work');
     await page.keyboard.press('Control+k');
     const words = page.getByRole('dialog').getByRole('combobox');
     await words.fill('server notes');
@@ -539,16 +533,15 @@ t.test(
     await page.keyboard.press('Escape');
 
     await page.setViewportSize({ width: 390, height: 844 });
-    t.same(await clippedParts(open), []);
+    t.same(await clippedParts(page), []);
     await page.getByRole('button', { name: 'Only of profile work: show all' }).click();
     await page.waitForURL(/#\/failures$/);
     await page.getByRole('button', { name: 'Hide the 2 deliveries' }).waitFor();
     await page.getByRole('button', { name: 'More' }).click();
     await choice.selectOption('default');
     await page.waitForURL(/#\/failures\?profile=default$/);
-    t.same(await axeFindings(open), []);
-    t.same(open.complaints, []);
-    await open.context.close();
+    t.same(await axeFindings(page), []);
+    t.same(complaints, []);
   },
 );
 
@@ -573,18 +566,13 @@ t.test('INS-4 · a home without a route begins with five steps, which write what
     `# mine\ninspector: {port: 0}\nplatforms:\n  webhook: ${JSON.stringify(listener)} # here\n`,
   );
   const configText = (): string => readFileSync(join(home.path, 'config.yaml'), 'utf8');
-  const open = await openInspector(await openBrowser(t), gateway);
-  const { page } = open;
+  const { page } = await openInspector(t, gateway);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   await page.getByText('Your gateway is running').waitFor();
 
   await page.getByText(/Four steps are left/).waitFor();
-  t.same(await axeFindings(open), []);
-  await page.route('**/rpc', (route) =>
-    route.request().postData()?.includes('"webhook.test"')
-      ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { status: 429, body: 'Rate limit exceeded' } } })
-      : route.continue(),
-  );
+  t.same(await axeFindings(page), []);
+  await answerFor(page, { 'webhook.test': () => ({ status: 429, body: 'Rate limit exceeded' }) });
   await button('Create route and send a sample').click();
   await page.getByText('The sample was answered 429: Rate limit exceeded').waitFor();
   await page.unrouteAll({ behavior: 'wait' });
@@ -612,7 +600,7 @@ t.test('INS-4 · a home without a route begins with five steps, which write what
   await button('Continue').click();
   await page.getByLabel('Bot token').fill('xoxb-of-the-spec');
   await page.setViewportSize({ width: 390, height: 844 });
-  t.same(await clippedParts(open), []);
+  t.same(await clippedParts(page), []);
   await button(/^Not now/).click();
 
   await page.getByText('Nothing is left to set up.').waitFor();
@@ -627,10 +615,9 @@ t.test('INS-4 · a home without a route begins with five steps, which write what
   t.match(readFileSync(join(home.path, '.env'), 'utf8'), /SLACK_TOKEN=xoxb-of-the-spec/);
   t.match(configText(), /^# mine\n/);
   t.match(configText(), /token: \$\{SLACK_TOKEN\}/);
-  await goTo(open, '#/overview');
+  await goTo(page, '#/overview');
   await page.getByRole('heading', { name: 'In progress' }).waitFor();
   t.equal(await page.getByText(/first step.* left/).count(), 0);
-  await open.context.close();
 });
 
 t.test('INS-4 · deliveries that wait for their target are in progress', options, async (t) => {
@@ -652,11 +639,11 @@ t.test('INS-4 · deliveries that wait for their target are in progress', options
     const { open } = (await gateway.control.call('overview.read', {})) as unknown as Overview;
     return open.delivering === 3 || undefined;
   });
-  const open = await openInspector(await openBrowser(t), gateway);
-  const delivering = open.page.getByRole('row', { name: 'Delivering 3' }).getByRole('link');
+  const { page } = await openInspector(t, gateway);
+  const delivering = page.getByRole('row', { name: 'Delivering 3' }).getByRole('link');
   t.match(await delivering.getAttribute('href'), /range=all$/, 'also those that wait for hours');
   await delivering.click();
-  await open.page
+  await page
     .locator('.ends')
     .getByText(/^3 events, /)
     .waitFor();

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { ActorRow, SnapshotMessage } from '../../runtime/inspector/wire.ts';
 import {
   axeFindings,
+  calls,
   chromiumPath,
   clippedParts,
   goTo,
@@ -16,7 +17,6 @@ import {
   linkOf,
   noChromium,
   openBlank,
-  openBrowser,
   openInspector,
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
@@ -72,7 +72,6 @@ const send = (gateway: Gateway, route: string, payload: JsonObject, id: string) 
   postSigned(`${gateway.daemon.url}/webhooks/${route}`, payload, { secret, id });
 
 t.test('the page of one daemon', options, async (t) => {
-  const browser = await openBrowser(t);
   const peer = await started(t);
   const gateway = await startGateway(
     t,
@@ -90,9 +89,8 @@ t.test('the page of one daemon', options, async (t) => {
     await send(gateway, 'deploys', { environment: 'prod' }, `d-burst-${count}`);
 
   await t.test('INS-2 · Actors shows the tree with state and what waits, and filters it', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/actors');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/actors');
     const tree = page.getByRole('tree', { name: 'Living actors' });
     await tree.getByRole('treeitem', { name: /peer.*connected/ }).waitFor();
     t.match(await tree.getByRole('treeitem', { name: /deploys\/prod/ }).innerText(), /prod\s*3[\s\S]*pending/);
@@ -108,13 +106,11 @@ t.test('the page of one daemon', options, async (t) => {
     await page.getByRole('combobox', { name: 'server' }).selectOption('stranger');
     await tree.getByRole('treeitem', { name: /peer/ }).waitFor({ state: 'detached' });
     await tree.getByRole('treeitem', { name: /^stranger/ }).waitFor();
-    await open.context.close();
   });
 
   await t.test('INS-2 · the tree is walked by keys alone', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/actors');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/actors');
     const tree = page.getByRole('tree');
     await tree.getByRole('treeitem', { name: /journal/ }).waitFor();
     await tree.focus();
@@ -126,13 +122,11 @@ t.test('the page of one daemon', options, async (t) => {
     for (const key of ['ArrowUp', 'ArrowLeft']) await page.keyboard.press(key);
     await tree.getByRole('treeitem', { name: /journal/ }).waitFor({ state: 'detached' });
     t.equal(await tree.getByRole('treeitem').count(), 1, 'the supervisor is folded');
-    await open.context.close();
   });
 
   await t.test('INS-1 · INS-2 · a transition is animated in the chart, and its path stays highlighted', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/actors/connections/peer');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/actors/connections/peer');
     await page.locator('.box.active[data-state=connected]').waitFor();
     await page.evaluate(watchChart);
 
@@ -147,13 +141,11 @@ t.test('the page of one daemon', options, async (t) => {
     await page.locator('.box.active[data-state=connected]').waitFor();
     t.equal(await page.locator('.arrow.lit[data-arrow="recycling→connecting"]').count(), 1);
     await page.getByRole('table', { name: 'Transitions, newest first' }).getByText('recycling').first().waitFor();
-    await open.context.close();
   });
 
   await t.test('INS-2 · with reduced motion no step is animated', async (t) => {
-    const open = await openInspector(browser, gateway, { calm: true });
-    const { page } = open;
-    await goTo(open, '#/actors/connections/peer');
+    const { page } = await openInspector(t, gateway, { calm: true });
+    await goTo(page, '#/actors/connections/peer');
     await page.locator('.box.active[data-state=connected]').waitFor();
 
     await gateway.control.call('mcp.reconnect', { server: 'peer' });
@@ -171,24 +163,21 @@ t.test('the page of one daemon', options, async (t) => {
     }`);
     await page.waitForTimeout(50);
     t.equal(await drawn.getAttribute('transform'), before, 'a finger that scrolls the page moves the chart no further');
-    await open.context.close();
   });
 
   await t.test('INS-2 · a group counts down to its next timer', async (t) => {
-    const open = await openInspector(browser, gateway);
-    await goTo(open, '#/actors/groups/default/deploys/prod');
-    await open.page
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/actors/groups/default/deploys/prod');
+    await page
       .getByRole('list', { name: 'Timers' })
       .getByText(/in \d+:\d\d/)
       .first()
       .waitFor();
     t.pass('it counts');
-    await open.context.close();
   });
 
   await t.test('DUR-2 · INS-2 · a delivery is explained, and replayed', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Events' }).click();
     const row = (id: string) => page.locator(`.ev:has([title="${id}"])`);
 
@@ -213,27 +202,24 @@ t.test('the page of one daemon', options, async (t) => {
     await eventually(async () => (await rows.count()) === before + 1 || (await page.locator('.fresh').count()) === 1);
     // The page goes to the new one.
     await page.waitForURL((url) => !url.href.endsWith('d-run'));
-    await open.context.close();
   });
 
   await t.test('DUR-2 · a repeated delivery has a timeline of its own', async (t) => {
     await send(gateway, 'reviews', { action: 'opened', title: 'the login page' }, 'd-run');
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/events?status=duplicate');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/events?status=duplicate');
     await page.locator('.ev:has([title="d-run"])').click();
     await page.getByText('Passed over: this delivery id or signature came before').waitFor();
     t.match(
       await page.getByRole('region', { name: 'Timeline' }).innerText(),
       /8 checks passed[\s\S]*duplicate\s+this id or signature came before/,
     );
-    await open.context.close();
   });
 
   await t.test('INS-2 · a tool is called by a form that its schema makes', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const open = await openInspector(t, gateway);
     const { page } = open;
-    await goTo(open, '#/servers/default/peer');
+    await goTo(page, '#/servers/default/peer');
     await page.getByText('Adds two numbers').click();
     const form = page.locator('.tool[open] form');
 
@@ -254,13 +240,11 @@ t.test('the page of one daemon', options, async (t) => {
     t.pass('the reason why another server is down is shown');
     await page.getByRole('tab', { name: 'Log' }).click();
     await page.getByRole('tabpanel', { name: 'Log' }).waitFor();
-    await open.context.close();
   });
 
   await t.test('TRU-3 · SEC-7 · a call is approved, another denied, a form filled in', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/actors');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/actors');
     const notes = peer.executions('write_note');
     const allowed = gateway.call('mcp__stranger__write_note', { text: 'milk' });
     await page.getByRole('link', { name: /Approvals 1 waiting/ }).click();
@@ -286,16 +270,14 @@ t.test('the page of one daemon', options, async (t) => {
     await page.getByRole('button', { name: 'Send' }).click();
     t.match(wordsOf(await filled), /Ada/);
     await page.getByText('Nothing waits for you').waitFor();
-    await open.context.close();
   });
 
   await t.test('INS-2 · keys and the palette reach every place, and single letters can be turned off', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     const press = async (...keys: readonly string[]): Promise<void> => {
       for (const key of keys) await page.keyboard.press(key);
     };
-    await goTo(open, '#/actors');
+    await goTo(page, '#/actors');
     await page.getByRole('tree').waitFor();
     await press('/', 'g', 'x');
     t.equal(await page.getByRole('searchbox').inputValue(), 'gx', 'in a field they are letters');
@@ -306,7 +288,7 @@ t.test('the page of one daemon', options, async (t) => {
     const palette = page.getByRole('dialog', { name: 'Search or go to' });
     await palette.getByRole('combobox').fill('server peer');
     await palette.getByRole('option', { name: /^Server peer/ }).waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     await palette.getByRole('combobox').fill('closed');
     await palette.getByRole('option', { name: /Ignored reviews/ }).waitFor();
     await palette.getByRole('combobox').fill('server peer');
@@ -329,13 +311,11 @@ t.test('the page of one daemon', options, async (t) => {
     t.match(page.url(), /#\/servers\/default\/peer$/, 'the letters do nothing any more');
     await press('Escape');
     await palette.waitFor({ state: 'detached' });
-    await open.context.close();
   });
 
   await t.test('CRN-1 · INS-2 · a job is shown, paused, resumed and run', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/schedules');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/schedules');
     await page.getByRole('link', { name: /digest/ }).click();
     const job = page.getByRole('article', { name: 'Schedule digest' });
     await job.getByText('Summarise the night').waitFor();
@@ -347,7 +327,7 @@ t.test('the page of one daemon', options, async (t) => {
     await job.getByText('Scheduled', { exact: true }).waitFor();
     let fired = 0;
     page.on('request', (request) => {
-      if (request.postData()?.includes('"cron.run"')) fired += 1;
+      if (calls('cron.run')(request)) fired += 1;
     });
     await job.getByRole('button', { name: 'Run now' }).click();
     await page.getByText('digest was fired.').waitFor();
@@ -356,13 +336,11 @@ t.test('the page of one daemon', options, async (t) => {
 
     await job.getByText('Delivered', { exact: true }).waitFor();
     t.equal(fired, 1);
-    await open.context.close();
   });
 
   await t.test('CRN-1 · INS-2 · a job is made, with or without a schedule, and removed after a question', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/schedules');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/schedules');
     await page.getByRole('button', { name: 'New schedule…' }).click();
     const dialog = page.getByRole('dialog', { name: 'New schedule' });
     await dialog.getByLabel('Name').fill('evening');
@@ -373,11 +351,11 @@ t.test('the page of one daemon', options, async (t) => {
       .getByRole('alert')
       .getByText(/at eight/)
       .waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     t.equal(await dialog.getByLabel('Profile').count(), 0, 'there is one profile');
     await dialog.getByLabel('Schedule', { exact: true }).fill('0 20 * * *');
     await dialog.getByLabel('Time zone').fill('Asia/Tokyo');
-    const release = await holdAnswer(open, 'cron.add');
+    const release = await holdAnswer(page, 'cron.add');
 
     await dialog.getByRole('button', { name: 'Create schedule' }).click();
 
@@ -393,7 +371,7 @@ t.test('the page of one daemon', options, async (t) => {
     await job.getByRole('button', { name: 'Remove…' }).click();
     const question = page.getByRole('alertdialog', { name: 'Remove the schedule evening?' });
     await question.getByText('It no longer fires.').waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     await question.getByRole('button', { name: 'Cancel' }).click();
     t.equal((await jobs()).length, 2);
     await job.getByRole('button', { name: 'Remove…' }).click();
@@ -406,15 +384,13 @@ t.test('the page of one daemon', options, async (t) => {
     await dialog.getByRole('button', { name: 'Create schedule' }).click();
     await page.getByRole('article', { name: 'Schedule By webhook' }).getByText('by event only').waitFor();
     await gateway.control.ask('cron.remove', { job: 'By webhook' });
-    await open.context.close();
   });
 
   await t.test('LNK-2 · LNK-3 · a link is shown in full, never overwrites, and adds after a question', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     const { command, args } = commandOf(stdioPeer()) as { command: string; args: string[] };
     const config = Buffer.from(JSON.stringify({ command, args })).toString('base64url');
-    await goTo(open, '#/servers');
+    await goTo(page, '#/servers');
     await page.getByRole('button', { name: 'Add server' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add server' });
     await dialog.getByRole('button', { name: 'Add-server link' }).click();
@@ -441,7 +417,7 @@ t.test('the page of one daemon', options, async (t) => {
 
     const turned = Buffer.from(JSON.stringify({ command: 'a\u202eb\u200b' })).toString('base64url');
     const link = `agent://mcp/install?name=turned&config=${turned}`;
-    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link })}`);
+    await goTo(page, `#/servers?${new URLSearchParams({ add: '1', link })}`);
     await dialog.locator('pre').waitFor();
     t.match(await dialog.locator('pre').innerText(), 'a\\u202eb\\u200b', 'nothing of a command can hide');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -451,11 +427,11 @@ t.test('the page of one daemon', options, async (t) => {
     const linkTo = (name: string, config: object): string =>
       `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
     const show = (name: string, config: object): Promise<void> =>
-      goTo(open, `#/servers?${new URLSearchParams({ add: '1', link: linkTo(name, config) })}`);
+      goTo(page, `#/servers?${new URLSearchParams({ add: '1', link: linkTo(name, config) })}`);
     await show('hub', { url: 'https://hub.example/mcp', trust: 'untrusted', ssl_verify: false });
     await dialog.getByRole('note').filter({ hasText: 'ssl_verify: anyone between' }).waitFor();
     t.equal(await dialog.getByRole('note').count(), 1, 'an address runs no command');
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     await show('handed', { command: 'a\u202eb', env: { 'K\u202eY': '1' } });
     await dialog.getByText('env: it sets “K\\u202eY” for the command.').waitFor();
     t.equal(await dialog.getByRole('note').count(), 3, 'it runs a command, and its tools run without approval');
@@ -469,15 +445,14 @@ t.test('the page of one daemon', options, async (t) => {
     // A reader who has gone elsewhere before the answer comes is not taken back.
     await show('late', { url: peer.url, trust: 'untrusted' });
     await dialog.getByText('late', { exact: true }).waitFor();
-    const letAnswer = await holdAnswer(open, 'link.add');
+    const letAnswer = await holdAnswer(page, 'link.add');
     await dialog.getByRole('button', { name: 'Add server' }).click();
     await gateway.reaches('late', 'connected');
-    await goTo(open, '#/schedules');
+    await goTo(page, '#/schedules');
     await page.getByRole('link', { name: /digest/ }).waitFor();
     await letAnswer();
     await page.getByText('late is added').waitFor();
     t.equal(await page.evaluate('location.hash'), '#/schedules');
-    await open.context.close();
   });
 
   for (const scheme of ['light', 'dark'] as const) {
@@ -485,33 +460,32 @@ t.test('the page of one daemon', options, async (t) => {
       `INS-2 · axe finds nothing in any view, and a telephone shows all of it, ${scheme}`,
       { skip: inAllOnly },
       async (t) => {
-        const open = await openInspector(browser, gateway, { scheme });
+        const { page, asked, complaints } = await openInspector(t, gateway, { scheme });
         const asking = gateway.call('mcp__stranger__write_note', { text: scheme });
         const { id } = await gateway.asked();
         for (const [hash, ready] of places) {
-          await goTo(open, hash);
-          await open.page.locator(ready).first().waitFor();
-          t.same(await axeFindings(open), [], hash);
+          await goTo(page, hash);
+          await page.locator(ready).first().waitFor();
+          t.same(await axeFindings(page), [], hash);
         }
         for (const width of [390, 320]) {
-          await open.page.setViewportSize({ width, height: 800 });
+          await page.setViewportSize({ width, height: 800 });
           for (const [hash, ready] of places) {
-            await goTo(open, hash);
-            await open.page.locator(ready).first().waitFor({ state: 'attached' });
-            t.same(await clippedParts(open), [], `${hash} at ${width} px`);
-            if (width === 390) t.same(await axeFindings(open), [], `${hash} at ${width} px`);
+            await goTo(page, hash);
+            await page.locator(ready).first().waitFor({ state: 'attached' });
+            t.same(await clippedParts(page), [], `${hash} at ${width} px`);
+            if (width === 390) t.same(await axeFindings(page), [], `${hash} at ${width} px`);
           }
         }
         await gateway.answer(id, false);
         await asking;
-        const { origin } = new URL(open.page.url());
+        const { origin } = new URL(page.url());
         t.same(
-          open.asked.filter((url) => !url.startsWith(origin)),
+          asked.filter((url) => !url.startsWith(origin)),
           [],
           'no request went to another origin',
         );
-        t.same(open.complaints, [], 'no policy was broken, nothing was thrown');
-        await open.context.close();
+        t.same(complaints, [], 'no policy was broken, nothing was thrown');
       },
     );
   }
@@ -548,7 +522,6 @@ t.test(
   'TRU-3 · INS-2 · a run that waits for a person is shown as waiting, with a link to its question',
   options,
   async (t) => {
-    const browser = await openBrowser(t);
     const asks = JSON.stringify({ question: 'Which one is it?', choices: ['the first', 'the second'] });
     const model = await startModelServer(t, ({ body }) =>
       (body.messages as readonly JsonObject[]).some(({ role }) => role === 'tool')
@@ -566,9 +539,8 @@ t.test(
     await send(gateway, 'reviews', { action: 'opened', title: 'one' }, 'd-one');
     await send(gateway, 'reviews', { action: 'opened', title: 'two' }, 'd-two');
     await eventually(async () => (await gateway.approvals()).length === 2 || undefined);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/actors');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/actors');
     const tree = page.getByRole('tree', { name: 'Living actors' });
     const inTree = (delivery: string) =>
       tree.getByRole('treeitem', { name: new RegExp(`reviews · ${delivery}.*waiting`) });
@@ -580,7 +552,7 @@ t.test(
     await actor.getByRole('link', { name: 'Answer it' }).click();
     await page.locator('.question.at').waitFor();
 
-    await goTo(open, '#/events');
+    await goTo(page, '#/events');
     const row = page.locator('.ev:has([title="d-one"])');
     await row.getByText('Waiting for you', { exact: true }).waitFor();
     await page.getByRole('combobox', { name: 'Search events' }).fill('status:waiting');
@@ -599,13 +571,12 @@ t.test(
     await question.getByRole('button', { name: 'Decline' }).click();
 
     await eventually(async () => (await gateway.approvals()).length === 1 || undefined);
-    await goTo(open, '#/events');
+    await goTo(page, '#/events');
     await page.locator('.ev:has([title="d-two"])').getByText('Waiting for you', { exact: true }).waitFor();
-    await goTo(open, '#/actors');
+    await goTo(page, '#/actors');
     await inTree('d-two').waitFor();
     await inTree('d-one').waitFor({ state: 'detached' });
     t.equal(await tree.getByText('waiting for you').count(), 1, 'one still waits');
-    await open.context.close();
   },
 );
 
@@ -613,7 +584,6 @@ t.test(
   'LNK-2 · LNK-3 · PRF-1 · where several profiles are served, a link is added to the chosen one',
   inAllOnly ? { skip: inAllOnly } : options,
   async (t) => {
-    const browser = await openBrowser(t);
     const peer = JSON.stringify({ mcp_servers: { peer: commandOf(stdioPeer()) } });
     const home = makeHome(t, { 'profiles/work/config.yaml': peer, 'profiles/play/config.yaml': '{}' });
     const gateway = await startGateway(
@@ -622,11 +592,10 @@ t.test(
       { config: { ...configOf(), gateway: { multiplex_profiles: true } }, home },
     );
     const work = (): string => readFileSync(join(home.path, 'profiles/work/config.yaml'), 'utf8');
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     const config = Buffer.from(JSON.stringify(commandOf(stdioPeer()))).toString('base64url');
     const link = `agent://mcp/install?name=peer&config=${config}`;
-    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link })}`);
+    await goTo(page, `#/servers?${new URLSearchParams({ add: '1', link })}`);
     const dialog = page.getByRole('dialog', { name: 'Add server' });
     const profile = dialog.getByLabel('Profile');
     await profile.waitFor();
@@ -643,39 +612,35 @@ t.test(
     await profile.selectOption('work');
     await dialog.getByText(/exists already/).waitFor();
     await dialog.getByLabel('Name').fill('linked');
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     await dialog.getByRole('button', { name: 'Add the command' }).click();
 
     await page.getByRole('heading', { name: 'linked' }).waitFor();
     t.match(page.url(), /#\/servers\/work\/linked$/);
     t.match(work(), /linked/);
     t.notMatch(configText(gateway), /linked/, 'the default profile is unchanged');
-    await open.context.close();
   },
 );
 
 t.test('INS-2 · untrusted requests are refused', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
   const { origin, port } = new URL(await linkOf(gateway));
 
   await t.test('a wrong, a used and a missing token', async (t) => {
-    const blank = await openBlank(browser);
+    const blank = await openBlank(t);
     t.equal((await blank.page.goto(`${origin}/open?token=wrong`))?.status(), 401);
     t.equal((await blank.page.goto(`${origin}/`))?.status(), 401);
     const link = await linkOf(gateway);
     t.equal((await blank.page.goto(link))?.status(), 200);
-    const other = await openBlank(browser);
+    const other = await openBlank(t);
     t.equal((await other.page.goto(link))?.status(), 401, 'a link works once');
     for (const path of ['/stream', '/rpc', '/actor/supervisor', '/chart/gateway']) {
       t.equal(await statusOf(`${origin}${path}`, { method: path === '/rpc' ? 'POST' : 'GET', origin }), 401, path);
     }
-    await blank.context.close();
-    await other.context.close();
   });
 
   await t.test('the session continues after a reload, in a second tab and beside a second session', async (t) => {
-    const { page, context } = await openInspector(browser, gateway);
+    const { page, context } = await openInspector(t, gateway);
     const live = (one: typeof page) => one.getByText('Live', { exact: true }).first().waitFor();
     await page.reload();
     await live(page);
@@ -690,28 +655,26 @@ t.test('INS-2 · untrusted requests are refused', options, async (t) => {
     await context.clearCookies();
     await page.reload();
     t.equal((await page.goto(`${origin}/`))?.status(), 401, 'the key alone is no session');
-    await context.close();
   });
 
   await t.test('a page of another origin, with the cookie', async (t) => {
     const foreign = await serveText(t, '<!doctype html><title>elsewhere</title>');
-    const open = await openInspector(browser, gateway);
-    await open.page.goto(foreign);
+    const { page, context } = await openInspector(t, gateway);
+    await page.goto(foreign);
     const stop = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.stop', params: {} });
     const tries = `Promise.all([
       fetch('${origin}/rpc', { method: 'POST', mode: 'no-cors', credentials: 'include', body: ${JSON.stringify(stop)} }),
       fetch('${origin}/rpc', { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(stop)} }),
       fetch('${origin}/actor/supervisor', { credentials: 'include' }),
     ].map((one) => one.then(({ type }) => type, () => 'refused')))`;
-    t.notMatch(await open.page.evaluate(tries), ['basic'], 'nothing could be read');
-    const cookie = (await open.context.cookies(origin)).map(({ name, value }) => `${name}=${value}`).join('; ');
+    t.notMatch(await page.evaluate(tries), ['basic'], 'nothing could be read');
+    const cookie = (await context.cookies(origin)).map(({ name, value }) => `${name}=${value}`).join('; ');
     t.equal(await statusOf(`${origin}/rpc`, { method: 'POST', origin: foreign, cookie }), 403);
     t.match(await gateway.control.call('gateway.status'), { pid: gateway.daemon.child.pid }, 'the daemon still runs');
-    await open.context.close();
   });
 
   await t.test('a host name that was rebound to this machine', async (t) => {
-    const blank = await openBlank(browser);
+    const blank = await openBlank(t);
     t.equal((await blank.page.goto(`http://rebound.invalid:${port}/`))?.status(), 421);
     t.equal(
       (
@@ -719,23 +682,20 @@ t.test('INS-2 · untrusted requests are refused', options, async (t) => {
       )?.status(),
       421,
     );
-    await blank.context.close();
   });
 
   await t.test('a frame around the page', async (t) => {
-    const open = await openInspector(browser, gateway);
+    const { page } = await openInspector(t, gateway);
     const foreign = await serveText(t, `<!doctype html><iframe src="${origin}/"></iframe>`);
-    await open.page.goto(foreign);
+    await page.goto(foreign);
     t.notOk(
-      open.page.frames().some((frame) => frame.url().startsWith(origin)),
+      page.frames().some((frame) => frame.url().startsWith(origin)),
       'it stays empty',
     );
-    await open.context.close();
   });
 });
 
 t.test('OAU-8 · INS-2 · a person logs in to a server from the page', options, async (t) => {
-  const browser = await openBrowser(t);
   const authority = await startScriptedServer(t);
   const peer = await startProtectedServer(t, {
     authorizationServers: [authority.issuer],
@@ -744,9 +704,9 @@ t.test('OAU-8 · INS-2 · a person logs in to a server from the page', options, 
   });
   const gateway = await startGateway(t, { hub: { url: peer.url, auth: 'oauth' } }, { config: configOf() });
   await gateway.reaches('hub', 'needsLogin');
-  const open = await openInspector(browser, gateway);
+  const open = await openInspector(t, gateway);
   const { page, context } = open;
-  await goTo(open, '#/servers/default/hub');
+  await goTo(page, '#/servers/default/hub');
   await page.getByRole('button', { name: 'Log in…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Log in to hub' });
   const popup = context.waitForEvent('page');
@@ -760,15 +720,14 @@ t.test('OAU-8 · INS-2 · a person logs in to a server from the page', options, 
 });
 
 t.test('INS-2 · draws only the lines in sight of 10,000 actors', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf() });
-  const open = await openBlank(browser);
+  const open = await openBlank(t);
   const { page, context } = open;
   await context.route('**/stream', (route) => route.fulfill({ contentType: 'text/event-stream', body: crowd(10_000) }));
   await page.goto(`${await linkOf(gateway)}#/actors`);
   const items = page.getByRole('tree').getByRole('treeitem');
   await page.getByText('10,000 actors').waitFor();
-  await goTo(open, '#/actors?q=run');
+  await goTo(page, '#/actors?q=run');
 
   await page.getByText('10,000 of 10,000 actors').waitFor();
 
@@ -781,12 +740,10 @@ t.test('INS-2 · draws only the lines in sight of 10,000 actors', options, async
 });
 
 t.test('INS-2 · comes back by itself when the daemon was restarted', options, async (t) => {
-  const browser = await openBrowser(t);
   const port = await freePort();
   const gateway = await startGateway(t, {}, { config: configOf(port) });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/actors');
+  const { page } = await openInspector(t, gateway);
+  await goTo(page, '#/actors');
   gateway.daemon.kill('SIGKILL');
   await gateway.daemon.exited;
   await page.getByText('Offline', { exact: true }).waitFor();
@@ -798,10 +755,8 @@ t.test('INS-2 · comes back by itself when the daemon was restarted', options, a
 });
 
 t.test('INS-2 · a daemon that hangs is shown as offline, and as live once it continues', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(await freePort()) });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await openInspector(t, gateway);
   gateway.daemon.kill('SIGSTOP');
   t.teardown(() => gateway.daemon.kill('SIGCONT'));
   await page.getByText('Offline', { exact: true }).waitFor();

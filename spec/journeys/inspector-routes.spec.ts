@@ -4,15 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { valueAt } from '../../machines/config/edit.ts';
-import {
-  axeFindings,
-  chromiumPath,
-  goTo,
-  holdAnswer,
-  noChromium,
-  openBrowser,
-  openInspector,
-} from '../support/browser.ts';
+import { axeFindings, chromiumPath, goTo, holdAnswer, noChromium, openInspector } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway, webhookSecret, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
@@ -21,7 +13,6 @@ import { postSigned } from '../support/sign.ts';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, async (t) => {
-  const browser = await openBrowser(t);
   const peer = await started(t);
   const gateway = await startGateway(
     t,
@@ -34,8 +25,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
   const config = (): string => readFileSync(join(gateway.home.path, 'config.yaml'), 'utf8');
   for (let times = 0; times < 3; times += 1) t.equal((await send()).status, 202);
   t.equal((await send('another-secret-another-secret')).status, 401);
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page } = await openInspector(t, gateway);
 
   await t.test('INS-4 · SRC-5 · a route shows its line, its secret’s origin and its refused requests', async (t) => {
     const [row] = await gateway.control.ask('webhook.list');
@@ -45,7 +35,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     t.match(JSON.stringify(shown.limits), /requests per minute/);
     t.notMatch(JSON.stringify(shown), webhookSecret);
 
-    await goTo(open, '#/routes');
+    await goTo(page, '#/routes');
     await page.getByRole('link', { name: /ping.*Healthy/ }).click();
     await page.getByRole('heading', { name: /^ping/ }).waitFor();
     await page.getByText('config.yaml, line').waitFor();
@@ -55,12 +45,12 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
       .getByText(/secret|signature/i)
       .first()
       .waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     if (process.env.AGENT_SHOTS !== undefined) await page.screenshot({ path: `${process.env.AGENT_SHOTS}/routes.png` });
   });
 
   await t.test('INS-2 · a list keeps its filter and its place, and the page itself does not scroll', async (t) => {
-    await goTo(open, '#/routes');
+    await goTo(page, '#/routes');
     await page.setViewportSize({ width: 1280, height: 130 });
     const list = page.locator('.list .scrolls');
     await list.evaluate((one) => {
@@ -69,14 +59,14 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     t.equal(await page.evaluate('document.documentElement.scrollHeight'), 130);
     await page.getByLabel('Filter routes').fill('pin');
     await page.waitForURL(/#\/routes\?q=pin$/);
-    await goTo(open, '#/events');
+    await goTo(page, '#/events');
     await page.getByRole('heading', { name: 'Events' }).waitFor();
     await page.goBack();
     await eventually(async () => (await list.evaluate((one) => one.scrollTop)) === 20 || undefined);
     t.equal(await page.getByLabel('Filter routes').inputValue(), 'pin');
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByLabel('Filter routes').fill('');
-    await goTo(open, '#/routes/default/ping');
+    await goTo(page, '#/routes/default/ping');
     await page.getByRole('heading', { name: /^ping/ }).waitFor();
   });
 
@@ -101,7 +91,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
   await t.test('SUB-4 · an event of its provider alone is tested unsigned, and shown as handed in', async (t) => {
     const secret = '0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0';
     await gateway.control.ask('webhook.subscribe', { name: 'bot', record: { source: 'discord', secret } });
-    await goTo(open, '#/routes/default/bot');
+    await goTo(page, '#/routes/default/bot');
     const answer = page.getByText('Only Discord (interactions) can sign this event, so it was handed in');
     await page.getByText('Discord (interactions)', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Send test event' }).click();
@@ -114,9 +104,9 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
       return row?.reason === 'handed in without its signature by the page' || undefined;
     });
     const [row] = await gateway.control.ask('webhook.deliveries', { route: 'bot' });
-    await goTo(open, `#/events/${row?.key}`);
+    await goTo(page, `#/events/${row?.key}`);
     await page.getByText('Not verified: handed in without its signature by the page').waitFor();
-    await goTo(open, '#/routes/default/ping');
+    await goTo(page, '#/routes/default/ping');
     await page.getByRole('heading', { name: /^ping/ }).waitFor();
     await page.getByRole('link', { name: /^bot/ }).waitFor();
     t.match(await gateway.cli('webhook', 'remove', 'bot'), { code: 0 });
@@ -178,10 +168,10 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     t.match(await subscribed(), { enabled: false, mark: 'disabled' });
     await page.getByRole('button', { name: 'Remove…' }).click();
     // A reader who has gone elsewhere before the answer comes is not taken back.
-    const letAnswer = await holdAnswer(open, 'webhook.remove');
+    const letAnswer = await holdAnswer(page, 'webhook.remove');
     await page.getByRole('button', { name: 'Remove the subscription' }).click();
     await eventually(async () => (await subscribed()) === undefined || undefined);
-    await goTo(open, '#/approvals');
+    await goTo(page, '#/approvals');
     await page.getByText('Nothing waits for you').waitFor();
     await letAnswer();
     await page.getByText('Subscription removed.').first().waitFor();
@@ -194,7 +184,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
       const first = gateway.call('mcp__peer__write_note', { text: 'first' });
       const card = page.locator('.question').first();
       await card.getByText('peer says: “Writes a note').waitFor();
-      t.same(await axeFindings(open), []);
+      t.same(await axeFindings(page), []);
       if (process.env.AGENT_SHOTS !== undefined)
         await page.screenshot({ path: `${process.env.AGENT_SHOTS}/approvals.png` });
       await card.getByLabel('Note to the agent').fill('not now');
@@ -244,20 +234,19 @@ t.test(
     const gateway = await startGateway(t, {}, { config, home });
     for (const at of ['webhooks/ping', 'p/work/webhooks/ping', 'p/work/webhooks/ping'])
       t.equal((await postSigned(`${gateway.daemon.url}/${at}`, {}, { secret: webhookSecret })).status, 202);
-    const open = await openInspector(await openBrowser(t), gateway);
-    const { page } = open;
+    const { page, complaints } = await openInspector(t, gateway);
     const events = (words: string) => page.getByRole('img', { name: new RegExp(`^${words} in 24 hours`) });
-    await goTo(open, '#/routes/work/ping');
+    await goTo(page, '#/routes/work/ping');
     await events('2 events').waitFor();
     await page.getByText('HTTP', { exact: true }).waitFor();
     await page.getByText('Any sender', { exact: true }).waitFor();
-    await goTo(open, '#/routes/default/ping');
+    await goTo(page, '#/routes/default/ping');
     await events('1 event').waitFor();
     await page.getByRole('link', { name: 'Show events' }).click();
     await page
       .locator('.ends')
       .getByText(/^1 event, /)
       .waitFor();
-    t.same(open.complaints, []);
+    t.same(complaints, []);
   },
 );

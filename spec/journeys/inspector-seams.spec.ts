@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import type { Story } from '../../runtime/inspector/wire.ts';
-import { chromiumPath, goTo, noChromium, openBrowser, openInspector } from '../support/browser.ts';
+import { chromiumPath, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { hasty } from '../support/delivering.ts';
 import { makeHome } from '../support/home.ts';
@@ -19,7 +19,6 @@ const secret = 'inspector-seams-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('one daemon that delivers and asks', options, async (t) => {
-  const browser = await openBrowser(t);
   const slack = await startPlatform(t, slackApi);
   const model = await startModelServer(t, [
     {
@@ -65,9 +64,8 @@ t.test('one daemon that delivers and asks', options, async (t) => {
   await t.test('DLV-4 · INS-2 · a delivery in doubt is sent again only after a confirmation', async (t) => {
     slack.scripts.push('takenThenReset');
     await send('alerts', 'unsure');
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/events/unsure');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/events/unsure');
     const deliveries = page.getByRole('region', { name: 'Deliveries and attempts' });
     const retry = deliveries.getByRole('button', { name: /^Retry / });
     const question = page.getByRole('alertdialog');
@@ -86,14 +84,12 @@ t.test('one daemon that delivers and asks', options, async (t) => {
       .first()
       .waitFor();
     t.equal(slack.world.messages.length, taken + 1);
-    await open.context.close();
   });
 
   await t.test('DLV-4 · INS-2 · a text that did not arrive is put back, another given up', async (t) => {
     slack.scripts.push({ status: 500, text: 'x' }, slackError('is_archived'));
     for (const id of ['lost', 'dropped']) await send('notes', id);
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     const needs = page.getByRole('region', { name: 'Needs attention' });
 
     await needs.getByRole('link', { name: /: 1 delivery failed: Slack: the channel is archived/ }).click();
@@ -102,7 +98,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await page.getByRole('button', { name: 'Drop…' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Drop 1 delivery' }).click();
     await page.getByRole('cell', { name: 'Note lost', exact: true }).waitFor();
-    await goTo(open, '#/targets');
+    await goTo(page, '#/targets');
     await page.getByRole('link', { name: /Slack Connected .*ops/ }).click();
     await page.getByRole('link', { name: '1 delivery has not arrived' }).click();
     await page.getByRole('region', { name: 'Slack', exact: true }).getByRole('button', { name: 'Retry' }).click();
@@ -112,14 +108,12 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await page.getByText(/^No failed deliveries/).waitFor();
     t.ok(slack.world.messages.some(({ text }) => text === 'Note lost'));
     t.notOk(slack.world.messages.some(({ text }) => text === 'Note dropped'));
-    await open.context.close();
   });
 
   await t.test('TRU-3 · DIS-5 · INS-2 · a run’s question is answered, and its story holds what was said', async (t) => {
     await send('deploys', 'asks');
-    const open = await openInspector(browser, gateway);
-    const { page } = open;
-    await goTo(open, '#/approvals');
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/approvals');
     const question = page.getByRole('article', { name: 'Question of a run' });
     await question.getByText(/route "deploys" asks: Which region/).waitFor();
     t.equal(await question.getByRole('link', { name: 'agent' }).count(), 0, 'no server asked');
@@ -134,27 +128,25 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await question.getByLabel(/Answer/).selectOption('“eu”');
     await question.getByRole('button', { name: 'Send' }).click();
 
-    await goTo(open, '#/events/asks');
+    await goTo(page, '#/events/asks');
     await page
       .getByText(/^Delivered to Slack/)
       .first()
       .waitFor();
     t.match(await page.getByRole('region', { name: 'Timeline' }).innerText(), /clarify[\s\S]*Slack/);
     t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /Deployed\./);
-    await open.context.close();
   });
 
   await t.test('CRN-1 · INS-2 · a disabled job can be resumed', async (t) => {
-    const open = await openInspector(browser, gateway);
-    const job = open.page.getByRole('article', { name: 'Schedule off' });
-    await goTo(open, '#/schedules/default/off');
+    const { page } = await openInspector(t, gateway);
+    const job = page.getByRole('article', { name: 'Schedule off' });
+    await goTo(page, '#/schedules/default/off');
     await job.getByText('Disabled', { exact: true }).waitFor();
 
     await job.getByRole('button', { name: 'Resume' }).click();
 
     await job.getByText('Scheduled', { exact: true }).waitFor();
     t.equal(await job.getByRole('button', { name: 'Pause' }).count(), 1);
-    await open.context.close();
   });
 
   await t.test('DUR-2 · INS-2 · a story is the same after a restart', async (t) => {

@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import {
+  answerFor,
   axeFindings,
+  calls,
   chromiumPath,
   clippedParts,
   goTo,
   holdAnswer,
   linkOf,
   noChromium,
-  openBrowser,
   openInspector,
+  refusal,
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { commandOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
@@ -48,15 +50,13 @@ function heard(page: Page): readonly string[] {
 }
 
 t.test('INS-4 · a server is added, edited, switched and removed on the page', options, async (t) => {
-  const browser = await openBrowser(t);
   const home = makeHome(t);
   const gateway = await startGateway(t, {}, { config: { inspector: { port: 0 } }, home, timePasses: true });
   home.write('config.yaml', config);
   await gateway.control.call('gateway.reload');
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
+  const { page, complaints, context } = await openInspector(t, gateway);
   const answers = heard(page);
-  await goTo(open, '#/servers');
+  await goTo(page, '#/servers');
   const dialog = page.getByRole('dialog');
 
   await t.test('CLI-5 · a failed test shows the last words of the command, and nothing is written', async (t) => {
@@ -85,7 +85,7 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     t.equal(await dialog.getByText('Not connected').count(), 0, 'the test was of something else');
     await dialog.getByRole('button', { name: 'Command', exact: true }).click();
     await dialog.getByRole('button', { name: 'Add anyway, disabled' }).waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     t.equal(textOf(gateway), config);
     t.notMatch(await gateway.list(), [{ name: 'reports' }]);
   });
@@ -100,7 +100,7 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     t.match(await tagOf('write_note').innerText(), /asks first/);
     await dialog.getByLabel('Offer write_note').uncheck();
 
-    const letAnswer = await holdAnswer(open, 'mcp.add');
+    const letAnswer = await holdAnswer(page, 'mcp.add');
     await dialog.getByRole('button', { name: 'Add server' }).click();
     await dialog.getByRole('button', { name: 'Adding…' }).waitFor();
     await page.keyboard.press('Escape');
@@ -132,9 +132,9 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
       await page.getByRole('tabpanel').innerText(),
       /gateway: mcp server "kept": command ended[\s\S]*Command[\s\S]*process\.exit\(4\)[\s\S]*Directory[\s\S]*Exit code\s*4/,
     );
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     await page.setViewportSize({ width: 390, height: 800 });
-    t.same(await clippedParts(open), []);
+    t.same(await clippedParts(page), []);
     const [line, drawn] = (await page.evaluate(
       "(({ clientHeight, scrollHeight }) => [clientHeight, scrollHeight])(document.querySelector('.ll'))",
     )) as [number, number];
@@ -167,12 +167,8 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     await page.getByRole('button', { name: 'Edit…' }).click();
     const command = page.getByRole('dialog').getByLabel('Command line');
     await command.fill('node typed.js');
-    await page.route('**/rpc', (route) =>
-      route.request().postData()?.includes('"mcp.show"')
-        ? route.fulfill({ json: { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'not readable' } } })
-        : route.continue(),
-    );
-    const read = page.waitForResponse((response) => response.request().postData()?.includes('"mcp.show"') === true);
+    await answerFor(page, { 'mcp.show': refusal('not readable') });
+    const read = page.waitForResponse((response) => calls('mcp.show')(response.request()));
     await gateway.control.call('mcp.reconnect', { server: 'kept' });
     await read;
     await page.waitForTimeout(50);
@@ -205,7 +201,7 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
       `${before}  other: { url: 'https://x.example/', headers: { X-Team: ${literal} } }\nagnt: {}\n`,
     );
     await t.rejects(gateway.control.call('gateway.reload'));
-    await goTo(open, '#/config');
+    await goTo(page, '#/config');
     await page.getByText('The file has 1 error, so the configuration of').waitFor();
     const source = page.getByRole('group', { name: 'Source' });
     t.match(await source.innerText(), /agnt[\s\S]*unknown key "agnt"; did you mean "agent"/);
@@ -219,9 +215,9 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     t.equal(await page.evaluate('shown'), shown + 1, 'the line is shown again');
     await page.getByRole('button', { name: 'Difference' }).click();
     await page.getByRole('group', { name: 'From in force to on disk' }).getByText('agnt').waitFor();
-    t.same(await axeFindings(open), []);
+    t.same(await axeFindings(page), []);
     await page.setViewportSize({ width: 390, height: 800 });
-    t.same(await clippedParts(open), []);
+    t.same(await clippedParts(page), []);
     await page.setViewportSize({ width: 1280, height: 800 });
     home.write('config.yaml', before);
     await gateway.control.call('gateway.reload');
@@ -232,13 +228,13 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
 
   await t.test('SEC-1 · what starts a program needs a fresh link', async (t) => {
     await gateway.daemon.pass(600_000);
-    await goTo(open, '#/servers?add=command');
+    await goTo(page, '#/servers?add=command');
     await dialog.getByLabel('Command line').fill(line);
     await dialog.getByLabel('Name', { exact: true }).fill('late');
     await dialog.getByRole('button', { name: 'Add server' }).click();
     await dialog.getByRole('alert').filter({ hasText: 'agent inspect --web' }).waitFor();
     t.equal(await gateway.server('late'), undefined);
-    const other = await open.context.newPage();
+    const other = await context.newPage();
     await other.goto(await linkOf(gateway));
     await other.getByText('Live', { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Add server' }).click();
@@ -250,7 +246,7 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
   t.notMatch(textOf(gateway), new RegExp(secret));
   t.notMatch(JSON.stringify(gateway.daemon.log), new RegExp(secret), 'nor does the log');
   t.same(
-    open.complaints.filter((one) => !/401 \(Unauthorized\)/.test(one)),
+    complaints.filter((one) => !/401 \(Unauthorized\)/.test(one)),
     [],
     'but that the second link ended the first session',
   );

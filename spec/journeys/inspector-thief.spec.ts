@@ -18,7 +18,7 @@ import {
   noChromium,
   type OpenPage,
   openBlank,
-  openBrowser,
+  openContext,
   openInspector,
 } from '../support/browser.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
@@ -71,12 +71,11 @@ const all = (database, name) => new Promise((resolve) => {
 </script>`;
 
 t.test('SEC-1 · what a listener on another port hears opens nothing', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(0) });
-  const open = await openInspector(browser, gateway);
-  const { origin } = new URL(open.page.url());
+  const { page, context } = await openInspector(t, gateway);
+  const { origin } = new URL(page.url());
   const thief = await startThief(t, 0, () => '<!doctype html><title>a dev server</title>');
-  const other = await open.context.newPage();
+  const other = await context.newPage();
 
   await other.goto(`http://127.0.0.1:${thief.port}/`);
 
@@ -92,13 +91,12 @@ t.test('SEC-1 · what a listener on another port hears opens nothing', options, 
     t.same(await tryHeard(origin, { cookie, 'x-agent-inspector-proof': guess }), [401, 401]);
   }
   t.same(await other.evaluate('indexedDB.databases()'), [], 'what the page keeps is of its own port');
-  await live(open.page);
+  await live(page);
 });
 
 t.test('SEC-1 · cookies that a page on another port sets do not keep the page from opening', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(0) });
-  const { page, context } = await openInspector(browser, gateway);
+  const { page, context } = await openInspector(t, gateway);
   const thief = await startThief(t, 0, () => '<!doctype html><title>a dev server</title>');
   const other = await context.newPage();
   await other.goto(`http://127.0.0.1:${thief.port}/`);
@@ -122,11 +120,10 @@ t.test('SEC-1 · cookies that a page on another port sets do not keep the page f
 });
 
 t.test('SEC-1 · what takes the port of a stopped daemon hears nothing that opens the next', options, async (t) => {
-  const browser = await openBrowser(t);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const gateway = await startGateway(t, {}, { config: configOf(port) });
-  const { page, context } = await openInspector(browser, gateway);
+  const { page, context } = await openInspector(t, gateway);
   gateway.daemon.kill('SIGTERM');
   await gateway.daemon.exited;
   await page.getByText('Offline', { exact: true }).waitFor();
@@ -174,10 +171,9 @@ t.test('SEC-1 · what takes the port of a stopped daemon hears nothing that open
 });
 
 t.test('SEC-1 · the browser opens the link by a file, and the page outlives a reload', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(0) });
   const user = makeHome(t, { 'scripts/browser.sh': '#!/bin/sh\necho "$@" > "$(dirname "$0")/../argv"\n' });
-  const { page } = await openBlank(browser);
+  const { page } = await openBlank(t);
   const env = { BROWSER: join(user.path, 'scripts/browser.sh'), HOME: user.path, DISPLAY: '' };
 
   const command = runCli(['inspect', '--web'], gateway.home.path, env);
@@ -200,20 +196,18 @@ t.test('SEC-1 · the browser opens the link by a file, and the page outlives a r
 });
 
 t.test('SEC-1 · LNK-3 · a program is added after a fresh link, where the person was', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(0), timePasses: true });
-  const open = await openInspector(browser, gateway);
-  const { page, context } = open;
+  const { page, context } = await openInspector(t, gateway);
   const config = Buffer.from(JSON.stringify(commandOf(stdioPeer()))).toString('base64url');
   await gateway.daemon.pass(600_000);
   await goTo(
-    open,
+    page,
     `#/servers?${new URLSearchParams({ add: '1', link: `agent://mcp/install?name=late&config=${config}` })}`,
   );
   const dialog = page.getByRole('dialog', { name: 'Add server' });
   await dialog.getByRole('button', { name: 'Add the command' }).click();
   await dialog.getByRole('alert').filter({ hasText: 'agent inspect --web' }).waitFor();
-  t.same(await axeFindings(open), []);
+  t.same(await axeFindings(page), []);
   t.same(await gateway.list(), [], 'nothing was added');
 
   const other = await context.newPage();
@@ -226,18 +220,16 @@ t.test('SEC-1 · LNK-3 · a program is added after a fresh link, where the perso
 });
 
 t.test('SEC-1 · INS-2 · a page whose session was ended says how to open another', options, async (t) => {
-  const browser = await openBrowser(t);
   const gateway = await startGateway(t, {}, { config: configOf(0) });
-  const open = await openInspector(browser, gateway);
-  const { page } = open;
-  await goTo(open, '#/actors?q=journal');
+  const { page } = await openInspector(t, gateway);
+  await goTo(page, '#/actors?q=journal');
   await page.getByRole('treeitem', { name: /journal/ }).waitFor();
 
   t.match((await gateway.cli('inspect', '--end-sessions')).stdout, /^1 session of the inspector page ended\.$/m);
 
   await page.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
   t.equal(await page.getByText('journal').count(), 0, 'nothing of what was shown is left');
-  t.same(await axeFindings(open), []);
+  t.same(await axeFindings(page), []);
   const second = await page.context().newPage();
   await second.goto(await linkOf(gateway));
   await live(second);
@@ -277,19 +269,18 @@ t.test(
     const gateway = await startGateway(t, {}, { config: { inspector, agent: { runner: 'echo' } }, timePasses: true });
     // The listener may open a moment after the gateway.
     t.match(await eventually(() => linkOf(gateway).catch(() => undefined)), publicUrl);
-    const browser = await openBrowser(t);
-    const context = await browser.newContext({ ignoreHTTPSErrors: true });
+    const context = await openContext(t, { ignoreHTTPSErrors: true });
     const page = await context.newPage();
     await page.goto(`${publicUrl}/#/servers`);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    t.same(await axeFindings({ page }), []);
+    t.same(await axeFindings(page), []);
     await page.getByLabel('Name').fill('maya');
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').filter({ hasText: 'the name or the password is wrong' }).waitFor();
     t.equal(await page.getByLabel('Password').getAttribute('autocomplete'), 'current-password');
     t.equal(await page.getByLabel('Password').getAttribute('aria-invalid'), 'true');
-    t.same(await axeFindings({ page }), []);
+    t.same(await axeFindings(page), []);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await live(page);
@@ -303,8 +294,8 @@ t.test(
     for (const width of [320, 900]) {
       await second.setViewportSize({ width, height: 800 });
       if (width === 320) await second.getByRole('button', { name: 'More' }).click();
-      t.same(await clippedParts({ page: second }), [], `${width}`);
-      t.same(await axeFindings({ page: second }), [], `${width}`);
+      t.same(await clippedParts(second), [], `${width}`);
+      t.same(await axeFindings(second), [], `${width}`);
     }
     const stolen = await context.cookies();
     await page.keyboard.press('Control+k');
@@ -323,7 +314,7 @@ t.test(
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     t.match(JSON.stringify(await gateway.control.call('audit.list')), /"who":"maya","from":"page","what":"signed out"/);
 
-    const operator = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+    const operator = await (await openContext(t, { ignoreHTTPSErrors: true })).newPage();
     await operator.goto(`${publicUrl}/#/routes/default/ping`);
     await operator.getByLabel('Name').fill('noor');
     await operator.getByLabel('Password').fill(password);
@@ -333,7 +324,7 @@ t.test(
     await operator.getByLabel('Stop after the checks').uncheck();
     await operator.getByRole('button', { name: 'Send test event' }).click();
     await operator.getByRole('alert').filter({ hasText: 'needs your password again' }).waitFor();
-    t.same(await axeFindings({ page: operator }), []);
+    t.same(await axeFindings(operator), []);
     await operator.getByLabel('Password').fill(password);
     await operator.getByRole('button', { name: 'Sign in' }).click();
     await operator.getByText('Signed in.').waitFor();

@@ -1,7 +1,14 @@
 /** A real headless Chromium with the inspector's page in it, and what the page said, asked for and did not get. */
 
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Request,
+} from 'playwright-core';
 import tap, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { chromiumPath, noChromium } from './chromium.ts';
@@ -31,17 +38,21 @@ export interface PageOptions {
 
 let launched: Promise<Browser> | undefined;
 
-/**
- * The browser of this process, started for the first spec that wants one. Its contexts close with the spec. Names that end
- * in `.invalid` resolve to this machine, as an attacker's DNS would resolve them.
- */
-export async function openBrowser(t: Test): Promise<Browser> {
+/** A browser of its own, as far as cookies go; it closes with the spec. */
+export async function openContext(t: Test, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   launched ??= launch();
-  const browser = await launched;
-  t.teardown(() => Promise.all(browser.contexts().map((context) => context.close())));
-  return browser;
+  const context = await (await launched).newContext(options);
+  t.teardown(async () => {
+    await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })));
+    await context.close();
+  });
+  return context;
 }
 
+/**
+ * The browser of this process, started for the first spec that wants one. Names that end in `.invalid` resolve to this
+ * machine, as an attacker's DNS would resolve them.
+ */
 async function launch(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: chromiumPath ?? '',
@@ -51,9 +62,9 @@ async function launch(): Promise<Browser> {
   return browser;
 }
 
-/** A browser of its own, as far as cookies go, with nothing open. */
-export async function openBlank(browser: Browser, { scheme, calm }: PageOptions = {}): Promise<OpenPage> {
-  const context = await browser.newContext({
+/** A browser of its own with nothing open. */
+export async function openBlank(t: Test, { scheme, calm }: PageOptions = {}): Promise<OpenPage> {
+  const context = await openContext(t, {
     viewport: { width: 1280, height: 800 },
     colorScheme: scheme ?? 'light',
     reducedMotion: calm === true ? 'reduce' : 'no-preference',
@@ -70,8 +81,8 @@ export async function openBlank(browser: Browser, { scheme, calm }: PageOptions 
 }
 
 /** Opens the page by a fresh link, as `agent inspect --web` prints it. */
-export async function openInspector(browser: Browser, gateway: Gateway, options?: PageOptions): Promise<OpenPage> {
-  const open = await openBlank(browser, options);
+export async function openInspector(t: Test, gateway: Gateway, options?: PageOptions): Promise<OpenPage> {
+  const open = await openBlank(t, options);
   await open.page.goto(await linkOf(gateway, options?.link));
   await open.page.getByText('Live', { exact: true }).first().waitFor();
   return open;
@@ -81,15 +92,15 @@ export async function linkOf({ control }: Gateway, params: JsonObject = {}): Pro
   return ((await control.call('inspect.link', params)) as unknown as { readonly url: string }).url;
 }
 
-export async function goTo({ page }: OpenPage, hash: string): Promise<void> {
+export async function goTo(page: Page, hash: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 }
 
 /** Holds back what the daemon answers to a method, until the returned function is called. */
-export async function holdAnswer({ page }: OpenPage, method: string): Promise<() => Promise<void>> {
+export async function holdAnswer(page: Page, method: string): Promise<() => Promise<void>> {
   const held = deferred<void>();
   await page.route('**/rpc', async (asked) => {
-    if (!asked.request().postData()?.includes(`"${method}"`)) return asked.continue();
+    if (!calls(method)(asked.request())) return asked.continue();
     const response = await asked.fetch();
     await held.promise;
     return asked.fulfill({ response });
@@ -100,8 +111,39 @@ export async function holdAnswer({ page }: OpenPage, method: string): Promise<()
   };
 }
 
+/** Answers a method with what the function returns: undefined for the daemon's own answer; a thrown error is a refusal. */
+export type Answer = (params: JsonObject, own: () => Promise<never>) => unknown;
+
+/** Answers these methods in place of the daemon, until the spec ends or they are unrouted. */
+export async function answerFor(page: Page, answers: Readonly<Record<string, Answer>>): Promise<void> {
+  await page.route('**/rpc', async (route) => {
+    const { id, method, params } = JSON.parse(route.request().postData() ?? '{}');
+    const own = async () => (await (await route.fetch()).json()).result as never;
+    try {
+      const result = await answers[method]?.(params, own);
+      if (result === undefined) await route.continue();
+      else await route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+    } catch (error) {
+      await route.fulfill({
+        json: { jsonrpc: '2.0', id, error: { code: -32_000, message: (error as Error).message } },
+      });
+    }
+  });
+}
+
+export function refusal(message: string): () => never {
+  return () => {
+    throw new Error(message);
+  };
+}
+
+/** Returns whether a request calls the method. */
+export function calls(method: string): (request: Request) => boolean {
+  return (request) => request.postData()?.includes(`"${method}"`) === true;
+}
+
 /** What axe finds against the rules of WCAG 2.2 AA, each as one line. */
-export async function axeFindings({ page }: Pick<OpenPage, 'page'>): Promise<readonly string[]> {
+export async function axeFindings(page: Page): Promise<readonly string[]> {
   // What is fading in has too little contrast for as long as that takes.
   await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished)).then(() => {})');
   await page.evaluate(axe.source);
@@ -116,7 +158,7 @@ export async function axeFindings({ page }: Pick<OpenPage, 'page'>): Promise<rea
  * What does not fit the window: a page that is wider than it, and controls of which a part lies where nobody can bring it
  * into sight, beyond the window or cut off by what is around them.
  */
-export async function clippedParts({ page }: Pick<OpenPage, 'page'>): Promise<readonly string[]> {
+export async function clippedParts(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
     const found = [];
     const name = (one) => one.tagName.toLowerCase() + '.' + [...one.classList].join('.') + ' "' + (one.innerText ?? '').slice(0, 30) + '"';
