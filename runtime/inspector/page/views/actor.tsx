@@ -20,11 +20,12 @@ import { look, useAsked } from '../data/rpc.ts';
 import { wordsOfActor } from '../data/standing.ts';
 import { isWard } from '../data/tree.ts';
 import { useMayAct } from '../parts/acts.tsx';
-import { Clock, withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { StateChart } from '../parts/chart.tsx';
-import { Chip, toneOf } from '../parts/chip.tsx';
+import { Chip } from '../parts/chip.tsx';
+import { Headline, MetaFact, MetaTime, Why } from '../parts/headline.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { Answer, Empty, Verdict } from '../parts/panel.tsx';
+import { Answer, Empty } from '../parts/panel.tsx';
 import { ActorTabs } from './actor-tabs.tsx';
 
 /** The least time between two reads of an actor that changes all the time. */
@@ -66,43 +67,37 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   const { standing } = wordsOfActor(row);
   return (
     <section class="stack" aria-label={`Actor ${id}`}>
-      <header class="headline">
-        <div>
-          <h2>
+      <Headline
+        title={
+          <>
             {id.split('/').join(' / ')} &nbsp;
             <Chip standing={standing} text={stateWords(row)} />
-          </h2>
-          <p class="meta">
+          </>
+        }
+        meta={
+          <>
             <span>
               Machine <a href={hashOf('actors', '', { q: row.machine })}>{row.machine}</a>
               {isGone ? ', has ended' : ''}
             </span>
-            <span>
-              Since{' '}
-              <b class="num">
-                <Clock at={row.since} />
-              </b>
-            </span>
+            <MetaTime name="Since" at={row.since} />
             <MetaFacts row={row} />
-          </p>
-        </div>
-        <div class="btns push">
-          <Links row={row} isGone={isGone} />
-          {shown === undefined ? null : <CopyContext context={shown.context} />}
-        </div>
-      </header>
+          </>
+        }
+      >
+        <Links row={row} isGone={isGone} />
+        {shown === undefined ? null : (
+          <Button icon="copy" onClick={() => void copyText(shownJson(shown.context))}>
+            Copy context
+          </Button>
+        )}
+      </Headline>
       {shown === undefined || shown.description === '' ? null : (
         <p class="muted">
           {shown.description} {shown.rule}
         </p>
       )}
-      {row.why === undefined ? null : (
-        <Verdict
-          mark={standing === 'failed' ? 'failed' : 'waiting'}
-          tone={toneOf(standing)}
-          title={withCode(row.why)}
-        />
-      )}
+      <Why standing={standing} why={row.why} />
       <Timers timers={shown?.timers ?? []} />
       {isWard(row) ? null : <StateChart machine={row.machine} state={row.state} played={played} trail={trail} />}
       <ActorTabs steps={steps} details={shown} />
@@ -143,15 +138,6 @@ function Links({ row, isGone }: { readonly row: LivingRow; readonly isGone: bool
   );
 }
 
-function CopyContext({ context }: { readonly context: ActorDetails['context'] }): JSX.Element {
-  return (
-    <button type="button" class="btn" onClick={() => void copyText(shownJson(context))}>
-      <Icon name="copy" />
-      Copy context
-    </button>
-  );
-}
-
 /** Calls back when the key changes, at most every `lookMs`. */
 function useSlowly(run: () => void, key: string): void {
   const last = useRef(Date.now());
@@ -180,19 +166,12 @@ function MetaFacts({ row: { meta = {} } }: { readonly row: ActorRow }): JSX.Elem
   } as const;
   return (
     <>
-      {meta.profile === undefined || meta.profile === 'default' ? null : (
-        <span>
-          Profile <b>{meta.profile}</b>
-        </span>
-      )}
-      {Object.entries(names).map(([fact, name]) => {
-        const value = meta[fact as keyof typeof names];
-        return value === undefined ? null : (
-          <span key={fact}>
-            {name} <b class="num">{value}</b>
-          </span>
-        );
-      })}
+      <MetaFact name="Profile">{meta.profile === 'default' ? undefined : meta.profile}</MetaFact>
+      {Object.entries(names).map(([fact, name]) => (
+        <MetaFact key={fact} name={name}>
+          {meta[fact as keyof typeof names]}
+        </MetaFact>
+      ))}
     </>
   );
 }

@@ -5,7 +5,6 @@
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { ActorNode } from '../../../control/contract.ts';
 import type { LivingRow } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
@@ -15,30 +14,25 @@ import { nodes } from '../data/live.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOf } from '../data/standing.ts';
-import { countActors, everything, type TreeLine, treeLines } from '../data/tree.ts';
+import { countActors, everything, treeLines } from '../data/tree.ts';
 import { useAgain } from '../data/use-nodes.ts';
-import { Clock, withCode } from '../parts/basics.tsx';
-import { Chip, toneOf } from '../parts/chip.tsx';
+import { Chip } from '../parts/chip.tsx';
 import { JsonCode } from '../parts/code.tsx';
 import { Head } from '../parts/head.tsx';
-import { Answer, Empty, Verdict } from '../parts/panel.tsx';
+import { Headline, MetaTime, Why } from '../parts/headline.tsx';
+import { Answer, Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
-import { ActorItem, keysOfTree } from './actor-item.tsx';
-
-const rowHeight = 28;
+import { ActorTree, useFolded } from './actor-tree.tsx';
 
 export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: Place }): JSX.Element {
   const node = query.node ?? '';
   const asking = useAsked(`tree ${node}`, () => call('inspect.tree', { node }));
   useAgain(asking);
   const { asked, again } = asking;
-  const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const tree = useFolded();
   const { rows, more } = flat(asked.kind === 'there' ? asked.value : undefined);
-  const lines = treeLines(rows, everything, { folded, nowMs: Date.now() });
-  const at = lines.findIndex(({ row }) => row.id === chosen);
+  const lines = treeLines(rows, everything, { folded: tree.folded, nowMs: Date.now() });
   const open = (id: string): void => go('actors', id, query);
-  const fold = (line: TreeLine, close: boolean): void => setFolded((old) => new Map(old).set(line.row.id, close));
   return (
     <>
       <Head title="Actors" count={`${countActors(rows.values()).toLocaleString('en')} live`}>
@@ -52,30 +46,7 @@ export function ActorsElsewhere({ place: { chosen, query } }: { readonly place: 
         onBack={() => open('')}
         list={
           <Answer asked={asked} again={again} what={`The actors of ${node}`}>
-            {() => (
-              <VirtualList
-                count={lines.length}
-                rowHeight={rowHeight}
-                at={at}
-                role="tree"
-                label={`Living actors of ${node}`}
-                idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
-                onMove={(index) => open(lines[index]?.row.id ?? '')}
-                onKey={keysOfTree(lines[at], { fold, open })}
-                draw={(index) => {
-                  const line = lines[index];
-                  return line === undefined ? null : (
-                    <ActorItem
-                      line={line}
-                      chosen={index === at}
-                      more={more[line.row.id] ?? 0}
-                      onChoose={() => open(line.row.id)}
-                      onFold={() => fold(line, line.open)}
-                    />
-                  );
-                }}
-              />
-            )}
+            {() => <ActorTree label={`Living actors of ${node}`} {...{ lines, chosen, more, open }} fold={tree.fold} />}
           </Answer>
         }
       >
@@ -123,30 +94,21 @@ function Shown({ id, node }: { readonly id: string; readonly node: string }): JS
         const standing = standingOf({ state, tags });
         return (
           <section class="stack" aria-label={`Actor ${id}`}>
-            <header class="headline">
-              <div>
-                <h2>
+            <Headline
+              title={
+                <>
                   {id.split('/').join(' / ')} &nbsp;
                   <Chip standing={standing} text={formatState(state)} />
-                </h2>
-                <p class="meta">
+                </>
+              }
+              meta={
+                <>
                   <span>Machine {machine}</span>
-                  <span>
-                    Since{' '}
-                    <b class="num">
-                      <Clock at={since} />
-                    </b>
-                  </span>
-                </p>
-              </div>
-            </header>
-            {why === undefined ? null : (
-              <Verdict
-                mark={standing === 'failed' ? 'failed' : 'waiting'}
-                tone={toneOf(standing)}
-                title={withCode(why)}
-              />
-            )}
+                  <MetaTime name="Since" at={since} />
+                </>
+              }
+            />
+            <Why standing={standing} why={why} />
             <div class="panel">
               <JsonCode value={context} label="Context, without secrets" />
             </div>

@@ -11,29 +11,19 @@ import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
-import {
-  countActors,
-  countStandings,
-  isFiltering,
-  type TreeFilter,
-  type TreeLine,
-  treeLines,
-  valuesOf,
-} from '../data/tree.ts';
+import { countActors, countStandings, isFiltering, type TreeFilter, treeLines, valuesOf } from '../data/tree.ts';
 import type { ViewRow } from '../frame/view-row.ts';
+import { Button } from '../parts/button.tsx';
 import { Mark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
 import { ActorPane } from './actor.tsx';
-import { ActorItem, keysOfTree } from './actor-item.tsx';
+import { ActorTree, useFolded } from './actor-tree.tsx';
 import { ActorsElsewhere, NodeChoice } from './actors-elsewhere.tsx';
 import { DaemonPane } from './daemon-pane.tsx';
 
-const rowHeight = 28;
 const spans = [
   [0, 'any time'],
   [10_000, '10 seconds'],
@@ -56,7 +46,7 @@ function Actors({ place }: { readonly place: Place }): JSX.Element {
 
 function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
   const { rows, more, version } = useCell(living);
-  const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const { folded, fold } = useFolded();
   const { chosen, query } = place;
   const filter = filterOf(query);
   // A filter by age depends on the time, everything else only on the actors.
@@ -66,8 +56,6 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
   const lines = useMemo(() => treeLines(rows, filter, { folded, nowMs: daemonNow() }), [version, key, folded, tick]);
   const counts = useMemo(() => countStandings(rows.values()), [version]);
   const total = useMemo(() => countActors(rows.values()), [version]);
-  const at = lines.findIndex(({ row }) => row.id === chosen);
-  const fold = (line: TreeLine, close: boolean): void => setFolded((old) => new Map(old).set(line.row.id, close));
   const open = (id: string): void => go('actors', id, query);
 
   return (
@@ -105,28 +93,7 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
             {lines.length === 0 && rows.size > 0 ? (
               <NoLine count={total} />
             ) : (
-              <VirtualList
-                count={lines.length}
-                rowHeight={rowHeight}
-                at={at}
-                role="tree"
-                label="Living actors"
-                idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
-                onMove={(index) => open(lines[index]?.row.id ?? '')}
-                onKey={keysOfTree(lines[at], { fold, open })}
-                draw={(index) => {
-                  const line = lines[index];
-                  return line === undefined ? null : (
-                    <ActorItem
-                      line={line}
-                      chosen={index === at}
-                      more={more[line.row.id] ?? 0}
-                      onChoose={() => open(line.row.id)}
-                      onFold={() => fold(line, line.open)}
-                    />
-                  );
-                }}
-              />
+              <ActorTree label="Living actors" {...{ lines, chosen, more, open, fold }} />
             )}
           </>
         }
@@ -156,11 +123,7 @@ function NoLine({ count }: { readonly count: number }): JSX.Element {
 }
 
 function Clear(): JSX.Element {
-  return (
-    <button type="button" class="btn" onClick={() => goFiltered({})}>
-      Clear filters
-    </button>
-  );
+  return <Button onClick={() => goFiltered({})}>Clear filters</Button>;
 }
 
 function filterOf(query: Place['query']): TreeFilter {
@@ -224,10 +187,9 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
             : counted(total, 'actor')}
         </span>
         {isFiltering(filter) ? <Clear /> : null}
-        <button type="button" class="btn quiet" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
-          <Icon name="filter" />
+        <Button icon="filter" class="quiet" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
           {isMore ? 'Fewer filters' : 'More filters'}
-        </button>
+        </Button>
       </div>
     </search>
   );

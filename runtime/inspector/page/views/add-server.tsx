@@ -12,8 +12,10 @@ import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, wordsOf } from '../data/rpc.ts';
+import { Button } from '../parts/button.tsx';
 import { Field, Select } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
+import { SheetForm } from '../parts/form.tsx';
 import { NeedsFresh } from '../parts/needs-fresh.tsx';
 import { Banner } from '../parts/panel.tsx';
 
@@ -97,94 +99,77 @@ export function AddByLink({
 
   if (step.kind === 'pasting') {
     return (
-      <form
-        class="sheetform"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void read(url);
-        }}
-      >
-        <div class="in">
-          {choice}
-          <Field
-            label="Link"
-            mono
-            lines={4}
-            placeholder="agent://mcp/install?name=…&config=…"
-            value={url}
-            {...(step.why === '' ? {} : { fault: step.why })}
-            onInput={setUrl}
-          />
-        </div>
-        <footer>
-          <span class="hint grow">Nothing is written before you add it.</span>
-          <button type="button" class="btn tall" disabled={busy} onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="btn primary tall" disabled={busy || url.trim() === ''}>
+      <SheetForm
+        hint="Nothing is written before you add it."
+        {...{ busy, onClose }}
+        onSubmit={() => read(url)}
+        buttons={
+          <Button type="submit" class="primary tall" disabled={busy || url.trim() === ''}>
             Read link
-          </button>
-        </footer>
-      </form>
+          </Button>
+        }
+      >
+        {choice}
+        <Field
+          label="Link"
+          mono
+          lines={4}
+          placeholder="agent://mcp/install?name=…&config=…"
+          value={url}
+          {...(step.why === '' ? {} : { fault: step.why })}
+          onInput={setUrl}
+        />
+      </SheetForm>
     );
   }
   const { link: reading, why, needsFreshLink = false } = step;
   const yes = reading.kind === 'command' ? 'Add the command' : 'Add server';
   return (
-    <form
-      class="sheetform"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add(reading);
-      }}
-    >
-      <div class="in">
-        <p>
-          A link asks to add the MCP server <strong>{reading.name}</strong>:
-        </p>
-        <Code text={withoutGaps(shownJson(reading.config))} label="The complete config" />
-        {reading.kind === 'command' ? (
-          <Banner mark="waiting">
-            It runs a command on this computer, with your rights. Add it only if you trust its source.
-          </Banner>
-        ) : null}
-        {reading.lowers.map((words) => (
-          <Banner key={words} mark="waiting">
-            {withoutGaps(shownText(words))}
-          </Banner>
-        ))}
-        <Field
-          label="Name"
-          mono
-          value={name}
-          hint="1 to 64 letters, digits, “.”, “_” and “-”"
-          {...(why === '' ? {} : { fault: why })}
-          onInput={setName}
-        />
-        {needsFreshLink ? <NeedsFresh what="Nothing was added yet." button={yes} /> : null}
-        {reading.profiles.length === 1 ? null : (
-          <Select
-            label="Profile"
-            value={profile}
-            options={reading.profiles.map((one) => [one, one] as const)}
-            onChoose={(one) => void choose(one)}
-          />
-        )}
-      </div>
-      <footer>
-        <span class="grow" />
-        <button type="button" class="btn tall" disabled={busy} onClick={onClose}>
-          Cancel
-        </button>
-        <button
+    <SheetForm
+      {...{ busy, onClose }}
+      onSubmit={() => add(reading)}
+      buttons={
+        <Button
           type="submit"
-          class={`btn tall ${reading.kind === 'command' ? 'danger' : 'primary'}`}
+          class={reading.kind === 'command' ? 'tall danger' : 'tall primary'}
           disabled={busy || (reading.taken && name === reading.name)}
         >
           {yes}
-        </button>
-      </footer>
-    </form>
+        </Button>
+      }
+    >
+      <p>
+        A link asks to add the MCP server <strong>{reading.name}</strong>:
+      </p>
+      <Code text={withoutGaps(shownJson(reading.config))} label="The complete config" />
+      {reading.kind === 'command' ? (
+        <Banner mark="waiting">
+          It runs a command on this computer, with your rights. Add it only if you trust its source.
+        </Banner>
+      ) : null}
+      {reading.lowers.map((words) => (
+        <Banner key={words} mark="waiting">
+          {withoutGaps(shownText(words))}
+        </Banner>
+      ))}
+      <Field
+        label="Name"
+        mono
+        value={name}
+        hint="1 to 64 letters, digits, “.”, “_” and “-”"
+        {...(why === '' ? {} : { fault: why })}
+        onInput={setName}
+      />
+      {needsFreshLink ? <NeedsFresh what="Nothing was added yet." button={yes} /> : null}
+      {reading.profiles.length === 1 ? null : (
+        <Select
+          label="Profile"
+          value={profile}
+          options={reading.profiles.map((one) => [one, one] as const)}
+          onChoose={(one) => void choose(one)}
+        />
+      )}
+    </SheetForm>
   );
 }
 

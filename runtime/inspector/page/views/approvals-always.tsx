@@ -8,6 +8,7 @@ import { useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { ApprovalDetail } from '../../../control/contract.ts';
+import { Button } from '../parts/button.tsx';
 import { Check } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 
@@ -45,12 +46,12 @@ export function AlwaysDialog({ row, busy, onYes, onClose }: AlwaysProps): JSX.El
         ))}
         {needsLimit ? <p class="hint fault">The tool is marked as destructive: choose at least one argument.</p> : null}
         <div class="btns">
-          <button type="button" class="btn" data-first onClick={onClose}>
+          <Button data-first onClick={onClose}>
             Cancel
-          </button>
-          <button type="button" class="btn danger" disabled={busy || needsLimit} onClick={() => onYes(where)}>
+          </Button>
+          <Button class="danger" disabled={busy || needsLimit} onClick={() => onYes(where)}>
             {busy ? 'Writing the rule…' : 'Write the rule'}
-          </button>
+          </Button>
         </div>
       </div>
     </Dialog>

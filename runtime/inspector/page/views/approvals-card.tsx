@@ -15,14 +15,16 @@ import { useNow } from '../data/clock.ts';
 import { formatClock, formatCountdown } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { letters, useKeys } from '../data/keys.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
+import { useAttempt } from '../parts/attempt.ts';
 import { Clock } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Field, Segmented } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
-import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Facts, FoldLine, Tag } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 import { AlwaysDialog } from './approvals-always.tsx';
@@ -68,9 +70,9 @@ export function Question({
 }: QuestionProps): JSX.Element {
   const article = useRef<HTMLElement>(null);
   const { asked, again } = useAsked(`approval ${row.id}`, () => call('approvals.show', { id: row.id }));
-  const [busy, setBusy] = useState(false);
+  const { busy: sending, refused, attempt } = useAttempt();
+  const busy = sending !== undefined;
   const [answered, setAnswered] = useState('');
-  const [refused, setRefused] = useState<Refusal>();
   const [note, setNote] = useState('');
   const [remember, setRemember] = useState<Remember>('call');
   const [limiting, setLimiting] = useState(false);
@@ -105,24 +107,17 @@ export function Question({
       setLimiting(true);
       return;
     }
-    setBusy(true);
-    setRefused(undefined);
-    try {
+    await attempt('Sending…', async () => {
       const kept = grant ? { remember } : note.trim() === '' ? {} : { note };
       const { not_in_force: why } = await call('approvals.answer', { id: row.id, grant, ...kept, ...more });
       answeredHere.add(row.id);
       const words = isForm ? (grant ? 'Sent.' : 'Declined.') : grant ? 'Approved.' : 'Denied.';
-      setLimiting(false);
       setAnswered(words);
       if (why === undefined) announce(words);
       else announce(`${words} The rule is written, but not in force: ${why}`, true);
       onAnswered();
-    } catch (error) {
-      setLimiting(false);
-      setRefused(wordsOf(error));
-    } finally {
-      setBusy(false);
-    }
+    });
+    setLimiting(false);
   }
 
   // Only while the card itself has the focus, so that letters can be typed in its fields.
@@ -140,9 +135,9 @@ export function Question({
     ) : mayAct ? (
       <div class="btns">
         {yes}
-        <button type="button" class="btn tall" aria-disabled={isHeld} onClick={() => void answer(false)}>
+        <Button class="tall" aria-disabled={isHeld} onClick={() => void answer(false)}>
           {isForm ? 'Decline' : 'Deny'}
-        </button>
+        </Button>
         {isForm || !hasLetters ? null : <span class="hint not-s">With the card in focus: A approves, D denies</span>}
       </div>
     ) : (
@@ -194,9 +189,9 @@ export function Question({
                   onValues={(values) => void answer(true, { values })}
                 >
                   {buttons(
-                    <button type="submit" class="btn primary tall main" aria-disabled={isHeld}>
+                    <Button type="submit" class="primary tall main" aria-disabled={isHeld}>
                       Send
-                    </button>,
+                    </Button>,
                   )}
                 </SchemaForm>
               </>
@@ -224,14 +219,9 @@ export function Question({
                   </div>
                 </Acts>
                 {buttons(
-                  <button
-                    type="button"
-                    class="btn primary tall main"
-                    aria-disabled={isHeld}
-                    onClick={() => void answer(true)}
-                  >
+                  <Button class="primary tall main" aria-disabled={isHeld} onClick={() => void answer(true)}>
                     {yesWords[remember]}
-                  </button>,
+                  </Button>,
                 )}
                 {limiting && over === '' ? (
                   <AlwaysDialog

@@ -22,9 +22,9 @@ import { useSteady } from '../data/steady.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Clock } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty, Panel } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
 import { answerWords, headingId, isAnsweredHere, Question } from './approvals-card.tsx';
@@ -87,10 +87,9 @@ function NotifyButton(): JSX.Element | null {
   const [state, ask] = useNoticeState();
   if (state !== 'off') return null;
   return (
-    <button type="button" class="btn" aria-label="Notify me in this browser" onClick={ask}>
-      <Icon name="bell" />
+    <Button icon="bell" aria-label="Notify me in this browser" onClick={ask}>
       <span class="not-s">Notify me in this browser</span>
-    </button>
+    </Button>
   );
 }
 
@@ -138,11 +137,7 @@ function Waiting({ open, answered, isLinkOpen, place, again }: WaitingProps): JS
       {line.length === 0 ? (
         <Empty
           title="Nothing waits for you."
-          buttons={
-            <button type="button" class="btn" onClick={() => goFiltered({ show: 'answered' })}>
-              Show the answered ones
-            </button>
-          }
+          buttons={<Button onClick={() => goFiltered({ show: 'answered' })}>Show the answered ones</Button>}
         >
           Calls of untrusted servers, the forms that servers send and the questions of runs are asked here, and in{' '}
           <code>agent approvals</code>. Nothing is sent before your approval.

@@ -18,11 +18,11 @@ import { call, useAsked } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import type { NavCount, ViewRow } from '../frame/view-row.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Status, StatusMark } from '../parts/chip.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Body, Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Answer, Banner, Count, Empty, Panel } from '../parts/panel.tsx';
 import { lineId, Source } from './config-source.tsx';
 
@@ -73,15 +73,13 @@ function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
           options={versions}
           onChoose={(next) => goFiltered({ ...query, version: next })}
         />
-        <button type="button" class="btn not-s" onClick={again}>
-          <Icon name="replay" />
+        <Button icon="replay" class="not-s" onClick={again}>
           Check again
-        </button>
+        </Button>
         {isThere ? (
-          <button type="button" class="btn not-s" onClick={() => download(asked.value)}>
-            <Icon name="download" />
+          <Button icon="download" class="not-s" onClick={() => download(asked.value)}>
             Download, redacted
-          </button>
+          </Button>
         ) : null}
       </Head>
       <Body>
@@ -159,9 +157,7 @@ function Standing({
           alert
           button={
             first === undefined || first.line === 0 ? undefined : (
-              <button type="button" class="btn" onClick={() => toLine(first.line)}>
-                Go to error
-              </button>
+              <Button onClick={() => toLine(first.line)}>Go to error</Button>
             )
           }
         >
@@ -227,9 +223,9 @@ function Findings({
               <div>
                 <span>{withCode(message)}</span>
                 {line === 0 ? null : (
-                  <button type="button" class="btn quiet" onClick={() => toLine(line)}>
+                  <Button class="quiet" onClick={() => toLine(line)}>
                     line {line}, column {column}
-                  </button>
+                  </Button>
                 )}
               </div>
             </li>
@@ -315,9 +311,7 @@ function shownLines({ disk, in_force: force }: ConfigSource, version: Version): 
 
 function CopyLines({ lines }: { readonly lines: readonly string[] }): JSX.Element {
   return (
-    <button type="button" class="btn quiet icon-only" aria-label="Copy" onClick={() => void copyText(lines.join('\n'))}>
-      <Icon name="copy" />
-    </button>
+    <Button icon="copy" class="quiet icon-only" aria-label="Copy" onClick={() => void copyText(lines.join('\n'))} />
   );
 }
 

@@ -11,6 +11,7 @@ import { follow } from '../data/progress.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Panel } from '../parts/panel.tsx';
@@ -49,14 +50,9 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
       right={
         <Acts>
           {failed.map((one) => (
-            <button
-              key={one.id}
-              type="button"
-              class="btn"
-              onClick={() => (one.status === 'unknown' ? setUnsure(one) : void retry(one))}
-            >
+            <Button key={one.id} onClick={() => (one.status === 'unknown' ? setUnsure(one) : void retry(one))}>
               {one.status === 'unknown' ? `Retry ${one.place}…` : `Retry ${one.place}`}
-            </button>
+            </Button>
           ))}
         </Acts>
       }

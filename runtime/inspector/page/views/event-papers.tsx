@@ -8,9 +8,9 @@ import { announce } from '../data/announce.ts';
 import { copyText } from '../data/copy-text.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Panel } from '../parts/panel.tsx';
 
 export function EventPapers({ event }: { readonly event: OpenedEvent }): JSX.Element {
@@ -90,9 +90,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
           )}
           {part === 'body' && !isWhole ? (
             <div class="pad btns">
-              <button type="button" class="btn" onClick={() => void readAll().then(setWhole)}>
-                Show all {bytesWords(payload.bytes)}
-              </button>
+              <Button onClick={() => void readAll().then(setWhole)}>Show all {bytesWords(payload.bytes)}</Button>
             </div>
           ) : null}
         </div>
@@ -178,16 +176,14 @@ function CopyButton({
   readonly onCopy: () => Promise<void>;
 }): JSX.Element {
   return (
-    <button
-      type="button"
-      class="btn quiet icon-only"
+    <Button
+      icon="copy"
+      class="quiet icon-only"
       aria-label={label}
       title={label}
       disabled={disabled}
       onClick={() => void onCopy()}
-    >
-      <Icon name="copy" />
-    </button>
+    />
   );
 }
 

@@ -9,12 +9,13 @@ import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
 import { counted } from '../data/format.ts';
 import { goOn, place } from '../data/place.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
+import { Button } from '../parts/button.tsx';
 import { Field, Segmented, Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Difference } from '../parts/difference.tsx';
-import { Icon } from '../parts/icons.tsx';
-import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Kbd } from '../parts/panel.tsx';
 
 export function EditAndReplay({
@@ -52,8 +53,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
   const [route, setRoute] = useState(event.route);
   const [view, setView] = useState<'edit' | 'difference'>('edit');
   const [dry, setDry] = useState(true);
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<Refusal>();
+  const { busy, refused, attempt } = useAttempt();
   const routes = useAsked('routes', () => call('webhook.list'));
   const names = routeNames(event, routes.asked);
   const lines = differencesOf(before, payload);
@@ -62,11 +62,9 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
   const syntax = syntaxFault(before, payload);
 
   async function replay(): Promise<void> {
-    if (busy || syntax !== undefined) return;
-    setBusy(true);
-    setRefused(undefined);
+    if (syntax !== undefined) return;
     const from = place.get();
-    try {
+    await attempt('Replaying…', async () => {
       const { key, status } = await call('webhook.replay', {
         id: event.key,
         ...(changed > 0 ? { payload } : {}),
@@ -77,10 +75,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
       announce(`Replayed: the gateway answered ${status}.`, status >= 400);
       onClose();
       goOn(from, key);
-    } catch (error) {
-      setRefused(wordsOf(error));
-      setBusy(false);
-    }
+    });
   }
 
   useEffect(() => {
@@ -162,18 +157,17 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
           <Kbd>Ctrl</Kbd> <Kbd>Enter</Kbd>
         </span>
         <span class="push btns">
-          <button type="button" class="btn tall" onClick={onClose}>
+          <Button class="tall" onClick={onClose}>
             Cancel
-          </button>
-          <button
-            type="button"
-            class="btn primary tall"
-            disabled={busy || syntax !== undefined}
+          </Button>
+          <Button
+            icon="replay"
+            class="primary tall"
+            disabled={busy !== undefined || syntax !== undefined}
             onClick={() => void replay()}
           >
-            <Icon name="replay" />
-            {busy ? 'Replaying…' : isEdited ? 'Replay edited event' : 'Replay'}
-          </button>
+            {busy ?? (isEdited ? 'Replay edited event' : 'Replay')}
+          </Button>
         </span>
       </footer>
     </>

@@ -9,6 +9,7 @@ import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { link } from '../data/live.ts';
 import { type Axis, axisOf, lay, longestWait, tookWords } from '../data/timeline.ts';
+import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { FoldLine, Panel } from '../parts/panel.tsx';
@@ -63,9 +64,9 @@ export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.E
       right={
         <>
           {hasLongWait ? (
-            <button type="button" class="btn" aria-pressed={hidesWait} onClick={() => setHides(!hidesWait)}>
+            <Button aria-pressed={hidesWait} onClick={() => setHides(!hidesWait)}>
               {hidesWait ? 'Show waiting' : 'Hide waiting'}
-            </button>
+            </Button>
           ) : null}
           <a class="small" href={hashOf('actors', actorOf(spans))}>
             Open in Actors

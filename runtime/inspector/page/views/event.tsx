@@ -15,12 +15,15 @@ import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf, hashTo } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { goOn, place } from '../data/place.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
-import { Clock, withCode } from '../parts/basics.tsx';
+import { useAttempt } from '../parts/attempt.ts';
+import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
+import { MetaFact, MetaTime } from '../parts/headline.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Answer, Banner, Empty, Verdict } from '../parts/panel.tsx';
 import { CompareEvents } from './event-compare.tsx';
@@ -49,11 +52,7 @@ export function EventPane({ id }: { readonly id: string }): JSX.Element {
       </Answer>
     );
   }
-  const button = (
-    <button type="button" class="btn" onClick={again}>
-      Try again
-    </button>
-  );
+  const button = <Button onClick={again}>Try again</Button>;
   return (
     <>
       {/* What was shown stays, and with it what a person is typing in a dialog. */}
@@ -71,7 +70,7 @@ type Open = 'edit' | 'compare' | 'replay' | 'cancel';
 
 function Opened({ event, again }: { readonly event: OpenedEvent; readonly again: () => void }): JSX.Element {
   const [open, setOpen] = useState<Open>();
-  const [busy, setBusy] = useState<string>();
+  const { busy, attempt } = useAttempt();
   const close = (): void => setOpen(undefined);
   // An empty body may be an event; of a refused request no headers are kept either.
   const isKept = event.payload.bytes > 0 || Object.keys(event.headers).length > 0;
@@ -82,18 +81,9 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   );
 
   async function act(words: string, what: string, run: () => Promise<unknown>): Promise<void> {
-    // The keys and the palette do not know that the button is disabled.
-    if (busy !== undefined) return;
-    setBusy(words);
-    try {
-      await run();
-    } catch (error) {
-      announce(`${what}: ${wordsOf(error).why}`, true);
-    } finally {
-      setBusy(undefined);
-      // Another dialog may have been opened meanwhile.
-      setOpen((now) => (now === 'replay' || now === 'cancel' ? undefined : now));
-    }
+    await attempt(words, run, (why) => announce(`${what}: ${why}`, true));
+    // Another dialog may have been opened meanwhile.
+    setOpen((now) => (now === 'replay' || now === 'cancel' ? undefined : now));
   }
 
   const replay = (): void =>
@@ -167,36 +157,32 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
               <Icon name="replay" />
               {busy ?? (second.length > 0 ? 'Replay…' : 'Replay')}
             </button>
-            <button type="button" class="btn" disabled={!isKept} onClick={() => setOpen('edit')}>
-              <Icon name="edit" />
+            <Button icon="edit" disabled={!isKept} onClick={() => setOpen('edit')}>
               Edit and replay…
-            </button>
+            </Button>
           </Acts>
-          <button type="button" class="btn" disabled={!isKept} onClick={copyCurl}>
-            <Icon name="copy" />
+          <Button icon="copy" disabled={!isKept} onClick={copyCurl}>
             Copy as curl
-          </button>
-          <button type="button" class="btn" onClick={() => setOpen('compare')}>
-            <Icon name="switch" />
+          </Button>
+          <Button icon="switch" onClick={() => setOpen('compare')}>
             Compare…
-          </button>
+          </Button>
           {event.run === undefined || !mayAct ? null : (
-            <button type="button" class="btn risky" onClick={() => setOpen('cancel')}>
+            <Button class="risky" onClick={() => setOpen('cancel')}>
               Cancel run…
-            </button>
+            </Button>
           )}
-          <button
-            type="button"
-            class="btn quiet icon-only"
+          <Button
+            icon="download"
+            class="quiet icon-only"
             aria-label="Download JSON"
             title="Download JSON"
             onClick={download}
           >
-            <Icon name="download" />
             <span class="only-s" aria-hidden="true">
               Download JSON
             </span>
-          </button>
+          </Button>
         </div>
       </div>
       <Verdict
@@ -241,30 +227,13 @@ function Meta({ event }: { readonly event: OpenedEvent }): JSX.Element {
   const [newest] = replays;
   return (
     <p class="meta">
-      <span>
-        Received{' '}
-        <b class="num">
-          <Clock at={event.received} />
-        </b>
-      </span>
-      {event.ended === undefined ? null : (
-        <span>
-          Took <b class="num">{formatTook(event.ended - event.received)}</b>
-        </span>
-      )}
-      <span>
-        Source <b>{event.sender}</b>
-      </span>
-      {event.profile === 'default' ? null : (
-        <span>
-          Profile <b>{event.profile}</b>
-        </span>
-      )}
-      {event.node === undefined ? null : (
-        <span>
-          Node <b>{event.node}</b>
-        </span>
-      )}
+      <MetaTime name="Received" at={event.received} />
+      <MetaFact name="Took">
+        {event.ended === undefined ? undefined : formatTook(event.ended - event.received)}
+      </MetaFact>
+      <MetaFact name="Source">{event.sender}</MetaFact>
+      <MetaFact name="Profile">{event.profile === 'default' ? undefined : event.profile}</MetaFact>
+      <MetaFact name="Node">{event.node}</MetaFact>
       {replayOf === undefined ? null : (
         <span>
           {event.edited ? 'Edited replay' : 'Replay'} of <a href={hashOf('events', replayOf)}>{replayOf}</a>

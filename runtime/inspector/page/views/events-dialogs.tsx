@@ -4,7 +4,9 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
 import { localTime } from '../data/format.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
+import { Button } from '../parts/button.tsx';
 import { Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
@@ -21,30 +23,24 @@ export function TestEvent({
   /** By its name, because the list may change meanwhile. */
   const [chosen, choose] = useState(() => routes.slice(0, 1).map(idOf).join());
   const [sample, setSample] = useState(plain);
-  const [isBusy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<Refusal>();
+  const { busy, refused, attempt } = useAttempt();
+  const [answer, setAnswer] = useState<Refusal>();
   const route = routes.find((one) => idOf(one) === chosen) ?? (chosen === '' ? routes[0] : undefined);
   const samples = useAsked(`samples ${route?.profile}/${route?.name}`, async () =>
     route === undefined ? { samples: [] } : call('webhook.samples', route),
   );
   const offered = samples.asked.kind === 'there' ? samples.asked.value.samples : [];
 
-  async function send(): Promise<void> {
-    if (route === undefined || isBusy) return;
-    setBusy(true);
-    setRefused(undefined);
-    try {
+  const send = (): Promise<void> =>
+    attempt('Sending…', async () => {
+      setAnswer(undefined);
+      if (route === undefined) return;
       const { status, body } = await call('webhook.test', { ...route, ...(sample === plain ? {} : { sample }) });
       if (status < 300) {
         announce(`Test event sent to ${route.name}.`);
         onClose();
-      } else setRefused({ why: `The gateway answered ${status}: ${body.slice(0, 200)}`, code: '' });
-    } catch (error) {
-      setRefused(wordsOf(error));
-    } finally {
-      setBusy(false);
-    }
-  }
+      } else setAnswer({ why: `The gateway answered ${status}: ${body.slice(0, 200)}`, code: '' });
+    });
 
   return (
     <Dialog title="Send test event" onClose={onClose}>
@@ -73,17 +69,15 @@ export function TestEvent({
             options={[[plain, 'A small test payload'], ...offered.map((name): [string, string] => [name, name])]}
             onChoose={setSample}
           />
-          <WhyNot refused={refused} />
+          <WhyNot refused={refused ?? answer} />
         </div>
       )}
       <footer class="btns">
-        <button type="button" class="btn" onClick={onClose}>
-          Cancel
-        </button>
+        <Button onClick={onClose}>Cancel</Button>
         {route === undefined ? null : (
-          <button type="button" class="btn primary" aria-disabled={isBusy} onClick={() => void send()}>
-            {isBusy ? 'Sending…' : 'Send test event'}
-          </button>
+          <Button class="primary" aria-disabled={busy !== undefined} onClick={() => void send()}>
+            {busy ?? 'Send test event'}
+          </Button>
         )}
       </footer>
     </Dialog>
@@ -134,17 +128,14 @@ export function CustomRange({
         )}
       </div>
       <footer class="btns">
-        <button type="button" class="btn" onClick={onClose}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="btn primary"
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          class="primary"
           aria-disabled={!isRange}
           onClick={() => isRange && onChoose(`${new Date(beginMs).toISOString()}..${new Date(endMs).toISOString()}`)}
         >
           Show events
-        </button>
+        </Button>
       </footer>
     </Dialog>
   );

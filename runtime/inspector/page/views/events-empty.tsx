@@ -9,6 +9,7 @@ import { counted } from '../data/format.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { Acts } from '../parts/acts.tsx';
+import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/panel.tsx';
 
 export interface NoEventsProps {
@@ -34,18 +35,12 @@ function NothingCame({ range, inRange, onRange, onTest }: NoEventsProps): JSX.El
       buttons={
         <>
           {range === 'all' ? null : range === '24h' || range === '7d' ? (
-            <button type="button" class="btn" onClick={() => onRange('all')}>
-              Show all events
-            </button>
+            <Button onClick={() => onRange('all')}>Show all events</Button>
           ) : (
-            <button type="button" class="btn" onClick={() => onRange('24h')}>
-              Show last 24 hours
-            </button>
+            <Button onClick={() => onRange('24h')}>Show last 24 hours</Button>
           )}
           <Acts>
-            <button type="button" class="btn" onClick={onTest}>
-              Send test event…
-            </button>
+            <Button onClick={onTest}>Send test event…</Button>
           </Acts>
         </>
       }
@@ -71,13 +66,11 @@ function NothingMatches({ q: typed, range, between, onRange, onClear }: NoEvents
       buttons={
         <>
           {found === 0 ? null : (
-            <button type="button" class="btn primary" onClick={() => onRange(wider)}>
+            <Button class="primary" onClick={() => onRange(wider)}>
               Show {found.toLocaleString('en')} {where}
-            </button>
+            </Button>
           )}
-          <button type="button" class="btn" onClick={onClear}>
-            Clear filters
-          </button>
+          <Button onClick={onClear}>Clear filters</Button>
         </>
       }
     >

@@ -7,7 +7,7 @@ import { collectEvents } from '../data/event-list.ts';
 import { counted } from '../data/format.ts';
 import { stream, wordsOf } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
-import { Icon } from '../parts/icons.tsx';
+import { Button } from '../parts/button.tsx';
 
 const mostExported = 10_000;
 
@@ -45,13 +45,12 @@ export function ExportButton({ q, range }: { readonly q: string; readonly range:
   }
 
   return (
-    <button
-      type="button"
-      class="btn not-s"
+    <Button
+      icon="download"
+      class="not-s"
       onClick={() => (count === undefined ? void exportEvents() : run.current?.abort())}
     >
-      <Icon name="download" />
       {count === undefined ? 'Export' : `Stop export (${count.toLocaleString('en')})`}
-    </button>
+    </Button>
   );
 }

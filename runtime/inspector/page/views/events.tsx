@@ -25,10 +25,10 @@ import { useMedia } from '../data/use-media.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Empty, Kbd } from '../parts/panel.tsx';
 import { FreshChip, useNews, VirtualList } from '../parts/virtual-list.tsx';
 import { EventPane } from './event.tsx';
@@ -102,16 +102,15 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
   return (
     <>
       <Head title="Events" profile={profile}>
-        <button type="button" class="btn live" aria-pressed={isLive && !isGone} onClick={() => setLive(!isLive)}>
+        <Button class="live" aria-pressed={isLive && !isGone} onClick={() => setLive(!isLive)}>
           <span class={`lamp${isLive && !isGone ? '' : ' off'}`} />
           {isGone ? 'Paused: offline' : isLive ? 'Live' : 'Paused'}
-        </button>
+        </Button>
         <ExportButton q={searchIn(q, profile)} range={range} />
         <Acts>
-          <button type="button" class="btn not-s" onClick={() => setDialog('test')}>
-            <Icon name="bolt" />
+          <Button icon="bolt" class="not-s" onClick={() => setDialog('test')}>
             Send test event…
-          </button>
+          </Button>
         </Acts>
       </Head>
       <div class={chosen === '' ? 'events' : 'events split chosen'}>
@@ -120,10 +119,9 @@ function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.El
         </section>
         {chosen === '' ? null : (
           <div class="pane">
-            <button type="button" class="btn quiet back" onClick={() => go('events', '', query)}>
-              <Icon name="back" />
+            <Button icon="back" class="quiet back" onClick={() => go('events', '', query)}>
               All events
-            </button>
+            </Button>
             <div class="stack">
               <EventPane key={chosen} id={chosen} />
             </div>
@@ -239,16 +237,10 @@ function EventTable(props: TableProps): JSX.Element {
           {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
           <div class="filters outcomes" role="group" aria-label="Outcome">
             {chips.map(([name, words, mark]) => (
-              <button
-                key={name}
-                type="button"
-                class="btn pill"
-                aria-pressed={statuses.includes(name)}
-                onClick={() => toggle(name)}
-              >
+              <Button key={name} class="pill" aria-pressed={statuses.includes(name)} onClick={() => toggle(name)}>
                 <StatusMark name={mark} />
                 {words} <span class="num muted">{found.counts.chips[name].toLocaleString('en')}</span>
-              </button>
+              </Button>
             ))}
           </div>
           {total === 0 ? null : (
@@ -264,14 +256,7 @@ function EventTable(props: TableProps): JSX.Element {
       {found === undefined && refused === undefined ? (
         <Skeleton />
       ) : refused !== undefined && fault === '' ? (
-        <Empty
-          title="The events could not be loaded."
-          buttons={
-            <button type="button" class="btn" onClick={events.again}>
-              Try again
-            </button>
-          }
-        >
+        <Empty title="The events could not be loaded." buttons={<Button onClick={events.again}>Try again</Button>}>
           {withCode(refused.why)}
         </Empty>
       ) : fault !== '' && rows.length === 0 ? (

@@ -8,7 +8,9 @@ import { announce } from '../data/announce.ts';
 import { askAbove, deliveriesWords } from '../data/failures.ts';
 import { useProfile } from '../data/profile.ts';
 import { follow, skippedWords } from '../data/progress.ts';
-import { call, wordsOf } from '../data/rpc.ts';
+import { call } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
+import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/choice.tsx';
 import { Confirm, Dialog } from '../parts/dialog.tsx';
 
@@ -40,7 +42,7 @@ export function FailureActions({
   readonly draw: (verbs: FailureVerbs) => ComponentChildren;
 }): JSX.Element {
   const [asked, setAsked] = useState<Asked>();
-  const [busy, setBusy] = useState<string>();
+  const { busy, attempt } = useAttempt();
   const [reason, setReason] = useState('');
   const count = subject.kind === 'group' ? subject.count : subject.ids.length;
   const words = deliveriesWords(count);
@@ -53,17 +55,9 @@ export function FailureActions({
   };
 
   async function act(while_: string, run: () => Promise<void>): Promise<void> {
-    if (busy !== undefined) return;
-    setBusy(while_);
-    try {
-      await run();
-      onDone();
-    } catch (error) {
-      announce(`Nothing was changed: ${wordsOf(error).why}`, true);
-    } finally {
-      setBusy(undefined);
-      close();
-    }
+    const change = (): Promise<void> => run().then(onDone);
+    await attempt(while_, change, (why) => announce(`Nothing was changed: ${why}`, true));
+    close();
   }
 
   const noted = reason.trim() === '' ? {} : { reason: reason.trim() };
@@ -122,18 +116,18 @@ export function FailureActions({
           <p>Whether they arrived is not known. Look at the target, then say what is true of all of them.</p>
           {reasonField}
           <div class="btns">
-            <button type="button" class="btn" data-first disabled={busy !== undefined} onClick={close}>
+            <Button data-first disabled={busy !== undefined} onClick={close}>
               Cancel
-            </button>
-            <button type="button" class="btn risky" disabled={busy !== undefined} onClick={drop}>
+            </Button>
+            <Button class="risky" disabled={busy !== undefined} onClick={drop}>
               Drop
-            </button>
-            <button type="button" class="btn" disabled={busy !== undefined} onClick={retry}>
+            </Button>
+            <Button disabled={busy !== undefined} onClick={retry}>
               Retry
-            </button>
-            <button type="button" class="btn primary" disabled={busy !== undefined} onClick={confirm}>
+            </Button>
+            <Button class="primary" disabled={busy !== undefined} onClick={confirm}>
               {busy ?? 'It arrived'}
-            </button>
+            </Button>
           </div>
         </Dialog>
       ) : null}

@@ -6,6 +6,7 @@ import type { FailureChoice, FailureGroupRow } from '../../../control/contract.t
 import { deliveriesWords, helpsWords, routesWords } from '../data/failures.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Count } from '../parts/panel.tsx';
@@ -32,15 +33,14 @@ export function FailureGroupPanel({
   return (
     <section class="panel" aria-label={title}>
       <header class={open ? 'grp' : 'grp bare'}>
-        <button
-          type="button"
-          class="btn quiet icon-only"
+        <Button
+          class="quiet icon-only"
           aria-expanded={open}
           aria-label={`${open ? 'Hide' : 'Show'} the ${deliveriesWords(count)}`}
           onClick={() => setOpen(!open)}
         >
           <span class={`caret${open ? ' open' : ''}`} />
-        </button>
+        </Button>
         <StatusMark name={isUnsure ? 'unconfirmed' : 'failed'} />
         <div class="grow">
           <h2>{title}</h2>
@@ -71,19 +71,15 @@ export function FailureGroupPanel({
               onDone={onChanged}
               draw={({ retry, drop, resolve }) => (
                 <div class="btns acts">
-                  {isUnsure ? (
-                    <button type="button" class="btn" onClick={resolve}>
-                      Resolve…
-                    </button>
-                  ) : null}
-                  <button type="button" class="btn" onClick={retry}>
+                  {isUnsure ? <Button onClick={resolve}>Resolve…</Button> : null}
+                  <Button onClick={retry}>
                     {isUnsure ? null : <Icon name="replay" />}
                     {isUnsure ? 'Retry…' : count === 1 ? 'Retry' : 'Retry all'}
-                  </button>
+                  </Button>
                   {isUnsure ? null : (
-                    <button type="button" class="btn risky" onClick={drop}>
+                    <Button class="risky" onClick={drop}>
                       Drop…
-                    </button>
+                    </Button>
                   )}
                 </div>
               )}

@@ -12,7 +12,7 @@ import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useMayAct } from '../parts/acts.tsx';
 import { Clock, Refused } from '../parts/basics.tsx';
-import { Icon } from '../parts/icons.tsx';
+import { Button } from '../parts/button.tsx';
 import { Kbd, Loading } from '../parts/panel.tsx';
 import { FailureActions, type FailureVerbs } from './failures-actions.tsx';
 
@@ -221,24 +221,19 @@ function SelectionBar({
       </b>
       {count === 0 ? null : (
         <span class="btns">
-          {isUnsure ? (
-            <button type="button" class="btn" onClick={verbs.resolve}>
-              Resolve {count}…
-            </button>
-          ) : null}
-          <button type="button" class="btn" onClick={verbs.retry} title={`Retry ${deliveriesWords(count)}`}>
-            <Icon name="replay" />
+          {isUnsure ? <Button onClick={verbs.resolve}>Resolve {count}…</Button> : null}
+          <Button icon="replay" onClick={verbs.retry} title={`Retry ${deliveriesWords(count)}`}>
             Retry {count}
             {isUnsure ? '…' : ''}
-          </button>
+          </Button>
           {isUnsure ? null : (
-            <button type="button" class="btn risky" onClick={verbs.drop}>
+            <Button class="risky" onClick={verbs.drop}>
               Drop {count}…
-            </button>
+            </Button>
           )}
-          <button type="button" class="btn quiet" onClick={onClear}>
+          <Button class="quiet" onClick={onClear}>
             Clear
-          </button>
+          </Button>
         </span>
       )}
       <span class="muted small not-s push">

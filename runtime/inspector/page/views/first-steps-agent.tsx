@@ -5,15 +5,16 @@ import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
 import type { StepProps } from '../data/first-steps.ts';
 import { call } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
 import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Picks } from '../parts/picks.tsx';
-import { useChange } from './first-steps-fresh.tsx';
 
 export function AgentStep({ setup: { agents }, again, hold }: StepProps): JSX.Element {
   const [program, setProgram] = useState(agents[0]?.program);
-  const change = useChange();
+  const change = useAttempt();
   const chosen = agents.find((one) => one.program === program) ?? agents[0];
   if (chosen === undefined) {
     return (
@@ -46,14 +47,13 @@ export function AgentStep({ setup: { agents }, again, hold }: StepProps): JSX.El
       <p class="hint">It runs on this computer with your rights, once for each event that a route accepts.</p>
       <WhyNot refused={change.refused} />
       <div class="btns">
-        <button
-          type="button"
-          class="btn primary tall"
+        <Button
+          class="primary tall"
           disabled={change.busy !== undefined}
-          onClick={() => change.run('Writing…', write)}
+          onClick={() => change.attempt('Writing…', write)}
         >
           {change.busy ?? `Use ${chosen.title}`}
-        </button>
+        </Button>
       </div>
     </>
   );

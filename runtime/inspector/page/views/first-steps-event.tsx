@@ -7,12 +7,13 @@ import { announce } from '../data/announce.ts';
 import type { StepProps } from '../data/first-steps.ts';
 import { go, goWithin } from '../data/place.ts';
 import { call } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
 import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/choice.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Picks } from '../parts/picks.tsx';
-import { useChange } from './first-steps-fresh.tsx';
 
 /** Shown immediately; the others after "more". */
 const firstSources: readonly string[] = ['github', 'gitlab', 'stripe', 'slack', 'linear', 'sentry'];
@@ -34,7 +35,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
   const [typed, setTyped] = useState<string | undefined>(undefined);
   const [secret, setSecret] = useState('');
   const [made, setMade] = useState<Made | undefined>(undefined);
-  const change = useChange();
+  const change = useAttempt();
   const chosen = setup.sources.find((one) => one.name === source);
   const name = typed ?? chosen?.name ?? 'events';
   const shown = isAll
@@ -131,23 +132,21 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
       </p>
       <WhyNot refused={change.refused} />
       <div class="btns">
-        <button
-          type="button"
-          class="btn primary tall"
+        <Button
+          class="primary tall"
           disabled={change.busy !== undefined || !canSample || isMissing || !namePattern.test(name)}
-          onClick={() => change.run('Creating…', () => create(true))}
+          onClick={() => change.attempt('Creating…', () => create(true))}
         >
           {change.busy ?? (made?.name === name ? 'Send a sample' : 'Create route and send a sample')}
-        </button>
+        </Button>
         {made?.name === name ? null : (
-          <button
-            type="button"
-            class="btn tall"
+          <Button
+            class="tall"
             disabled={change.busy !== undefined || isMissing || !namePattern.test(name)}
-            onClick={() => change.run('Creating…', () => create(false))}
+            onClick={() => change.attempt('Creating…', () => create(false))}
           >
             Create route only
-          </button>
+          </Button>
         )}
       </div>
     </>

@@ -7,16 +7,17 @@ import type { StepProps } from '../data/first-steps.ts';
 import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
 import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Check } from '../parts/choice.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer } from '../parts/panel.tsx';
-import { useChange } from './first-steps-fresh.tsx';
 
 export function ServerStep({ again, hold }: StepProps): JSX.Element {
   const { asked, again: askAgain } = useAsked('importable', () => call('mcp.importable', {}));
   const [left, setLeft] = useState<readonly string[]>([]);
-  const change = useChange();
+  const change = useAttempt();
   return (
     <Answer asked={asked} again={askAgain} what="The servers of other programs">
       {(found) => {
@@ -62,14 +63,13 @@ export function ServerStep({ again, hold }: StepProps): JSX.Element {
             <WhyNot refused={change.refused} />
             <div class="btns">
               {offered.length === 0 ? null : (
-                <button
-                  type="button"
-                  class="btn primary tall"
+                <Button
+                  class="primary tall"
                   disabled={change.busy !== undefined || names.length === 0}
-                  onClick={() => change.run('Importing…', add)}
+                  onClick={() => change.attempt('Importing…', add)}
                 >
                   {change.busy ?? `Import ${names.length}`}
-                </button>
+                </Button>
               )}
               <a class="btn tall" href={hashOf('servers', '', { add: '1' })}>
                 Add server…

@@ -5,11 +5,12 @@ import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
 import type { StepProps } from '../data/first-steps.ts';
 import { call } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
 import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/choice.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Picks } from '../parts/picks.tsx';
-import { useChange } from './first-steps-fresh.tsx';
 
 const channelHints: Readonly<Record<string, string>> = {
   slack: 'A channel, such as C0123456789. Invite the bot there.',
@@ -21,7 +22,7 @@ export function TargetStep({ setup: { targets }, again, hold }: StepProps): JSX.
   const [name, setName] = useState('slack');
   const [token, setToken] = useState('');
   const [channel, setChannel] = useState('');
-  const change = useChange();
+  const change = useAttempt();
   const title = targets.find((one) => one.name === name)?.title ?? name;
   const write = async (): Promise<void> => {
     hold();
@@ -45,14 +46,13 @@ export function TargetStep({ setup: { targets }, again, hold }: StepProps): JSX.
       </p>
       <WhyNot refused={change.refused} />
       <div class="btns">
-        <button
-          type="button"
-          class="btn primary tall"
+        <Button
+          class="primary tall"
           disabled={change.busy !== undefined || token.trim() === ''}
-          onClick={() => change.run('Writing…', write)}
+          onClick={() => change.attempt('Writing…', write)}
         >
           {change.busy ?? `Set up ${title}`}
-        </button>
+        </Button>
       </div>
     </>
   );

@@ -23,6 +23,7 @@ import { hashOf } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
+import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Body } from '../parts/head.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
@@ -155,25 +156,21 @@ function Step({
       {state === 'done' ? (
         <div class="btns">
           <span class="status resting">Done</span>
-          {isOpen ? (
-            <button type="button" class="btn" onClick={onClose}>
-              Continue
-            </button>
-          ) : null}
+          {isOpen ? <Button onClick={onClose}>Continue</Button> : null}
         </div>
       ) : (
         <div class="btns">
           <Acts>
             {state === 'skipped' ? <span class="muted small">Skipped</span> : null}
             {isOpen ? (
-              <button type="button" class="btn quiet" onClick={onSkip}>
+              <Button class="quiet" onClick={onSkip}>
                 Not now<span class="unseen">: {title}</span>
-              </button>
+              </Button>
             ) : (
-              <button type="button" class="btn" onClick={onOpen}>
+              <Button onClick={onOpen}>
                 {state === 'skipped' ? 'Undo' : 'Open'}
                 <span class="unseen">: {title}</span>
-              </button>
+              </Button>
             )}
           </Acts>
         </div>
@@ -264,9 +261,9 @@ export function StepsLeft(): JSX.Element | null {
         <a class="btn" href={hashOf('overview', 'first-steps')}>
           Show<span class="unseen"> the first steps</span>
         </a>
-        <button type="button" class="btn quiet" onClick={() => choices.set({ ...chosen, hidden: true })}>
+        <Button class="quiet" onClick={() => choices.set({ ...chosen, hidden: true })}>
           Hide<span class="unseen"> the first steps</span>
-        </button>
+        </Button>
       </div>
     </div>
   );

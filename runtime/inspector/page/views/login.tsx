@@ -10,8 +10,10 @@ import type { ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { call, stream, wordsOf } from '../data/rpc.ts';
 import { Refused } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Form } from '../parts/form.tsx';
 
 export function LoginDialog({ row, onClose }: { readonly row: ServerRow; readonly onClose: () => void }): JSX.Element {
   const [address, setAddress] = useState('');
@@ -64,27 +66,19 @@ export function LoginDialog({ row, onClose }: { readonly row: ServerRow; readonl
             </a>
           </p>
           <p class="muted wrap">{new URL(address).host} asks you there. This dialog closes when you are logged in.</p>
-          <form
-            class="stack"
-            onSubmit={(event) => {
-              event.preventDefault();
-              void paste();
-            }}
-          >
+          <Form class="stack" onSubmit={paste}>
             <Field
               label="The browser is on another computer? Paste the address that it ended at"
               value={pasted}
               onInput={setPasted}
             />
             <div class="btns">
-              <button type="button" class="btn" onClick={onClose}>
-                Cancel
-              </button>
-              <button type="submit" class="btn" disabled={pasted.trim() === ''}>
+              <Button onClick={onClose}>Cancel</Button>
+              <Button type="submit" disabled={pasted.trim() === ''}>
                 Use it
-              </button>
+              </Button>
             </div>
-          </form>
+          </Form>
         </>
       )}
       {why === '' ? null : <Refused why={why} />}

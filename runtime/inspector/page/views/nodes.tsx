@@ -25,6 +25,7 @@ import {
 import { useDatabase, useNodes } from '../data/use-nodes.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Clock } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { markOf, Status } from '../parts/chip.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, Banner, Empty, Facts, Panel } from '../parts/panel.tsx';
@@ -104,14 +105,7 @@ function GoneBanner({ gone: { row, atMs }, onForget }: { readonly gone: Gone; re
   const now = useNow();
   const { standing, words } = stateOfGone(row);
   return (
-    <Banner
-      mark={markOf(standing)}
-      button={
-        <button type="button" class="btn" onClick={onForget}>
-          Dismiss
-        </button>
-      }
-    >
+    <Banner mark={markOf(standing)} button={<Button onClick={onForget}>Dismiss</Button>}>
       <b class="strong">
         {row.node} is gone since {formatClock(atMs, now)}: {words.toLowerCase()}.
       </b>{' '}

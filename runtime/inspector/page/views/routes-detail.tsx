@@ -15,15 +15,18 @@ import { counted, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { profiles, routesVersion } from '../data/live.ts';
 import { goWithin } from '../data/place.ts';
-import { call, useAsked, useKept, wordsOf } from '../data/rpc.ts';
+import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
+import { useAttempt } from '../parts/attempt.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Status, StatusChip } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { Confirm } from '../parts/dialog.tsx';
+import { Headline, MetaFact, MetaTime } from '../parts/headline.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Banner, Facts, FoldLine, Panel } from '../parts/panel.tsx';
 import { Bars, type Bucket } from '../parts/plot.tsx';
 import { type RouteChosen, routeMarks } from './routes-marks.ts';
@@ -46,7 +49,7 @@ export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): J
     <Answer {...{ asked, again, failed }} what={`Route ${name}`}>
       {(route) => (
         <>
-          <Headline
+          <RouteHead
             route={route}
             mark={mark}
             chosen={chosen}
@@ -74,17 +77,16 @@ export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): J
   );
 }
 
-interface HeadlineProps {
+interface HeadProps {
   readonly route: RouteDetail;
   readonly mark: RouteMark;
   readonly chosen: RouteChosen;
   readonly onChanged: () => void;
 }
 
-function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Element {
+function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
   const [asking, setAsking] = useState<'disable' | 'remove' | 'edit'>();
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<Refusal>();
+  const { busy, refused, attempt } = useAttempt();
   const [shape, word] = routeMarks[mark];
   const { place, last_24h: day, last_event_at: last } = route;
   const isDynamic = route.source === 'dynamic';
@@ -92,122 +94,101 @@ function Headline({ route, mark, chosen, onChanged }: HeadlineProps): JSX.Elemen
   const ofRoute = withFilter('', 'route', [route.name]);
   const inProfile = searchIn(ofRoute, chosen.profile);
 
-  async function act(done: string, work: () => Promise<unknown>): Promise<void> {
-    setBusy(true);
-    setRefused(undefined);
-    try {
+  async function act(words: string, done: string, work: () => Promise<unknown>): Promise<void> {
+    await attempt(words, async () => {
       await work();
       announce(done);
       onChanged();
-    } catch (error) {
-      setRefused(wordsOf(error));
-    } finally {
-      setBusy(false);
-      // Another dialog may have been opened meanwhile.
-      setAsking((now) => (now === asking ? undefined : now));
-    }
+    });
+    // Another dialog may have been opened meanwhile.
+    setAsking((now) => (now === asking ? undefined : now));
   }
 
   return (
     <>
-      <div class="headline">
-        <div>
-          <h2>
+      <Headline
+        title={
+          <>
             {route.name} <StatusChip mark={shape}>{word}</StatusChip>
-          </h2>
-          <p class="meta">
-            {place === undefined ? null : (
-              <span>
-                From <b>{place.line === undefined ? place.file : `${place.file}, line ${place.line}`}</b>
-              </span>
-            )}
-            {last === undefined ? null : (
-              <span>
-                Last event{' '}
-                <b class="num">
-                  <Clock at={last} />
-                </b>
-              </span>
-            )}
+          </>
+        }
+        meta={
+          <>
+            <MetaFact name="From">
+              {place?.line === undefined ? place?.file : `${place.file}, line ${place.line}`}
+            </MetaFact>
+            {last === undefined ? null : <MetaTime name="Last event" at={last} />}
             {day === undefined || day.total === 0 ? null : (
-              <span>
-                Failed in 24 h <b class="num">{Number(((day.failed / day.total) * 100).toFixed(1))} %</b>
-              </span>
+              <MetaFact name="Failed in 24 h">{Number(((day.failed / day.total) * 100).toFixed(1))} %</MetaFact>
             )}
+          </>
+        }
+      >
+        <a class="btn" href={hashOf('events', '', { q: isOfSeveral ? inProfile : ofRoute })}>
+          <Icon name="events" />
+          Show events
+        </a>
+        <Acts>
+          {isDynamic ? (
+            <>
+              <Button onClick={() => setAsking('edit')}>Edit…</Button>
+              <Button class="risky" onClick={() => setAsking('remove')}>
+                Remove…
+              </Button>
+            </>
+          ) : null}
+          {route.enabled === false ? (
+            <Button
+              icon="power"
+              disabled={busy !== undefined}
+              onClick={() => void act('Enabling…', 'Route enabled.', () => call('webhook.enable', chosen))}
+            >
+              Enable
+            </Button>
+          ) : (
+            <Button icon="power" onClick={() => setAsking('disable')}>
+              Disable…
+            </Button>
+          )}
+        </Acts>
+      </Headline>
+      {asking === 'disable' ? (
+        <Confirm
+          title={`Disable ${route.name}?`}
+          yes="Disable the route"
+          busy={busy}
+          onYes={() => void act('Disabling…', 'Route disabled.', () => call('webhook.disable', chosen))}
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            Its senders get 403 from now on, and most do not send those events again. Runs and deliveries in progress
+            end as usual. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets <code>enabled: false</code>
+            ; it can be enabled here at any time.
           </p>
-        </div>
-        <div class="btns push">
-          <a class="btn" href={hashOf('events', '', { q: isOfSeveral ? inProfile : ofRoute })}>
-            <Icon name="events" />
-            Show events
-          </a>
-          <Acts>
-            {isDynamic ? (
-              <>
-                <button type="button" class="btn" onClick={() => setAsking('edit')}>
-                  Edit…
-                </button>
-                <button type="button" class="btn risky" onClick={() => setAsking('remove')}>
-                  Remove…
-                </button>
-              </>
-            ) : null}
-            {route.enabled === false ? (
-              <button
-                type="button"
-                class="btn"
-                disabled={busy}
-                onClick={() => void act('Route enabled.', () => call('webhook.enable', chosen))}
-              >
-                <Icon name="power" />
-                Enable
-              </button>
-            ) : (
-              <button type="button" class="btn" onClick={() => setAsking('disable')}>
-                <Icon name="power" />
-                Disable…
-              </button>
-            )}
-          </Acts>
-        </div>
-        {asking === 'disable' ? (
-          <Confirm
-            title={`Disable ${route.name}?`}
-            yes="Disable the route"
-            busy={busy ? 'Disabling…' : undefined}
-            onYes={() => void act('Route disabled.', () => call('webhook.disable', chosen))}
-            onClose={() => setAsking(undefined)}
-          >
-            <p>
-              Its senders get 403 from now on, and most do not send those events again. Runs and deliveries in progress
-              end as usual. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets{' '}
-              <code>enabled: false</code>; it can be enabled here at any time.
-            </p>
-          </Confirm>
-        ) : null}
-        {asking === 'remove' ? (
-          <Confirm
-            title={`Remove ${route.name}?`}
-            yes="Remove the subscription"
-            busy={busy ? 'Removing…' : undefined}
-            onYes={() =>
-              void act('Subscription removed.', async () => {
-                await call('webhook.remove', chosen);
-                goWithin('routes');
-              })
-            }
-            onClose={() => setAsking(undefined)}
-          >
-            <p>
-              The subscription and its secret are deleted; its senders get 404. A new one of the same name has another
-              secret. Its events stay in the history.
-            </p>
-          </Confirm>
-        ) : null}
-        {asking === 'edit' ? (
-          <SubscriptionDialog route={route} onClose={() => setAsking(undefined)} onDone={onChanged} />
-        ) : null}
-      </div>
+        </Confirm>
+      ) : null}
+      {asking === 'remove' ? (
+        <Confirm
+          title={`Remove ${route.name}?`}
+          yes="Remove the subscription"
+          busy={busy}
+          onYes={() =>
+            void act('Removing…', 'Subscription removed.', async () => {
+              await call('webhook.remove', chosen);
+              goWithin('routes');
+            })
+          }
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            The subscription and its secret are deleted; its senders get 404. A new one of the same name has another
+            secret. Its events stay in the history.
+          </p>
+        </Confirm>
+      ) : null}
+      {asking === 'edit' ? (
+        <SubscriptionDialog route={route} onClose={() => setAsking(undefined)} onDone={onChanged} />
+      ) : null}
       <WhyNot refused={refused} />
     </>
   );
@@ -218,10 +199,9 @@ function Address({ url }: { readonly url: string }): JSX.Element {
     <div class="panel address">
       <span class="muted small">POST</span>
       <code class="grow cut">{url}</code>
-      <button type="button" class="btn" onClick={() => void copyText(url)}>
-        <Icon name="copy" />
+      <Button icon="copy" onClick={() => void copyText(url)}>
         Copy URL
-      </button>
+      </Button>
     </div>
   );
 }

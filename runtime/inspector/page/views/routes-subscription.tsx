@@ -11,10 +11,12 @@ import { announce } from '../data/announce.ts';
 import { formatTargets } from '../data/event-words.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
+import { Button } from '../parts/button.tsx';
 import { Field, Select } from '../parts/choice.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { ProfileField, useChange, type Work, WorkDialog } from './work-dialog.tsx';
+import { ProfileField, type Work, WorkDialog } from './work-dialog.tsx';
 
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
 
@@ -36,7 +38,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   });
   const [events, setEvents] = useState(before.events);
   const [work, setWork] = useState<Work>(before.work);
-  const change = useChange();
+  const change = useAttempt();
   /** The name that the gateway refused. */
   const [taken, setTaken] = useState('');
   const setup = useAsked('setup', () => call('setup.read'));
@@ -49,7 +51,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const list = events.split(',').flatMap((one) => one.trim() || []);
 
   const save = (): Promise<void> =>
-    change.attempt(async () => {
+    change.attempt('Saving…', async () => {
       if (route === undefined) {
         const record: JsonObject = {
           ...(list.length === 0 ? {} : { events: list }),
@@ -154,9 +156,9 @@ function Made({ made, onClose }: { readonly made: Result<'webhook.subscribe'>; r
           </p>
         )}
         <div class="btns">
-          <button type="button" class="btn primary" onClick={onClose}>
+          <Button class="primary" onClick={onClose}>
             Done
-          </button>
+          </Button>
         </div>
       </div>
     </Dialog>

@@ -6,12 +6,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Result } from '../../../control/contract.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
+import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Check, Select } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
-import { Icon } from '../parts/icons.tsx';
-import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Panel } from '../parts/panel.tsx';
 import type { RouteChosen } from './routes-marks.ts';
 
@@ -27,15 +28,12 @@ export function RouteTest({
   const { asked, again } = useAsked(`samples ${chosen.profile}/${chosen.name}`, () => call('webhook.samples', chosen));
   const [sample, setSample] = useState<string>();
   const [checksOnly, setChecksOnly] = useState(true);
-  const [busy, setBusy] = useState(false);
   const [answer, setAnswer] = useState<Result<'webhook.test'>>();
-  const [refused, setRefused] = useState<Refusal>();
+  const { busy, refused, attempt } = useAttempt();
 
-  async function send(name: string): Promise<void> {
-    setBusy(true);
-    setRefused(undefined);
-    setAnswer(undefined);
-    try {
+  const send = (name: string): Promise<void> =>
+    attempt('Testing…', async () => {
+      setAnswer(undefined);
       setAnswer(
         await call('webhook.test', {
           ...chosen,
@@ -44,12 +42,7 @@ export function RouteTest({
         }),
       );
       onDone();
-    } catch (error) {
-      setRefused(wordsOf(error));
-    } finally {
-      setBusy(false);
-    }
-  }
+    });
 
   return (
     <Panel title="Test">
@@ -71,10 +64,9 @@ export function RouteTest({
                   <span class="hint">Answered like a real request. No run, no delivery, no script.</span>
                 </Check>
                 <div class="btns">
-                  <button type="button" class="btn primary" disabled={busy} onClick={() => void send(name)}>
-                    <Icon name="bolt" />
-                    {busy ? 'Testing…' : 'Send test event'}
-                  </button>
+                  <Button icon="bolt" class="primary" disabled={busy !== undefined} onClick={() => void send(name)}>
+                    {busy ?? 'Send test event'}
+                  </Button>
                   {answer === undefined ? null : (
                     <Status mark={answer.status < 300 ? 'delivered' : 'failed'} calm={answer.status < 300}>
                       HTTP {answer.status}

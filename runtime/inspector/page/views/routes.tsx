@@ -19,10 +19,10 @@ import { useWords } from '../data/use-words.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 import { RoutePane } from './routes-detail.tsx';
@@ -58,10 +58,9 @@ function Routes({ place }: { readonly place: Place }): JSX.Element {
     <>
       <Head title="Routes" count={asked.kind === 'there' ? all.length : undefined} profile={profile}>
         <Acts>
-          <button type="button" class="btn" onClick={() => setAdding(true)}>
-            <Icon name="add" />
+          <Button icon="add" onClick={() => setAdding(true)}>
             New subscription…
-          </button>
+          </Button>
         </Acts>
       </Head>
       <Answer {...{ asked, again, failed }} what="The routes">

@@ -7,10 +7,11 @@ import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
 import { Field } from '../parts/choice.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
-import { ProfileField, useChange, type Work, WorkDialog } from './work-dialog.tsx';
+import { ProfileField, type Work, WorkDialog } from './work-dialog.tsx';
 
 interface ChangeProps {
   readonly onClose: () => void;
@@ -23,10 +24,10 @@ export function NewSchedule({ onClose, onChanged }: ChangeProps): JSX.Element {
   const [timezone, setTimezone] = useState('');
   const [work, setWork] = useState<Work>({ prompt: '', deliver: 'log' });
   const [profile, setProfile] = useState(useProfile() ?? 'default');
-  const change = useChange();
+  const change = useAttempt();
 
   const create = (): Promise<void> =>
-    change.attempt(async () => {
+    change.attempt('Creating…', async () => {
       const record = {
         ...(schedule.trim() === '' ? {} : { schedule }),
         ...(timezone.trim() === '' ? {} : { timezone: timezone.trim() }),
@@ -68,11 +69,11 @@ export function NewSchedule({ onClose, onChanged }: ChangeProps): JSX.Element {
 }
 
 export function RemoveSchedule({ row, onClose, onChanged }: ChangeProps & { readonly row: JobRow }): JSX.Element {
-  const { busy, refused, attempt } = useChange();
+  const { busy, refused, attempt } = useAttempt();
   const yes = `Remove schedule ${row.name}`;
 
   const remove = (): Promise<void> =>
-    attempt(async () => {
+    attempt('Removing…', async () => {
       await call('cron.remove', { job: row.id, profile: row.profile });
       announce(`Schedule ${row.name} removed.`);
       onClose();
@@ -84,7 +85,7 @@ export function RemoveSchedule({ row, onClose, onChanged }: ChangeProps & { read
     <Confirm
       title={`Remove the schedule ${row.name}?`}
       yes={yes}
-      busy={busy ? 'Removing…' : undefined}
+      busy={busy}
       onYes={() => void remove()}
       onClose={onClose}
     >

@@ -8,13 +8,16 @@ import { useNow } from '../data/clock.ts';
 import { formatReason, formatTargets, outcomeOfRow } from '../data/event-words.ts';
 import { formatClock, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
+import { useAttempt } from '../parts/attempt.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Chip, Status } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
+import { Headline, MetaFact } from '../parts/headline.tsx';
 import { Answer, Facts, Panel, Verdict } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
 import { RemoveSchedule } from './schedule-change.tsx';
@@ -27,86 +30,59 @@ export interface SchedulePaneProps {
 }
 
 export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element {
-  const [busy, setBusy] = useState(false);
+  const { busy, attempt } = useAttempt();
   const [isRemoving, setRemoving] = useState(false);
   const now = useNow();
   const rests = row.state === 'paused' || row.state === 'disabled';
   const due = row.next_due === undefined || row.next_due === null ? undefined : Date.parse(row.next_due);
   const problem = row.problem ?? row.why;
 
-  async function tell(method: 'cron.pause' | 'cron.resume' | 'cron.run', done: string): Promise<void> {
-    setBusy(true);
-    try {
+  const act = (label: string, method: 'cron.pause' | 'cron.resume' | 'cron.run', done: string): JSX.Element => {
+    const change = async (): Promise<void> => {
       await call(method, { job: row.id, profile: row.profile });
       announce(done);
       onChanged();
-    } catch (error) {
-      announce(wordsOf(error).why, true);
-    } finally {
-      setBusy(false);
-    }
-  }
+    };
+    return (
+      <Button disabled={busy !== undefined} onClick={() => void attempt(label, change, (why) => announce(why, true))}>
+        {label}
+      </Button>
+    );
+  };
 
   return (
     <article class="stack" aria-label={`Schedule ${row.name}`}>
-      <header class="headline">
-        <div>
-          <h2>
+      <Headline
+        title={
+          <>
             {row.name} &nbsp;
             <Chip standing={standingOfState(row.state)} text={sentenceCase(formatWord(row.state))} />
-          </h2>
-          <p class="meta">
+          </>
+        }
+        meta={
+          <>
             <span>
               <code>{row.schedule === '' ? 'by event only' : row.schedule}</code> {row.timezone}
             </span>
-            {due === undefined ? null : (
-              <span>
-                Next{' '}
-                <b class="num">
-                  {formatClock(due, now)}, in {formatCountdown(due - now)}
-                </b>
-              </span>
-            )}
+            <MetaFact name="Next">
+              {due === undefined ? undefined : `${formatClock(due, now)}, in ${formatCountdown(due - now)}`}
+            </MetaFact>
             {row.profile === 'default' ? null : <span>Profile {row.profile}</span>}
-          </p>
-        </div>
+          </>
+        }
+      >
         {row.id === '' ? null : (
-          <div class="btns push">
-            <Acts>
-              <button
-                type="button"
-                class="btn"
-                disabled={busy}
-                onClick={() => void tell('cron.run', `${row.name} was fired.`)}
-              >
-                Run now
-              </button>
-              {rests ? (
-                <button
-                  type="button"
-                  class="btn"
-                  disabled={busy}
-                  onClick={() => void tell('cron.resume', `${row.name} is resumed.`)}
-                >
-                  Resume
-                </button>
-              ) : (
-                <button
-                  type="button"
-                  class="btn"
-                  disabled={busy}
-                  onClick={() => void tell('cron.pause', `${row.name} is paused.`)}
-                >
-                  Pause
-                </button>
-              )}
-              <button type="button" class="btn risky" onClick={() => setRemoving(true)}>
-                Remove…
-              </button>
-            </Acts>
-          </div>
+          <Acts>
+            {act('Run now', 'cron.run', `${row.name} was fired.`)}
+            {rests
+              ? act('Resume', 'cron.resume', `${row.name} is resumed.`)
+              : act('Pause', 'cron.pause', `${row.name} is paused.`)}
+            <Button class="risky" onClick={() => setRemoving(true)}>
+              Remove…
+            </Button>
+          </Acts>
         )}
-      </header>
+      </Headline>
       {isRemoving ? <RemoveSchedule row={row} onClose={() => setRemoving(false)} onChanged={onChanged} /> : null}
       {problem === undefined ? null : <Verdict mark="failed" tone="bad" title={withCode(problem)} />}
       {row.id === '' ? null : <Details row={row} />}

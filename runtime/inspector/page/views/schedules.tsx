@@ -16,9 +16,9 @@ import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
+import { Button } from '../parts/button.tsx';
 import { Mark } from '../parts/chip.tsx';
 import { Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 import { SchedulePane } from './schedule.tsx';
@@ -42,10 +42,9 @@ function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Elemen
         profile={profile}
       >
         <Acts>
-          <button type="button" class="btn" onClick={() => setAdding(true)}>
-            <Icon name="add" />
+          <Button icon="add" onClick={() => setAdding(true)}>
             New schedule…
-          </button>
+          </Button>
         </Acts>
       </Head>
       {isAdding ? <NewSchedule onClose={() => setAdding(false)} onChanged={again} /> : null}
@@ -56,9 +55,9 @@ function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Elemen
               title="No schedules yet."
               buttons={
                 <Acts>
-                  <button type="button" class="btn primary" onClick={() => setAdding(true)}>
+                  <Button class="primary" onClick={() => setAdding(true)}>
                     New schedule…
-                  </button>
+                  </Button>
                 </Acts>
               }
             >

@@ -4,9 +4,8 @@
  * @see INS-4, LNK-3 and SEC-1 in docs/specification.md
  */
 
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { JsonObject } from '../../../../machines/base/json.ts';
 import type { ProbeReport, ServerDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
@@ -23,8 +22,10 @@ import {
   withKind,
 } from '../data/server-entry.ts';
 import { withCode } from '../parts/basics.tsx';
-import { Segmented, Select } from '../parts/choice.tsx';
+import { Button } from '../parts/button.tsx';
+import { type ChoiceProps, Segmented, Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { SheetForm } from '../parts/form.tsx';
 import { NeedsFresh } from '../parts/needs-fresh.tsx';
 import { AddByLink } from './add-server.tsx';
 import { ServerFields } from './servers-form.tsx';
@@ -51,14 +52,7 @@ export function AddSheet({
   const [kind, setKind] = useState<Kind>(kinds.find(([name]) => name === first)?.[0] ?? 'command');
   /** Whether the server is being written; closing would then hide the outcome. */
   const [isWriting, setWriting] = useState(false);
-  const choice = (
-    <div class="field">
-      <span>How is it reached?</span>
-      <div>
-        <Segmented label="Kind" value={kind} options={kinds} onChoose={setKind} />
-      </div>
-    </div>
-  );
+  const choice = <KindField value={kind} options={kinds} onChoose={setKind} />;
   return (
     <Dialog title="Add server" sheet keepsText busy={isWriting} onClose={onClose}>
       {kind === 'link' ? (
@@ -72,13 +66,16 @@ export function AddSheet({
   );
 }
 
-/** The outcome of the last press of a button. */
-interface Answered {
-  readonly faults: FormFaults;
-  readonly staleFor?: string;
+function KindField<Value extends string>(props: Omit<ChoiceProps<Value>, 'label'>): JSX.Element {
+  return (
+    <div class="field">
+      <span>How is it reached?</span>
+      <div>
+        <Segmented label="Kind" {...props} />
+      </div>
+    </div>
+  );
 }
-
-const nothing: Answered = { faults: {} };
 
 function Typed({
   kind,
@@ -96,9 +93,8 @@ function Typed({
   const profiles = useAsked('profiles', () => call('config.source', {}));
   const served = profiles.asked.kind === 'there' ? profiles.asked.value.profiles : [];
   const form = { ...typed, kind };
-  const work = useWork();
-  const isWriting = work.busy !== '' && work.busy !== 'Test';
-  useEffect(() => onBusy(isWriting), [isWriting]);
+  const work = useWork(form);
+  useEffect(() => onBusy(work.isWriting), [work.isWriting]);
   /** What is typed now. */
   const now = useRef<readonly unknown[]>([]);
   now.current = [typed, kind, profile];
@@ -109,29 +105,19 @@ function Typed({
     },
     [],
   );
-  const read = (): { entry: JsonObject } | undefined => {
-    const found = entryOfForm(form);
-    if ('entry' in found) return found;
-    work.refuse(found.faults);
-    return undefined;
-  };
   const test = (): Promise<ProbeReport | undefined> =>
-    work.run('Test', async () => {
-      const found = read();
-      if (found === undefined) return undefined;
-      const asked = { server: form.name, profile, entry: found.entry };
+    work.run('Test', entryOfForm(form), async ({ entry }) => {
+      const asked = { server: form.name, profile, entry };
       await call('mcp.add', { ...asked, dry: true });
-      return work.keep(form, await call('mcp.test', asked));
+      return work.keep(await call('mcp.test', asked));
     });
   const add = async (isOff: boolean): Promise<void> => {
     const { current: begun } = now;
-    const report = isOff ? undefined : (work.reportOf(form) ?? (await test()));
+    const report = isOff ? undefined : (work.report ?? (await test()));
     // Closing the sheet during the test cancels what was to follow it, and so does typing: that was not tested.
     if (isClosed.current || begun.some((one, at) => one !== now.current[at])) return;
-    if (!isOff && (report === undefined || (!report.ok && report.needs_login !== true))) return;
-    await work.run(isOff ? addOff : 'Add server', async () => {
-      const found = read();
-      if (found === undefined) return;
+    if (!isOff && (report === undefined || hasFailed(report))) return;
+    await work.run(isOff ? addOff : 'Add server', entryOfForm(form), async (found) => {
       const entry = isOff ? { ...found.entry, enabled: false } : found.entry;
       const { added, not_in_force: why } = await call('mcp.add', { server: form.name, profile, entry, values: 'all' });
       announce(why === undefined ? `Server ${added} added.` : `Server ${added} is written, but not in force: ${why}`);
@@ -139,60 +125,44 @@ function Typed({
       goWithin('servers', `${profile}/${added}`);
     });
   };
-  const report = work.reportOf(form);
-  const hasFailed = report !== undefined && !report.ok && report.needs_login !== true;
   return (
-    <form
-      class="sheetform"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add(false);
-      }}
-    >
-      <div class="in">
-        {choice}
-        {served.length > 1 ? (
-          <Select
-            label="Profile"
-            value={profile}
-            options={served.map((name) => [name, name] as const)}
-            onChoose={setProfile}
-          />
-        ) : null}
-        <ServerFields
-          form={form}
-          faults={work.answered.faults}
-          hasName
-          change={(changes) => {
-            setTyped((old) => ({ ...old, ...changes }));
-            work.forget(changes);
-          }}
-        />
-        <Under work={work} form={form} onLeft={(left) => setTyped((old) => ({ ...old, left }))} onAgain={test} />
-      </div>
-      <footer>
-        <span class="hint grow">Nothing is written before you add it.</span>
-        <button type="button" class="btn tall" disabled={isWriting} onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" class="btn tall" disabled={work.busy !== ''} onClick={() => void test()}>
-          {work.busy === 'Test' ? 'Testing…' : 'Test'}
-        </button>
-        {hasFailed ? (
-          <button type="button" class="btn tall" disabled={work.busy !== ''} onClick={() => void add(true)}>
+    <EntryForm
+      {...{ work, form, onClose }}
+      hasName
+      hint="Nothing is written before you add it."
+      onForm={(changes) => setTyped((old) => ({ ...old, ...changes }))}
+      onTest={test}
+      onSubmit={() => add(false)}
+      button={
+        work.report !== undefined && hasFailed(work.report) ? (
+          <Button class="tall" disabled={work.busy !== ''} onClick={() => void add(true)}>
             {addOff}
-          </button>
+          </Button>
         ) : (
-          <button type="submit" class="btn primary tall" disabled={work.busy !== ''}>
+          <Button type="submit" class="primary tall" disabled={work.busy !== ''}>
             {work.busy === 'Add server' ? 'Adding…' : 'Add server'}
-          </button>
-        )}
-      </footer>
-    </form>
+          </Button>
+        )
+      }
+    >
+      {choice}
+      {served.length > 1 ? (
+        <Select
+          label="Profile"
+          value={profile}
+          options={served.map((name) => [name, name] as const)}
+          onChoose={setProfile}
+        />
+      ) : null}
+    </EntryForm>
   );
 }
 
 const addOff = 'Add anyway, disabled';
+
+function hasFailed({ ok, needs_login }: ProbeReport): boolean {
+  return !ok && needs_login !== true;
+}
 
 export function EditSheet({
   detail: { name: server, profile, entry },
@@ -203,138 +173,140 @@ export function EditSheet({
 }): JSX.Element {
   const before = useRef(formOf(server, entry)).current;
   const [form, setForm] = useState(before);
-  const work = useWork();
-  const read = (): { changes: JsonObject } | undefined => {
-    const found = changesOfForm(before, form);
-    if ('changes' in found) return found;
-    work.refuse(found.faults);
-    return undefined;
-  };
+  const work = useWork(form);
   const test = (): Promise<ProbeReport | undefined> =>
-    work.run('Test', async () => {
-      const found = read();
-      if (found === undefined) return undefined;
-      await call('mcp.edit', { server, profile, changes: found.changes, dry: true });
-      return work.keep(form, await call('mcp.test', { server, profile, changes: found.changes }));
+    work.run('Test', changesOfForm(before, form), async ({ changes }) => {
+      await call('mcp.edit', { server, profile, changes, dry: true });
+      return work.keep(await call('mcp.test', { server, profile, changes }));
     });
   const save = (): Promise<void> =>
-    work
-      .run('Save changes', async () => {
-        const found = read();
-        if (found === undefined) return;
-        const { not_in_force: why } = await call('mcp.edit', {
-          server,
-          profile,
-          changes: found.changes,
-          values: 'all',
-        });
-        announce(why === undefined ? `Server ${server} changed.` : `Written, but not in force: ${why}`);
-        onClose();
-      })
-      .then(() => {});
+    work.run('Save changes', changesOfForm(before, form), async ({ changes }) => {
+      const { not_in_force: why } = await call('mcp.edit', { server, profile, changes, values: 'all' });
+      announce(why === undefined ? `Server ${server} changed.` : `Written, but not in force: ${why}`);
+      onClose();
+    });
   return (
-    <Dialog title={`Edit server ${server}`} sheet keepsText busy={work.busy === 'Save changes'} onClose={onClose}>
-      <form
-        class="sheetform"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
-        <div class="in">
-          <div class="field">
-            <span>How is it reached?</span>
-            <div>
-              <Segmented
-                label="Kind"
-                value={form.kind}
-                options={[
-                  ['command', 'Command'],
-                  ['url', 'URL'],
-                ]}
-                onChoose={(kind) => setForm((old) => withKind(before, old, kind))}
-              />
-            </div>
-          </div>
-          <ServerFields
-            form={form}
-            faults={work.answered.faults}
-            hasName={false}
-            change={(changes) => {
-              setForm((old) => ({ ...old, ...changes }));
-              work.forget(changes);
-            }}
-          />
-          <Under work={work} form={form} onLeft={(left) => setForm((old) => ({ ...old, left }))} onAgain={test} />
-        </div>
-        <footer>
-          <span class="hint grow">Other keys and all comments of the entry stay as they are.</span>
-          <button type="button" class="btn tall" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="button" class="btn tall" disabled={work.busy !== ''} onClick={() => void test()}>
-            {work.busy === 'Test' ? 'Testing…' : 'Test'}
-          </button>
-          <button type="submit" class="btn primary tall" disabled={work.busy !== ''}>
+    <Dialog title={`Edit server ${server}`} sheet keepsText busy={work.isWriting} onClose={onClose}>
+      <EntryForm
+        {...{ work, form, onClose }}
+        hasName={false}
+        hint="Other keys and all comments of the entry stay as they are."
+        onForm={(changes) => setForm((old) => ({ ...old, ...changes }))}
+        onTest={test}
+        onSubmit={save}
+        button={
+          <Button type="submit" class="primary tall" disabled={work.busy !== ''}>
             {work.busy === 'Save changes' ? 'Saving…' : 'Save changes'}
-          </button>
-        </footer>
-      </form>
+          </Button>
+        }
+      >
+        <KindField
+          value={form.kind}
+          options={[
+            ['command', 'Command'],
+            ['url', 'URL'],
+          ]}
+          onChoose={(kind) => setForm((old) => withKind(before, old, kind))}
+        />
+      </EntryForm>
     </Dialog>
   );
 }
 
-/** The errors, and the result of a test. */
-function Under({
+/** The fields of a server with their errors, the result of a test, and the buttons. */
+function EntryForm({
   work,
   form,
-  onLeft,
-  onAgain,
+  hasName,
+  hint,
+  button,
+  onForm,
+  onTest,
+  onSubmit,
+  onClose,
+  children,
 }: {
   readonly work: Work;
   readonly form: ServerForm;
-  readonly onLeft: (left: readonly string[]) => void;
-  readonly onAgain: () => unknown;
+  readonly hasName: boolean;
+  readonly hint: string;
+  readonly button: JSX.Element;
+  readonly onForm: (changes: Partial<ServerForm>) => void;
+  readonly onTest: () => unknown;
+  readonly onSubmit: () => unknown;
+  readonly onClose: () => void;
+  /** Above the fields. */
+  readonly children: ComponentChildren;
 }): JSX.Element {
   const { faults, staleFor } = work.answered;
-  const report = work.reportOf(form);
+  const test = (
+    <Button class="tall" disabled={work.busy !== ''} onClick={() => void onTest()}>
+      {work.busy === 'Test' ? 'Testing…' : 'Test'}
+    </Button>
+  );
   return (
-    <>
+    <SheetForm
+      {...{ hint, onSubmit, onClose }}
+      busy={work.isWriting}
+      buttons={
+        <>
+          {test}
+          {button}
+        </>
+      }
+    >
+      {children}
+      <ServerFields
+        {...{ form, faults, hasName }}
+        change={(changes) => {
+          onForm(changes);
+          work.forget(changes);
+        }}
+      />
       {faults.general === undefined ? null : (
         <p class="hint fault" role="alert">
           {withCode(faults.general)}
         </p>
       )}
       {staleFor === undefined ? null : <NeedsFresh what="Nothing was written yet." button={staleFor} />}
-      {report === undefined ? null : (
+      {work.report === undefined ? null : (
         <TestResult
-          report={report}
+          report={work.report}
           left={form.left}
           busy={work.busy !== ''}
-          onLeft={onLeft}
-          onAgain={() => void onAgain()}
+          onLeft={(left) => onForm({ left })}
+          onAgain={() => void onTest()}
         />
       )}
-    </>
+    </SheetForm>
   );
 }
 
 type Work = ReturnType<typeof useWork>;
 
+/** The outcome of the last press of a button. */
+interface Answered {
+  readonly faults: FormFaults;
+  readonly staleFor?: string;
+}
+
+const nothing: Answered = { faults: {} };
+
 /** The state of a sheet's buttons: the busy one, the refusal, and the last test with its form. */
-function useWork() {
+function useWork({ left: _, ...form }: ServerForm) {
   const [busy, setBusy] = useState('');
   const [answered, setAnswered] = useState(nothing);
-  const [tested, setTested] = useState<{ readonly form: string; readonly report: ProbeReport }>();
-  const keyOf = ({ left: _, ...form }: ServerForm): string => JSON.stringify(form);
+  const [tested, setTested] = useState<{ readonly key: string; readonly report: ProbeReport }>();
+  const key = JSON.stringify(form);
   return {
     busy,
+    /** Closing the sheet would hide the outcome. */
+    isWriting: busy !== '' && busy !== 'Test',
     answered,
-    refuse: (faults: FormFaults) => setAnswered({ faults }),
     /** The last test, if the form is as it was then: it may have been changed while the test ran. */
-    reportOf: (form: ServerForm) => (tested?.form === keyOf(form) ? tested.report : undefined),
-    keep(form: ServerForm, report: ProbeReport) {
-      setTested({ form: keyOf(form), report });
+    report: tested?.key === key ? tested.report : undefined,
+    keep(report: ProbeReport) {
+      setTested({ key, report });
       return report;
     },
     /** Discards the faults of what was changed. */
@@ -345,11 +317,20 @@ function useWork() {
         faults: Object.fromEntries(Object.entries(faults).filter(([key]) => key !== own && key !== 'general')),
       });
     },
-    async run<Value>(button: string, act: () => Promise<Value>): Promise<Value | undefined> {
+    /** @param found what the form means, or its faults, which are shown instead */
+    async run<Found extends object, Value>(
+      button: string,
+      found: Found | { readonly faults: FormFaults },
+      act: (found: Found) => Promise<Value>,
+    ): Promise<Value | undefined> {
+      if ('faults' in found) {
+        setAnswered({ faults: found.faults });
+        return undefined;
+      }
       setBusy(button);
       setAnswered(nothing);
       try {
-        return await act();
+        return await act(found);
       } catch (error) {
         const { why, code, field } = wordsOf(error);
         setAnswered(

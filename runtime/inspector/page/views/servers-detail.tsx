@@ -14,16 +14,18 @@ import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
 import { isFailing, type ServerTab, serverLabel, serverMark, whyOf } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
-import { Clock, withCode } from '../parts/basics.tsx';
+import { useAttempt } from '../parts/attempt.ts';
+import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { StatusChip } from '../parts/chip.tsx';
 import { Tabs } from '../parts/choice.tsx';
-import { Icon } from '../parts/icons.tsx';
-import { NeedsFresh } from '../parts/needs-fresh.tsx';
+import { Headline, MetaFact, MetaTime } from '../parts/headline.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Count, Empty, Verdict } from '../parts/panel.tsx';
 import { LoginDialog } from './login.tsx';
 import { EditSheet } from './servers-add.tsx';
@@ -51,12 +53,7 @@ export function ServerDetail({
   const [first] = useState<ServerTab>(isFailing(row) ? 'log' : 'tools');
   const tab = chosen ?? first;
   const [opened, open] = useState<Opened>(undefined);
-  const [busy, setBusy] = useState('');
-  const [refused, setRefused] = useState<{
-    readonly button: string;
-    readonly isFresh: boolean;
-    readonly why: string;
-  }>();
+  const { busy, refused, attempt } = useAttempt();
   const shown = useAsked(`server ${profile}/${server}`, () => call('mcp.show', { server, profile }));
   // Kept for what is being typed, if the entry cannot be read for a moment.
   const detail = useRef<Result<'mcp.show'> | undefined>(undefined);
@@ -70,20 +67,12 @@ export function ServerDetail({
   const canLogIn =
     oauth.asked.kind === 'there' && oauth.asked.value.some((one) => one.profile === profile && one.server === server);
 
-  async function act(button: string, work: () => Promise<string>): Promise<void> {
-    setBusy(button);
-    setRefused(undefined);
-    try {
+  const act = (button: string, work: () => Promise<string>): Promise<void> =>
+    attempt(button, async () => {
       announce(await work());
       again();
       shown.again();
-    } catch (error) {
-      const { why, code } = wordsOf(error);
-      setRefused({ button, isFresh: code === 'link-not-fresh', why });
-    } finally {
-      setBusy('');
-    }
-  }
+    });
   const reconnect = (): Promise<void> =>
     act('Try again now', async () => {
       await call('mcp.reconnect', { server, profile });
@@ -107,74 +96,42 @@ export function ServerDetail({
   const toLogin = canLogIn && state === 'needsLogin';
   return (
     <>
-      <div class="headline">
-        <div>
-          <h2>
+      <Headline
+        title={
+          <>
             {server} <StatusChip mark={serverMark(state)}>{serverLabel(state)}</StatusChip>
-          </h2>
-          <p class="meta">
+          </>
+        }
+        meta={
+          <>
             {row.transport === '' ? null : <span>{row.transport}</span>}
             {profile === 'default' ? null : <span>profile {profile}</span>}
-            <span>
-              Since{' '}
-              <b class="num">
-                <Clock at={row.since} />
-              </b>
-            </span>
-            {row.era === null ? null : (
-              <span>
-                Protocol <b>{row.era}</b>
-              </span>
-            )}
-            {row.failures === undefined ? null : (
-              <span>
-                Tried <b class="num">{counted(row.failures, 'time')}</b>
-              </span>
-            )}
-            {row.next_at === undefined ? null : (
-              <span>
-                Next attempt{' '}
-                <b class="num">
-                  <Clock at={row.next_at} />
-                </b>
-              </span>
-            )}
-          </p>
-        </div>
-        <div class="btns push">
-          <Acts>
-            {canLogIn && !toLogin ? (
-              <button type="button" class="btn" onClick={() => open('login')}>
-                Log in…
-              </button>
-            ) : null}
-            {isFailing(row) || isOff ? null : (
-              <button type="button" class="btn" disabled={busy !== ''} onClick={() => void reconnect()}>
-                <Icon name="replay" />
-                Reconnect
-              </button>
-            )}
-            <button type="button" class="btn" onClick={() => open('edit')}>
-              <Icon name="edit" />
-              Edit…
-            </button>
-            <button type="button" class="btn" disabled={busy !== ''} onClick={() => void turn()}>
-              <Icon name="power" />
-              {isOff ? 'Enable' : 'Disable'}
-            </button>
-            <button type="button" class="btn risky" onClick={() => open('remove')}>
-              Remove…
-            </button>
-          </Acts>
-        </div>
-      </div>
-      {refused === undefined ? null : refused.isFresh ? (
-        <NeedsFresh what="Nothing was changed yet." button={refused.button} />
-      ) : (
-        <p class="hint fault" role="alert">
-          {withCode(refused.why)}
-        </p>
-      )}
+            <MetaTime name="Since" at={row.since} />
+            <MetaFact name="Protocol">{row.era ?? undefined}</MetaFact>
+            <MetaFact name="Tried">{row.failures === undefined ? undefined : counted(row.failures, 'time')}</MetaFact>
+            {row.next_at === undefined ? null : <MetaTime name="Next attempt" at={row.next_at} />}
+          </>
+        }
+      >
+        <Acts>
+          {canLogIn && !toLogin ? <Button onClick={() => open('login')}>Log in…</Button> : null}
+          {isFailing(row) || isOff ? null : (
+            <Button icon="replay" disabled={busy !== undefined} onClick={() => void reconnect()}>
+              Reconnect
+            </Button>
+          )}
+          <Button icon="edit" onClick={() => open('edit')}>
+            Edit…
+          </Button>
+          <Button icon="power" disabled={busy !== undefined} onClick={() => void turn()}>
+            {isOff ? 'Enable' : 'Disable'}
+          </Button>
+          <Button class="risky" onClick={() => open('remove')}>
+            Remove…
+          </Button>
+        </Acts>
+      </Headline>
+      <WhyNot refused={refused} button={refused?.words ?? ''} />
       {isFailing(row) ? (
         <Verdict
           mark={serverMark(state)}
@@ -185,14 +142,12 @@ export function ServerDetail({
           }
           buttons={
             <Acts>
-              <button type="button" class="btn primary" disabled={busy !== ''} onClick={() => void reconnect()}>
-                <Icon name="replay" />
+              <Button icon="replay" class="primary" disabled={busy !== undefined} onClick={() => void reconnect()}>
                 {busy === 'Try again now' ? 'Trying…' : 'Try again now'}
-              </button>
-              <button type="button" class="btn" onClick={() => open('edit')}>
-                <Icon name="edit" />
+              </Button>
+              <Button icon="edit" onClick={() => open('edit')}>
                 {row.transport === 'stdio' ? 'Edit command…' : 'Edit address…'}
-              </button>
+              </Button>
             </Acts>
           }
         />
@@ -204,9 +159,9 @@ export function ServerDetail({
           more={mayAct ? 'Its login page opens in this browser; the tokens stay on the gateway’s machine.' : undefined}
           buttons={
             <Acts>
-              <button type="button" class="btn primary" onClick={() => open('login')}>
+              <Button class="primary" onClick={() => open('login')}>
                 Log in…
-              </button>
+              </Button>
             </Acts>
           }
         />

@@ -6,8 +6,8 @@
 
 import type { JSX } from 'preact';
 import type { FormFaults, NamedValue, ServerForm } from '../data/server-entry.ts';
+import { Button } from '../parts/button.tsx';
 import { Check, Field, Select } from '../parts/choice.tsx';
-import { Icon } from '../parts/icons.tsx';
 
 export interface FormProps {
   readonly form: ServerForm;
@@ -128,14 +128,12 @@ function Values({
             autocomplete="off"
             onInput={(event) => set(at, { value: event.currentTarget.value })}
           />
-          <button
-            type="button"
-            class="btn quiet icon-only"
+          <Button
+            icon="close"
+            class="quiet icon-only"
             aria-label={`Remove ${value.name || `${one} ${at + 1}`}`}
             onClick={() => onChange(values.filter((_, index) => index !== at))}
-          >
-            <Icon name="close" />
-          </button>
+          />
         </div>
       ))}
       {fault === undefined ? null : (
@@ -144,10 +142,9 @@ function Values({
         </span>
       )}
       <div class="btns">
-        <button type="button" class="btn quiet" onClick={() => onChange([...values, { name: '', value: '' }])}>
-          <Icon name="add" />
+        <Button icon="add" class="quiet" onClick={() => onChange([...values, { name: '', value: '' }])}>
           Add {one}
-        </button>
+        </Button>
         <span class="hint">
           Values go to .env, config.yaml gets a reference. {'${NAME}'} refers to a variable that is set.
         </span>

@@ -7,10 +7,12 @@ import { announce } from '../data/announce.ts';
 import { joinCommandLine } from '../data/command-line.ts';
 import { counted } from '../data/format.ts';
 import { useProfile } from '../data/profile.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { withCode } from '../parts/basics.tsx';
+import { call, useAsked } from '../data/rpc.ts';
+import { useAttempt } from '../parts/attempt.ts';
+import { Button } from '../parts/button.tsx';
 import { Check } from '../parts/choice.tsx';
-import { NeedsFresh } from '../parts/needs-fresh.tsx';
+import { SheetForm } from '../parts/form.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Empty, Tag } from '../parts/panel.tsx';
 import { ProfileField } from './work-dialog.tsx';
 
@@ -26,15 +28,12 @@ export function ImportServers({
   const [profile, setProfile] = useState(useProfile() ?? 'default');
   const { asked, again } = useAsked(`importable ${profile}`, () => call('mcp.importable', { profile }));
   const [chosen, choose] = useState<readonly string[]>([]);
-  const [busy, setBusy] = useState(false);
-  useEffect(() => onBusy(busy), [busy]);
-  const [refused, setRefused] = useState<{ readonly why: string; readonly code: string }>();
+  const { busy, refused, attempt } = useAttempt();
+  useEffect(() => onBusy(busy !== undefined), [busy]);
   const yes = chosen.length === 0 ? 'Add servers' : `Add ${counted(chosen.length, 'server')}`;
 
-  async function add(): Promise<void> {
-    setBusy(true);
-    setRefused(undefined);
-    try {
+  const add = (): Promise<void> =>
+    attempt('Adding…', async () => {
       const { added, failed } = await call('mcp.import', { names: chosen, profile });
       const problems = failed.map(({ name, why }) => `${name}: ${why}`).join('; ');
       announce(
@@ -42,72 +41,54 @@ export function ImportServers({
         problems !== '',
       );
       onClose();
-    } catch (error) {
-      setRefused(wordsOf(error));
-    } finally {
-      setBusy(false);
-    }
-  }
+    });
 
   return (
-    <form
-      class="sheetform"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add();
-      }}
+    <SheetForm
+      hint="Secrets go to .env, config.yaml gets references."
+      busy={busy !== undefined}
+      onSubmit={add}
+      onClose={onClose}
+      buttons={
+        <Button type="submit" class="primary tall" disabled={busy !== undefined || chosen.length === 0}>
+          {busy ?? yes}
+        </Button>
+      }
     >
-      <div class="in">
-        {choice}
-        <ProfileField
-          value={profile}
-          onChoose={(next) => {
-            setProfile(next);
-            choose([]);
-          }}
-        />
-        <Answer asked={asked} again={again} what="The servers of other programs">
-          {(found) =>
-            found.length === 0 ? (
-              <Empty title="No other agent program has servers here.">
-                Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed and OpenCode of the
-                gateway’s user have none. Servers of a project’s folder are imported there by{' '}
-                <code>agent mcp import</code>.
-              </Empty>
-            ) : (
-              <ul class="imports">
-                {found.map((server) => (
-                  <Importable
-                    key={`${server.file} ${server.foreign_name}`}
-                    server={server}
-                    checked={chosen.includes(server.name)}
-                    onChange={(on) =>
-                      choose(on ? [...chosen, server.name] : chosen.filter((name) => name !== server.name))
-                    }
-                  />
-                ))}
-              </ul>
-            )
-          }
-        </Answer>
-        {refused === undefined ? null : refused.code === 'link-not-fresh' ? (
-          <NeedsFresh what="Nothing was added yet." button={yes} />
-        ) : (
-          <p class="hint fault" role="alert">
-            {withCode(refused.why)}
-          </p>
-        )}
-      </div>
-      <footer>
-        <span class="hint grow">Secrets go to .env, config.yaml gets references.</span>
-        <button type="button" class="btn tall" disabled={busy} onClick={onClose}>
-          Cancel
-        </button>
-        <button type="submit" class="btn primary tall" disabled={busy || chosen.length === 0}>
-          {busy ? 'Adding…' : yes}
-        </button>
-      </footer>
-    </form>
+      {choice}
+      <ProfileField
+        value={profile}
+        onChoose={(next) => {
+          setProfile(next);
+          choose([]);
+        }}
+      />
+      <Answer asked={asked} again={again} what="The servers of other programs">
+        {(found) =>
+          found.length === 0 ? (
+            <Empty title="No other agent program has servers here.">
+              Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed and OpenCode of the
+              gateway’s user have none. Servers of a project’s folder are imported there by{' '}
+              <code>agent mcp import</code>.
+            </Empty>
+          ) : (
+            <ul class="imports">
+              {found.map((server) => (
+                <Importable
+                  key={`${server.file} ${server.foreign_name}`}
+                  server={server}
+                  checked={chosen.includes(server.name)}
+                  onChange={(on) =>
+                    choose(on ? [...chosen, server.name] : chosen.filter((name) => name !== server.name))
+                  }
+                />
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+      <WhyNot refused={refused} button={yes} />
+    </SheetForm>
   );
 }
 

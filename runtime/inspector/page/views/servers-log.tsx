@@ -7,8 +7,8 @@ import { copyText } from '../data/copy-text.ts';
 import { link } from '../data/live.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
+import { Button } from '../parts/button.tsx';
 import { Check } from '../parts/choice.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { LogLines } from '../parts/log-lines.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 
@@ -71,9 +71,8 @@ function Lines({
 
 function Copy({ lines }: { readonly lines: readonly string[] }): JSX.Element {
   return (
-    <button type="button" class="btn quiet" onClick={() => void copyText(lines.join('\n'))}>
-      <Icon name="copy" />
+    <Button icon="copy" class="quiet" onClick={() => void copyText(lines.join('\n'))}>
       Copy
-    </button>
+    </Button>
   );
 }

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { ProbeReport } from '../../../control/contract.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Tag } from '../parts/panel.tsx';
 
@@ -45,9 +46,9 @@ export function TestResult({
           </span>
         ) : null}
         <span class="push">
-          <button type="button" class="btn quiet" disabled={busy} onClick={onAgain}>
+          <Button class="quiet" disabled={busy} onClick={onAgain}>
             {busy ? 'Testing…' : 'Test again'}
-          </button>
+          </Button>
         </span>
       </header>
       {report.ok ? (

@@ -18,10 +18,10 @@ import { useFresh } from '../data/use-fresh.ts';
 import { useWords } from '../data/use-words.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
+import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty, Tag } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 import { AddSheet } from './servers-add.tsx';
@@ -63,14 +63,12 @@ function Servers({ place }: { readonly place: Place }): JSX.Element {
     <>
       <Head title="Servers" count={asked.kind === 'there' ? all.length : undefined} profile={profile}>
         <Acts>
-          <button type="button" class="btn" onClick={() => add('import')}>
-            <Icon name="download" />
+          <Button icon="download" onClick={() => add('import')}>
             Import…
-          </button>
-          <button type="button" class="btn primary" onClick={() => add('command')}>
-            <Icon name="add" />
+          </Button>
+          <Button icon="add" class="primary" onClick={() => add('command')}>
             Add server
-          </button>
+          </Button>
         </Acts>
       </Head>
       <Answer asked={asked} again={again} what="The servers">
@@ -150,13 +148,13 @@ function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Eleme
       title="No servers yet."
       buttons={
         <Acts>
-          <button type="button" class="btn primary" onClick={() => add('command')}>
+          <Button class="primary" onClick={() => add('command')}>
             Add server
-          </button>
+          </Button>
           {first === undefined ? null : (
-            <button type="button" class="btn" onClick={() => add('import')}>
+            <Button onClick={() => add('import')}>
               Import from {programs.size === 1 ? first.program : `${programs.size} programs`} ({found.length})
-            </button>
+            </Button>
           )}
         </Acts>
       }

@@ -18,10 +18,10 @@ import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
-import { Clock, withCode } from '../parts/basics.tsx';
-import { Chip, Mark, toneOf } from '../parts/chip.tsx';
+import { Chip, Mark } from '../parts/chip.tsx';
 import { Head } from '../parts/head.tsx';
-import { Answer, Empty, Facts, Verdict } from '../parts/panel.tsx';
+import { Headline, MetaTime, Why } from '../parts/headline.tsx';
+import { Answer, Empty, Facts } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 
 const changing = /^platformConnection$/;
@@ -134,28 +134,18 @@ function ownReason({ name, error, note }: TargetRow): string | undefined {
 function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
   const now = useNow();
   const standing = standingOfState(row.state);
-  const why = ownReason(row);
   return (
     <>
-      <header class="headline">
-        <div>
-          <h2>
+      <Headline
+        title={
+          <>
             {titleOf(row)} &nbsp;
             <Chip standing={standing} text={sentenceCase(formatWord(row.state))} />
-          </h2>
-          <p class="meta">
-            <span>
-              Since{' '}
-              <b class="num">
-                <Clock at={row.since} />
-              </b>
-            </span>
-          </p>
-        </div>
-      </header>
-      {why === undefined ? null : (
-        <Verdict mark={standing === 'failed' ? 'failed' : 'waiting'} tone={toneOf(standing)} title={withCode(why)} />
-      )}
+          </>
+        }
+        meta={<MetaTime name="Since" at={row.since} />}
+      />
+      <Why standing={standing} why={ownReason(row)} />
       <Facts
         facts={[
           ...(row.account === undefined ? [] : [['Account', row.account] as const]),

@@ -11,6 +11,7 @@ import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { JsonText, LongText, Refused } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
@@ -127,9 +128,9 @@ function ToolBody({ tool, profile, made: held }: BodyProps): JSX.Element {
       </p>
       <Acts>
         <SchemaForm id={`call-${tool.name}`} schema={tool.input_schema} onValues={(values) => void run(values)}>
-          <button type="submit" class="btn primary" aria-disabled={made.kind === 'running'}>
+          <Button type="submit" class="primary" aria-disabled={made.kind === 'running'}>
             Call
-          </button>
+          </Button>
           <span class="muted" role="status">
             {made.kind === 'running' ? (
               <>

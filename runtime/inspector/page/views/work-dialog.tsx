@@ -1,14 +1,16 @@
 /** The dialog that creates or edits a schedule or a subscription: its own fields, then the prompt and the target. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { canonicalTarget, targetChoices, targetTitle } from '../../../../machines/config/targets.ts';
 import { useCell } from '../data/cell.ts';
 import { profiles } from '../data/live.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import type { Attempt } from '../parts/attempt.ts';
+import { Button } from '../parts/button.tsx';
 import { Field, Select } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
+import { Form } from '../parts/form.tsx';
+import { WhyNot } from '../parts/needs-fresh.tsx';
 
 export interface Work {
   readonly prompt: string;
@@ -20,7 +22,7 @@ export interface WorkDialogProps {
   /** Verb and object: "Create schedule". */
   readonly yes: string;
   readonly isReady: boolean;
-  readonly change: Pick<ReturnType<typeof useChange>, 'busy' | 'refused'>;
+  readonly change: Pick<Attempt, 'busy' | 'refused'>;
   readonly work: Work;
   readonly promptHint: string;
   /** Several targets, which cannot be changed here. */
@@ -33,19 +35,13 @@ export interface WorkDialogProps {
 
 export function WorkDialog(props: WorkDialogProps): JSX.Element {
   const { title, yes, isReady, change, work, promptHint, targets: several, onWork, onSave, onClose, children } = props;
-  const { busy, refused } = change;
+  const busy = change.busy !== undefined;
   const targets = useAsked('targets', () => call('deliveries.targets'));
   const enabled = targets.asked.kind === 'there' ? targets.asked.value.map(({ target }) => target) : [];
   return (
     <Dialog title={title} keepsText busy={busy} onClose={onClose}>
-      <WhyNot refused={refused} />
-      <form
-        class="pad stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void onSave();
-        }}
-      >
+      <WhyNot refused={change.refused} />
+      <Form class="pad stack" onSubmit={onSave}>
         {children}
         <Field
           label="Prompt"
@@ -72,14 +68,14 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
           />
         )}
         <div class="btns">
-          <button type="button" class="btn" disabled={busy} onClick={onClose}>
+          <Button disabled={busy} onClick={onClose}>
             Cancel
-          </button>
-          <button type="submit" class="btn primary" disabled={busy || !isReady}>
+          </Button>
+          <Button type="submit" class="primary" disabled={busy || !isReady}>
             {yes}
-          </button>
+          </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -101,25 +97,4 @@ export function ProfileField({
   const served = useCell(profiles) ?? [];
   if (served.length < 2) return null;
   return <Select label="Profile" value={value} options={served.map((name) => [name, name])} onChoose={onChoose} />;
-}
-
-/** Whether a change is under way, and why the last attempt was refused. */
-export function useChange() {
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<Refusal>();
-  return {
-    busy,
-    refused,
-    async attempt(change: () => Promise<void>): Promise<void> {
-      setBusy(true);
-      setRefused(undefined);
-      try {
-        await change();
-      } catch (error) {
-        setRefused(wordsOf(error));
-      } finally {
-        setBusy(false);
-      }
-    },
-  };
 }

@@ -1,24 +1,79 @@
-/** One line of the tree of actors. */
+/** The tree of actors, which is folded and unfolded. */
 
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { LivingRow } from '../../wire.ts';
 import { counted } from '../data/format.ts';
 import { wordsOfActor } from '../data/standing.ts';
-import type { TreeLine } from '../data/tree.ts';
-import { isWard } from '../data/tree.ts';
+import { isWard, type TreeLine } from '../data/tree.ts';
 import { Mark, toneOf } from '../parts/chip.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
 import { stateWords } from './actor.tsx';
 
-export interface ActorItemProps {
+const rowHeight = 28;
+
+export interface Folded {
+  /** Lines that a person has folded or unfolded. */
+  readonly folded: ReadonlyMap<string, boolean>;
+  readonly fold: (line: TreeLine, close: boolean) => void;
+}
+
+export function useFolded(): Folded {
+  const [folded, setFolded] = useState<ReadonlyMap<string, boolean>>(new Map());
+  return { folded, fold: (line, close) => setFolded((old) => new Map(old).set(line.row.id, close)) };
+}
+
+export function ActorTree({
+  label,
+  lines,
+  chosen,
+  more,
+  open,
+  fold,
+}: Pick<Folded, 'fold'> & {
+  readonly label: string;
+  readonly lines: readonly TreeLine[];
+  readonly chosen: string;
+  /** Children of each pool that are not among the lines. */
+  readonly more: Readonly<Record<string, number>>;
+  readonly open: (id: string) => void;
+}): JSX.Element {
+  const at = lines.findIndex(({ row }) => row.id === chosen);
+  return (
+    <VirtualList
+      count={lines.length}
+      rowHeight={rowHeight}
+      at={at}
+      role="tree"
+      label={label}
+      idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
+      onMove={(index) => open(lines[index]?.row.id ?? '')}
+      onKey={keysOfTree(lines[at], { fold, open })}
+      draw={(index) => {
+        const line = lines[index];
+        return line === undefined ? null : (
+          <ActorItem
+            line={line}
+            chosen={index === at}
+            more={more[line.row.id] ?? 0}
+            onChoose={() => open(line.row.id)}
+            onFold={() => fold(line, line.open)}
+          />
+        );
+      }}
+    />
+  );
+}
+
+interface ActorItemProps {
   readonly line: TreeLine;
   readonly chosen: boolean;
-  /** Children that are not among the rows. */
   readonly more: number;
   readonly onChoose: () => void;
   readonly onFold: () => void;
 }
 
-export function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JSX.Element {
+function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JSX.Element {
   const { row, depth, name, children, open, dimmed, position, siblings } = line;
   const { standing } = wordsOfActor(row);
   const waiting = row.meta?.size ?? row.meta?.waiting ?? 0;
@@ -71,7 +126,7 @@ export function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemPro
 }
 
 /** The keys of the tree: → unfolds the chosen line; ← folds it, or goes to its parent. */
-export function keysOfTree(
+function keysOfTree(
   line: TreeLine | undefined,
   { fold, open }: { readonly fold: (line: TreeLine, close: boolean) => void; readonly open: (id: string) => void },
 ): (event: KeyboardEvent) => void {
