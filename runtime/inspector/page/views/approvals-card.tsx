@@ -6,7 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { JsonObject } from '../../../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
 import { inQuotes, wordsOfServer } from '../../../../machines/base/shown-json.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
@@ -22,12 +22,12 @@ import { useAttempt } from '../parts/attempt.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
-import { Field, Segmented } from '../parts/choice.tsx';
+import { Check, Field, Segmented } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Facts, FoldLine, Tag } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
-import { AlwaysDialog } from './approvals-always.tsx';
 
 export const headingId = 'approvals-heading';
 const longestSaid = 4_000;
@@ -315,4 +315,50 @@ function overWords({ expires_at, node }: ApprovalRow, given: AnsweredRow | undef
   return node === undefined
     ? 'No answer is needed: its call has ended.'
     : `Gateway ${node} no longer lists it: its call has ended, or the gateway does not answer.`;
+}
+
+interface AlwaysProps {
+  readonly row: ApprovalDetail;
+  readonly busy: boolean;
+  readonly onYes: (where: JsonObject) => void;
+  readonly onClose: () => void;
+}
+
+function AlwaysDialog({ row, busy, onYes, onClose }: AlwaysProps): JSX.Element {
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const values = Object.entries(isJsonObject(row.detail) ? row.detail : {}).filter(([, value]) =>
+    ['string', 'number', 'boolean'].includes(typeof value),
+  );
+  const needsLimit = row.hints?.destructive === true && chosen.length === 0;
+  const where = Object.fromEntries(values.filter(([name]) => chosen.includes(name)));
+  return (
+    <Dialog title="Always approve this tool?" keepsText onClose={onClose}>
+      <div class="pad stack">
+        <p>
+          A rule is written to the entry of mcp server {row.server} in config.yaml. From then on calls of{' '}
+          <code>{row.tool}</code> run without a question, in every run and for every caller. To take it back, remove the
+          rule under <code>approvals</code>.
+        </p>
+        {values.length === 0 ? null : <p>Only with these arguments:</p>}
+        {values.map(([name, value]) => (
+          <Check
+            key={name}
+            checked={chosen.includes(name)}
+            onChange={(isOn) => setChosen(isOn ? [...chosen, name] : chosen.filter((one) => one !== name))}
+          >
+            <code>{inQuotes(name)}</code> is {inQuotes(String(value))}
+          </Check>
+        ))}
+        {needsLimit ? <p class="hint fault">The tool is marked as destructive: choose at least one argument.</p> : null}
+        <div class="btns">
+          <Button data-first onClick={onClose}>
+            Cancel
+          </Button>
+          <Button class="danger" disabled={busy || needsLimit} onClick={() => onYes(where)}>
+            {busy ? 'Writing the rule…' : 'Write the rule'}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
 }

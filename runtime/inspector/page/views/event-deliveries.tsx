@@ -16,7 +16,7 @@ import { Status } from '../parts/chip.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { marksOfTone } from './event-marks.ts';
+import { marksOfTone } from './event-timeline.tsx';
 
 interface Row {
   readonly delivery: OpenedDelivery;

@@ -3,17 +3,26 @@
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { indentedJson } from '../../../../machines/base/indented-json.ts';
-import type { Check, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
+import type { Check, Tone as EventTone, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
 import { daemonNow } from '../data/clock.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { link } from '../data/live.ts';
 import { type Axis, axisOf, lay, longestWait, tookWords } from '../data/timeline.ts';
 import { Button } from '../parts/button.tsx';
-import { StatusMark } from '../parts/chip.tsx';
+import { type MarkName, StatusMark, type Tone } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { FoldLine, Panel } from '../parts/panel.tsx';
-import { marksOfTone } from './event-marks.ts';
+
+/** The mark and the colour of each tone that the daemon sends. */
+export const marksOfTone: Readonly<Record<EventTone, readonly [MarkName, Tone]>> = {
+  working: ['working', 'working'],
+  needsUser: ['waiting', 'wait'],
+  resting: ['delivered', 'resting'],
+  unconfirmed: ['unconfirmed', 'wait'],
+  failed: ['failed', 'bad'],
+  ended: ['ignored', 'ended'],
+};
 
 /** Tool calls that are drawn at first. */
 const mostCalls = 12;

@@ -28,10 +28,9 @@ import { Icon } from '../parts/icons.tsx';
 import { Answer, Banner, Empty, Verdict } from '../parts/panel.tsx';
 import { CompareEvents } from './event-compare.tsx';
 import { EventDeliveries } from './event-deliveries.tsx';
-import { marksOfTone } from './event-marks.ts';
 import { EventPapers } from './event-papers.tsx';
 import { EditAndReplay } from './event-replay.tsx';
-import { EventTimeline } from './event-timeline.tsx';
+import { EventTimeline, marksOfTone } from './event-timeline.tsx';
 
 const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall|approval)$/;
 

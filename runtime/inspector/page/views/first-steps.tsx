@@ -28,10 +28,7 @@ import { StatusMark } from '../parts/chip.tsx';
 import { Body } from '../parts/head.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { Answer, Panel } from '../parts/panel.tsx';
-import { AgentStep } from './first-steps-agent.tsx';
-import { EventStep } from './first-steps-event.tsx';
-import { ServerStep } from './first-steps-server.tsx';
-import { TargetStep } from './first-steps-target.tsx';
+import { AgentStep, EventStep, ServerStep, TargetStep } from './first-steps-bodies.tsx';
 
 const anything = /^(agentRun|webhookRequest|serverConnection|platformConnection|gateway)$/;
 

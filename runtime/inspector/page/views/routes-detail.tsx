@@ -21,7 +21,7 @@ import { Acts } from '../parts/acts.tsx';
 import { useAttempt } from '../parts/attempt.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
-import { Status, StatusChip } from '../parts/chip.tsx';
+import { type MarkName, Status, StatusChip } from '../parts/chip.tsx';
 import { Code } from '../parts/code.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Headline, MetaFact, MetaTime } from '../parts/headline.tsx';
@@ -29,9 +29,17 @@ import { Icon } from '../parts/icons.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Banner, Facts, FoldLine, Panel } from '../parts/panel.tsx';
 import { Bars, type Bucket } from '../parts/plot.tsx';
-import { type RouteChosen, routeMarks } from './routes-marks.ts';
 import { SubscriptionDialog } from './routes-subscription.tsx';
-import { RouteTest } from './routes-test.tsx';
+import { type RouteChosen, RouteTest } from './routes-test.tsx';
+
+/** How a route's mark is drawn and named. */
+export const routeMarks: Readonly<Record<RouteMark, readonly [MarkName, string]>> = {
+  healthy: ['healthy', 'Healthy'],
+  retrying: ['retrying', 'Retrying'],
+  failing: ['failed', 'Failing'],
+  disabled: ['disabled', 'Disabled'],
+  quiet: ['ignored', 'No events yet'],
+};
 
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 

@@ -14,7 +14,12 @@ import { Check, Select } from '../parts/choice.tsx';
 import { Code } from '../parts/code.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Panel } from '../parts/panel.tsx';
-import type { RouteChosen } from './routes-marks.ts';
+
+/** The opened route. */
+export interface RouteChosen {
+  readonly name: string;
+  readonly profile: string;
+}
 
 const own = 'A small test payload';
 

@@ -25,8 +25,7 @@ import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
-import { RoutePane } from './routes-detail.tsx';
-import { routeMarks } from './routes-marks.ts';
+import { RoutePane, routeMarks } from './routes-detail.tsx';
 import { SubscriptionDialog } from './routes-subscription.tsx';
 
 /** Failing ones first, then by name, so that rows keep their places. */

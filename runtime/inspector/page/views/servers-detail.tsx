@@ -12,7 +12,7 @@ import { type Command, useCommands } from '../data/commands.ts';
 import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
-import { go } from '../data/place.ts';
+import { go, goWithin } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { isFailing, type ServerTab, serverLabel, serverMark, whyOf } from '../data/server-words.ts';
@@ -24,15 +24,13 @@ import { Button } from '../parts/button.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { StatusChip } from '../parts/chip.tsx';
 import { Tabs } from '../parts/choice.tsx';
+import { Confirm } from '../parts/dialog.tsx';
 import { Headline, MetaFact, MetaTime } from '../parts/headline.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Count, Empty, Verdict } from '../parts/panel.tsx';
 import { LoginDialog } from './login.tsx';
 import { EditSheet } from './servers-add.tsx';
-import { ServerCalls } from './servers-calls.tsx';
-import { ServerLog } from './servers-log.tsx';
-import { RemoveServer } from './servers-remove.tsx';
-import { ServerSettings, SettingsPanel } from './servers-settings.tsx';
+import { ServerCalls, ServerLog, ServerSettings, SettingsPanel } from './servers-tabs.tsx';
 import { Tools } from './tools.tsx';
 
 const changing = /^serverConnection$/;
@@ -233,5 +231,46 @@ function Chart({ row: { name, profile } }: { readonly row: ServerRow }): JSX.Ele
       </p>
       <StateChart machine={found.machine} state={found.state} played={played} trail={new Set()} />
     </div>
+  );
+}
+
+/** The confirmation before a server is removed: what is deleted and what remains. */
+function RemoveServer({
+  row,
+  own,
+  onClose,
+}: {
+  readonly row: ServerRow;
+  /** Variables of `.env` that only this entry uses. */
+  readonly own: readonly string[];
+  readonly onClose: () => void;
+}): JSX.Element {
+  const { name: server, profile } = row;
+  const { busy, refused, attempt } = useAttempt();
+  const yes = `Remove server ${server}`;
+
+  const remove = (): Promise<void> =>
+    attempt('Removing…', async () => {
+      const { not_in_force: why } = await call('mcp.remove', { server, profile });
+      if (why === undefined) announce(`Server ${server} removed.`);
+      else announce(`Server ${server} is removed from config.yaml, but not in force: ${why}`, true);
+      onClose();
+      goWithin('servers');
+    });
+
+  return (
+    <Confirm title={`Remove the server ${server}?`} yes={yes} busy={busy} onYes={() => void remove()} onClose={onClose}>
+      <p>
+        Its entry leaves config.yaml, its connection ends, and{' '}
+        {row.tools === 0 ? 'its tools' : counted(row.tools, 'tool')} can no longer be called. Calls in progress are
+        answered with the reason.
+      </p>
+      <p>
+        Its log and its stored login remain on disk
+        {own.length === 0 ? '' : `, and ${own.join(', ')} ${own.length === 1 ? 'remains' : 'remain'} in .env`}. To keep
+        the entry, disable the server instead.
+      </p>
+      <WhyNot refused={refused} button={yes} />
+    </Confirm>
   );
 }
