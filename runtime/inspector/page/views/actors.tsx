@@ -12,7 +12,6 @@ import { hashOf, type Place } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { countActors, countStandings, isFiltering, type TreeFilter, treeLines, valuesOf } from '../data/tree.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Button } from '../parts/button.tsx';
 import { Mark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
@@ -40,7 +39,7 @@ const standings = [
 ] as const;
 
 /** Actors of this gateway are streamed; those of another one are read. */
-function Actors({ place }: { readonly place: Place }): JSX.Element {
+export function Actors({ place }: { readonly place: Place }): JSX.Element {
   return (place.query.node ?? '') === '' ? <ActorsHere place={place} /> : <ActorsElsewhere place={place} />;
 }
 
@@ -103,15 +102,6 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
     </>
   );
 }
-
-export const actors: ViewRow = {
-  name: 'actors',
-  title: 'Actors',
-  group: 'System',
-  icon: 'actors',
-  letter: '',
-  component: Actors,
-};
 
 function NoLine({ count }: { readonly count: number }): JSX.Element {
   return (

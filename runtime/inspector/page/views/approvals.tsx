@@ -20,7 +20,7 @@ import { call, useAsked } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
 import { useSteady } from '../data/steady.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import type { ViewRow } from '../frame/view-row.ts';
+import type { NavCount } from '../frame/view-row.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Segmented } from '../parts/choice.tsx';
@@ -31,7 +31,7 @@ import { answerWords, headingId, isAnsweredHere, Question } from './approvals-ca
 
 const changing = /^approval$/;
 
-function Approvals({ place }: { readonly place: Place }): JSX.Element {
+export function Approvals({ place }: { readonly place: Place }): JSX.Element {
   const shown = place.query.show === 'answered' ? 'answered' : 'waiting';
   const { asked, again } = useAsked('approvals', async () => {
     const [open, answered] = await Promise.all([call('approvals.list'), call('approvals.answered')]);
@@ -209,22 +209,15 @@ function useLine(open: readonly ApprovalRow[], stays: (id: string) => boolean): 
   return stood.current;
 }
 
-export const approvals: ViewRow = {
-  name: 'approvals',
-  title: 'Approvals',
-  group: '',
-  icon: 'approvals',
-  letter: 'a',
-  component: Approvals,
-  useCount() {
-    const all = useCell(vitals)?.approvals ?? 0;
-    const profile = useProfile();
-    const { asked, again } = useAsked(`approvals of ${profile ?? ''}`, async () =>
-      profile === undefined ? 0 : rowsOf(await call('approvals.list'), profile).length,
-    );
-    useFresh(changing, again);
-    const own = asked.kind === 'there' ? asked.value : 0;
-    const count = profile === undefined ? all : own;
-    return { count, tone: 'wait', words: 'waiting for you' };
-  },
-};
+/** The questions that wait, of the chosen profile. */
+export function useApprovalCount(): NavCount {
+  const all = useCell(vitals)?.approvals ?? 0;
+  const profile = useProfile();
+  const { asked, again } = useAsked(`approvals of ${profile ?? ''}`, async () =>
+    profile === undefined ? 0 : rowsOf(await call('approvals.list'), profile).length,
+  );
+  useFresh(changing, again);
+  const own = asked.kind === 'there' ? asked.value : 0;
+  const count = profile === undefined ? all : own;
+  return { count, tone: 'wait', words: 'waiting for you' };
+}

@@ -10,7 +10,6 @@ import type { AuditRow } from '../../../control/contract.ts';
 import type { Place } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useWords } from '../data/use-words.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { SearchField } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
@@ -27,7 +26,7 @@ const columns: readonly Column<AuditRow>[] = [
   { title: 'Change', cell: (row) => <Change row={row} /> },
 ];
 
-function Audit({ place }: { readonly place: Place }): JSX.Element {
+export function Audit({ place }: { readonly place: Place }): JSX.Element {
   const [words, setWords] = useWords(place);
   const { asked, again } = useAsked(`audit ${words}`, () => call('audit.list', { limit: mostRows, search: words }));
   // The rows stay until those with the words that are being typed are there.
@@ -77,15 +76,6 @@ function Change({ row: { who, from, what, on, refused } }: { readonly row: Audit
     </>
   );
 }
-
-export const audit: ViewRow = {
-  name: 'audit',
-  title: 'Audit',
-  group: 'System',
-  icon: 'audit',
-  letter: '',
-  component: Audit,
-};
 
 function countOf(rows: number): string {
   return rows === mostRows ? `the last ${mostRows}` : rows.toLocaleString('en');

@@ -16,7 +16,7 @@ import { link } from '../data/live.ts';
 import { goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
-import type { NavCount, ViewRow } from '../frame/view-row.ts';
+import type { NavCount } from '../frame/view-row.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Status, StatusMark } from '../parts/chip.tsx';
@@ -35,7 +35,7 @@ type Version = (typeof versions)[number][0];
 
 const lookMs = 3_000;
 
-function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
+export function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
   // The profile of the file is chosen only here; the other views keep theirs.
   const profile = query.file || query.profile || 'default';
   const { asked, again } = useAsked(`config ${profile}`, () => call('config.source', { profile }));
@@ -329,7 +329,7 @@ function useSoon(again: () => void): void {
   }, [again]);
 }
 
-function useCount(): NavCount | undefined {
+export function useConfigCount(): NavCount | undefined {
   const [count, setCount] = useState(0);
   useEffect(() => {
     const look = (): void => {
@@ -352,13 +352,3 @@ function useCount(): NavCount | undefined {
 }
 
 const countMs = 30_000;
-
-export const config: ViewRow = {
-  name: 'config',
-  title: 'Config',
-  group: 'System',
-  icon: 'config',
-  letter: 'c',
-  component: Config,
-  useCount,
-};

@@ -22,7 +22,6 @@ import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
 import { useMedia } from '../data/use-media.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -57,7 +56,7 @@ const wordsOfRange: Readonly<Record<string, string>> = {
   all: 'in the history',
 };
 
-function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.Element {
+export function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.Element {
   const { range = defaultRange } = query;
   const q = searchOf(query);
   const [isLive, setLive] = useState(true);
@@ -423,12 +422,3 @@ function betweenOf({ counts: { from, to, bucket_ms: widthMs } }: EventsFound): s
 function endOf(to: string): string {
   return Date.parse(to) >= daemonNow() ? 'now' : formatClock(to, daemonNow());
 }
-
-export const events: ViewRow = {
-  name: 'events',
-  title: 'Events',
-  group: '',
-  icon: 'events',
-  letter: 'e',
-  component: ({ place }) => <Events place={place} />,
-};

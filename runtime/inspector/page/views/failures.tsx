@@ -14,7 +14,7 @@ import { goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import type { ViewRow } from '../frame/view-row.ts';
+import type { NavCount } from '../frame/view-row.ts';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
@@ -35,7 +35,7 @@ const states = [
   ['dropped', 'Dropped'],
 ] as const;
 
-function Failures({ place }: { readonly place: Place }): JSX.Element {
+export function Failures({ place }: { readonly place: Place }): JSX.Element {
   const by = groupings.find(([name]) => name === place.query.by)?.[0] ?? 'cause';
   const state = place.query.state === 'dropped' ? 'dropped' : 'open';
   // Counts the changes made here, so that lists read again.
@@ -144,7 +144,7 @@ function countWords(count: number, groups: number, by: Grouping): string {
     : `${deliveriesWords(count)} in ${counted(groups, 'group')}`;
 }
 
-function useCount(): ReturnType<NonNullable<ViewRow['useCount']>> {
+export function useFailuresCount(): NavCount | undefined {
   const profile = useProfile();
   const { asked, again } = useAsked(`failures count ${profile ?? ''}`, () =>
     call('failures.groups', profile === undefined ? {} : { profile }),
@@ -153,13 +153,3 @@ function useCount(): ReturnType<NonNullable<ViewRow['useCount']>> {
   const count = asked.kind === 'there' ? asked.value.count : 0;
   return count === 0 ? undefined : { count, tone: 'bad', words: count === 1 ? 'open failure' : 'open failures' };
 }
-
-export const failures: ViewRow = {
-  name: 'failures',
-  title: 'Failures',
-  group: '',
-  icon: 'failures',
-  letter: 'f',
-  component: Failures,
-  useCount,
-};

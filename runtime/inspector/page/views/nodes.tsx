@@ -23,7 +23,6 @@ import {
   workOfNode,
 } from '../data/node-words.ts';
 import { useDatabase, useNodes } from '../data/use-nodes.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { markOf, Status } from '../parts/chip.tsx';
@@ -38,7 +37,7 @@ interface Gone {
   readonly atMs: number;
 }
 
-function Nodes(): JSX.Element {
+export function Nodes(): JSX.Element {
   const { asked, again } = useNodes();
   const listed = asked.kind === 'there' ? asked.value : undefined;
   const [gone, forget] = useGone(listed);
@@ -76,16 +75,6 @@ function Nodes(): JSX.Element {
     </>
   );
 }
-
-export const nodes: ViewRow = {
-  name: 'nodes',
-  title: 'Nodes',
-  group: 'System',
-  icon: 'nodes',
-  letter: 'n',
-  ofShared: true,
-  component: Nodes,
-};
 
 /** Returns the gateways that disappeared; one that has restarted under its name is not among them. */
 function useGone(rows: readonly NodeRow[] | undefined): [readonly Gone[], (one: Gone) => void] {

@@ -10,7 +10,6 @@ import { type Overview, type Range, useOverview } from '../data/overview.ts';
 import { rangeIn, ranges } from '../data/overview-words.ts';
 import { goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, Loading, Panel } from '../parts/panel.tsx';
@@ -19,16 +18,7 @@ import { DurationChart, RateChart } from './overview-charts.tsx';
 import { Needs } from './overview-needs.tsx';
 import { InProgress, Routes, Servers, Targets } from './overview-tables.tsx';
 
-export const overview: ViewRow = {
-  name: 'overview',
-  title: 'Overview',
-  group: '',
-  icon: 'overview',
-  letter: 'o',
-  component: OverviewView,
-};
-
-function OverviewView({ place }: { readonly place: Place }): JSX.Element {
+export function OverviewView({ place }: { readonly place: Place }): JSX.Element {
   const range = rangeIn(place.query.range);
   const profile = useProfile();
   const { asked, again } = useOverview(range, profile);

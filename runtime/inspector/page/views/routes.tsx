@@ -16,7 +16,6 @@ import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
 import { useWords } from '../data/use-words.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -32,7 +31,7 @@ import { SubscriptionDialog } from './routes-subscription.tsx';
 const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, healthy: 2, quiet: 2, disabled: 3 };
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
-function Routes({ place }: { readonly place: Place }): JSX.Element {
+export function Routes({ place }: { readonly place: Place }): JSX.Element {
   const { asked, again, failed } = useKept(useAsked('routes', () => call('webhook.list')));
   const [words, setWords] = useWords(place);
   const [isAdding, setAdding] = useState(false);
@@ -171,12 +170,3 @@ function sorted(rows: readonly RouteRow[]): readonly RouteRow[] {
 function idOf({ profile = '', name }: RouteRow): string {
   return `${profile}/${name}`;
 }
-
-export const routes: ViewRow = {
-  name: 'routes',
-  title: 'Routes',
-  group: 'Connections',
-  icon: 'routes',
-  letter: 'r',
-  component: Routes,
-};

@@ -14,7 +14,6 @@ import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { Mark } from '../parts/chip.tsx';
@@ -26,7 +25,7 @@ import { NewSchedule } from './schedule-change.tsx';
 
 const changing = /^(cronJob|agentRun)$/;
 
-function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Element {
+export function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('cron', () => call('cron.list'));
   useFresh(changing, again);
   const every = asked.kind === 'there' ? asked.value : [];
@@ -95,15 +94,6 @@ function Schedules({ place: { chosen } }: { readonly place: Place }): JSX.Elemen
     </>
   );
 }
-
-export const schedules: ViewRow = {
-  name: 'schedules',
-  title: 'Schedules',
-  group: 'Connections',
-  icon: 'schedules',
-  letter: '',
-  component: Schedules,
-};
 
 function idOf({ profile, id }: JobRow): string {
   return `${profile}/${id}`;

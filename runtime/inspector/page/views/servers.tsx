@@ -16,7 +16,6 @@ import { call, useAsked } from '../data/rpc.ts';
 import { inListOrder, type ServerTab, serverLabel, serverLine, serverMark, serverTabs } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useWords } from '../data/use-words.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -29,7 +28,7 @@ import { ServerDetail } from './servers-detail.tsx';
 
 const changing = /^(serverConnection|servers|browserLogin|deviceLogin)$/;
 
-function Servers({ place }: { readonly place: Place }): JSX.Element {
+export function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
   const { asked, again } = useAsked('servers', () => call('mcp.list'));
   useFresh(changing, again);
@@ -173,12 +172,3 @@ function partsOf(chosen: string): { readonly id: string; readonly tab: ServerTab
   const tab = parts.length > 2 ? serverTabs.find((one) => one === parts.at(-1)) : undefined;
   return { id: (tab === undefined ? parts : parts.slice(0, -1)).join('/'), tab };
 }
-
-export const servers: ViewRow = {
-  name: 'servers',
-  title: 'Servers',
-  group: 'Connections',
-  icon: 'servers',
-  letter: 's',
-  component: Servers,
-};

@@ -16,7 +16,6 @@ import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import type { ViewRow } from '../frame/view-row.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
 import { Head } from '../parts/head.tsx';
@@ -27,7 +26,7 @@ import { Split } from '../parts/split.tsx';
 const changing = /^platformConnection$/;
 const failing = /^delivery$/;
 
-function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element {
+export function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('targets', () => call('deliveries.targets'));
   useFresh(changing, again);
   const every = asked.kind === 'there' ? asked.value : [];
@@ -91,15 +90,6 @@ function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element 
     </>
   );
 }
-
-export const targets: ViewRow = {
-  name: 'targets',
-  title: 'Targets',
-  group: 'Connections',
-  icon: 'targets',
-  letter: 't',
-  component: Targets,
-};
 
 function idOf({ profile, name }: TargetRow): string {
   return `${profile}/${name}`;
