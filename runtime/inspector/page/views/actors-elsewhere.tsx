@@ -16,6 +16,7 @@ import { call, useAsked } from '../data/rpc.ts';
 import { standingOf } from '../data/standing.ts';
 import { countActors, everything, treeLines } from '../data/tree.ts';
 import { useAgain } from '../data/use-nodes.ts';
+import { BareSelect } from '../parts/bare-select.tsx';
 import { Chip } from '../parts/chip.tsx';
 import { JsonCode } from '../parts/code.tsx';
 import { Head } from '../parts/head.tsx';
@@ -68,20 +69,15 @@ export function NodeChoice({ node }: { readonly node: string }): JSX.Element | n
   const { asked } = useAsked(`nodes ${count}`, async () => (count > 1 ? call('gateway.nodes') : []));
   const others = asked.kind === 'there' ? asked.value.filter(({ self }) => !self).map((row) => row.node) : [];
   if (others.length === 0 && node === '') return null;
+  const names = [...new Set([...others, ...(node === '' ? [] : [node])])];
   return (
-    <select
+    <BareSelect
+      label="Gateway"
       class="btn"
-      aria-label="Gateway"
       value={node}
-      onChange={(event) => go('actors', '', { node: event.currentTarget.value })}
-    >
-      <option value="">This gateway</option>
-      {[...new Set([...others, ...(node === '' ? [] : [node])])].map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
+      options={[['', 'This gateway'], ...names.map((name) => [name, name] as const)]}
+      onChoose={(next) => go('actors', '', { node: next })}
+    />
   );
 }
 

@@ -12,6 +12,7 @@ import { hashOf, type Place } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go, goFiltered } from '../data/place.ts';
 import { countActors, countStandings, isFiltering, type TreeFilter, treeLines, valuesOf } from '../data/tree.ts';
+import { BareSelect, type BareSelectProps } from '../parts/bare-select.tsx';
 import { Button } from '../parts/button.tsx';
 import { Mark } from '../parts/chip.tsx';
 import { SearchField } from '../parts/choice.tsx';
@@ -151,19 +152,19 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
       {isMore ? (
         <div class="narrowed">
           <Choice
-            name="longer than"
+            label="longer than"
             value={String(filter.longerThanMs)}
             options={spans.map(([span, word]) => [String(span), word])}
             onChoose={(longer) => change({ longer: longer === '0' ? '' : longer })}
           />
           <Choice
-            name="route"
+            label="route"
             value={filter.route}
             options={optionsOf(routes, filter.route)}
             onChoose={(route) => change({ route })}
           />
           <Choice
-            name="server"
+            label="server"
             value={filter.server}
             options={optionsOf(servers, filter.server)}
             onChoose={(server) => change({ server })}
@@ -190,27 +191,11 @@ function optionsOf(values: readonly string[], chosen: string): (readonly [string
   return [['', 'all'], ...all.map((one) => [one, one] as const)];
 }
 
-function Choice({
-  name,
-  value,
-  options,
-  onChoose,
-}: {
-  readonly name: string;
-  readonly value: string;
-  readonly options: readonly (readonly [string, string])[];
-  readonly onChoose: (value: string) => void;
-}): JSX.Element {
+function Choice(props: BareSelectProps): JSX.Element {
   return (
-    <label class="field">
-      <span>{name}</span>
-      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-        {options.map(([one, word]) => (
-          <option key={one} value={one}>
-            {word}
-          </option>
-        ))}
-      </select>
-    </label>
+    <div class="field">
+      <span>{props.label}</span>
+      <BareSelect {...props} />
+    </div>
   );
 }

@@ -4,11 +4,12 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { type JsonObject, scalarText } from '../../../../machines/base/json.ts';
 import type { AuditRow } from '../../../control/contract.ts';
 import type { Place } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
+import { useAgain } from '../data/use-nodes.ts';
 import { useWords } from '../data/use-words.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { SearchField } from '../parts/choice.tsx';
@@ -28,17 +29,13 @@ const columns: readonly Column<AuditRow>[] = [
 
 export function Audit({ place }: { readonly place: Place }): JSX.Element {
   const [words, setWords] = useWords(place);
-  const { asked, again } = useAsked(`audit ${words}`, () => call('audit.list', { limit: mostRows, search: words }));
+  const asking = useAsked(`audit ${words}`, () => call('audit.list', { limit: mostRows, search: words }));
+  const { asked, again } = asking;
+  useAgain(asking, againMs);
   // The rows stay until those with the words that are being typed are there.
   const last = useRef(asked);
   if (asked.kind !== 'waiting') last.current = asked;
   const { current: shown } = last;
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) again();
-    }, againMs);
-    return () => clearInterval(timer);
-  }, [again]);
   return (
     <>
       <Head title="Audit" count={shown.kind === 'there' ? countOf(shown.value.length) : undefined}>

@@ -16,7 +16,9 @@ import { link } from '../data/live.ts';
 import { goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
+import { useAgain } from '../data/use-nodes.ts';
 import type { NavCount } from '../frame/view-row.ts';
+import { BareSelect } from '../parts/bare-select.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Status, StatusMark } from '../parts/chip.tsx';
@@ -38,9 +40,11 @@ const lookMs = 3_000;
 export function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
   // The profile of the file is chosen only here; the other views keep theirs.
   const profile = query.file || query.profile || 'default';
-  const { asked, again } = useAsked(`config ${profile}`, () => call('config.source', { profile }));
+  const asking = useAsked(`config ${profile}`, () => call('config.source', { profile }));
+  const { asked, again } = asking;
   const version = versions.find(([name]) => name === query.version)?.[0] ?? 'disk';
-  useSoon(again);
+  // The daemon sends no event when the file changes.
+  useAgain(asking, lookMs);
   const line = Number(query.line ?? 0);
   const isThere = asked.kind === 'there';
   useEffect(() => {
@@ -56,16 +60,13 @@ export function Config({ place: { query } }: { readonly place: Place }): JSX.Ele
     <>
       <Head title="Config" count={isThere ? <code class="not-s">{asked.value.file}</code> : undefined}>
         {profiles.length > 1 ? (
-          <select
+          <BareSelect
+            label="Profile of the file"
             class="inline"
-            aria-label="Profile of the file"
             value={profile}
-            onChange={(event) => goFiltered({ ...query, file: event.currentTarget.value })}
-          >
-            {profiles.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+            options={profiles.map((name) => [name, name] as const)}
+            onChoose={(file) => goFiltered({ ...query, file })}
+          />
         ) : null}
         <Segmented<Version>
           label="Version"
@@ -317,16 +318,6 @@ function CopyLines({ lines }: { readonly lines: readonly string[] }): JSX.Elemen
 
 function download({ disk, file }: ConfigSource): void {
   saveFile(file.replaceAll('/', '-').replace(/\.yaml$/, '-redacted.yaml'), disk.join('\n'), 'application/yaml');
-}
-
-/** Reads again at an interval, because the daemon sends no event when the file changes. */
-function useSoon(again: () => void): void {
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden && link.get() === 'live') again();
-    }, lookMs);
-    return () => clearInterval(timer);
-  }, [again]);
 }
 
 export function useConfigCount(): NavCount | undefined {

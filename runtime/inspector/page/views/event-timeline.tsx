@@ -36,6 +36,13 @@ const looks: Readonly<Record<SpanPart['how'], string>> = {
   failed: 'bad',
 };
 
+const legend = [
+  ['ok', 'working'],
+  ['waitbar', 'waiting for a person'],
+  ['bad', 'failed attempt'],
+  ['dash', 'pause'],
+] as const;
+
 export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.Element {
   const now = useTicking(event.ended === undefined);
   const [hidesWait, setHides] = useState(false);
@@ -52,22 +59,12 @@ export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.E
       title="Timeline"
       beside={
         <span class="legend not-s">
-          <span>
-            <i class="ok" />
-            working
-          </span>
-          <span>
-            <i class="waitbar" />
-            waiting for a person
-          </span>
-          <span>
-            <i class="bad" />
-            failed attempt
-          </span>
-          <span>
-            <i class="dash" />
-            pause
-          </span>
+          {legend.map(([look, words]) => (
+            <span key={look}>
+              <i class={look} />
+              {words}
+            </span>
+          ))}
         </span>
       }
       right={

@@ -15,7 +15,7 @@ import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf, hashTo } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { goOn, place } from '../data/place.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call, useAsked, useKept } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
@@ -25,7 +25,7 @@ import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { MetaFact, MetaTime } from '../parts/headline.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { Answer, Banner, Empty, Verdict } from '../parts/panel.tsx';
+import { Answer, Empty, Verdict } from '../parts/panel.tsx';
 import { CompareEvents } from './event-compare.tsx';
 import { EventDeliveries } from './event-deliveries.tsx';
 import { EventPapers } from './event-papers.tsx';
@@ -35,33 +35,16 @@ import { EventTimeline, marksOfTone } from './event-timeline.tsx';
 const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall|approval)$/;
 
 export function EventPane({ id }: { readonly id: string }): JSX.Element {
-  const { asked, again } = useAsked(`event ${id}`, () => call('events.open', { id }));
+  const { asked, again, failed } = useKept(useAsked(`event ${id}`, () => call('events.open', { id })));
   useFresh(changing, again);
-  const last = useRef<OpenedEvent | undefined>(undefined);
-  if (asked.kind === 'there') last.current = asked.value;
-  const { current: event } = last;
-  if (event === undefined) {
-    if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
-      const [kept = ''] = / \(kept [^)]*\)/.exec(asked.why) ?? [];
-      return <Empty title={`This event is no longer in the history${kept}.`} />;
-    }
-    return (
-      <Answer asked={asked} again={again} what="The event">
-        {() => null}
-      </Answer>
-    );
+  if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
+    const [kept = ''] = / \(kept [^)]*\)/.exec(asked.why) ?? [];
+    return <Empty title={`This event is no longer in the history${kept}.`} />;
   }
-  const button = <Button onClick={again}>Try again</Button>;
   return (
-    <>
-      {/* What was shown stays, and with it what a person is typing in a dialog. */}
-      {asked.kind === 'refused' ? (
-        <Banner mark="failed" alert button={button}>
-          <b class="strong">The event could not be loaded.</b> {withCode(asked.why)}
-        </Banner>
-      ) : null}
-      <Opened event={event} again={again} />
-    </>
+    <Answer {...{ asked, again, failed }} what="The event">
+      {(event) => <Opened event={event} again={again} />}
+    </Answer>
   );
 }
 

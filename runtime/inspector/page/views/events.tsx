@@ -23,6 +23,7 @@ import { call, useAsked } from '../data/rpc.ts';
 import { type EventsFound, useEvents } from '../data/use-events.ts';
 import { useMedia } from '../data/use-media.ts';
 import { Acts } from '../parts/acts.tsx';
+import { BareSelect } from '../parts/bare-select.tsx';
 import { withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -349,22 +350,13 @@ function RouteSelect({
   const chosen = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'route' ? [value] : []));
   const names = [...new Set([...routes.map(({ name }) => name).filter((name) => name !== ''), ...chosen])].sort();
   return (
-    <select
+    <BareSelect
+      label="Route"
       class="btn not-s"
-      aria-label="Route"
       value={chosen[0] ?? ''}
-      onChange={(event) => {
-        const { value } = event.currentTarget;
-        onChange(withFilter(q, 'route', value === '' ? [] : [value]));
-      }}
-    >
-      <option value="">All routes</option>
-      {names.map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
+      options={[['', 'All routes'], ...names.map((name) => [name, name] as const)]}
+      onChoose={(name) => onChange(withFilter(q, 'route', name === '' ? [] : [name]))}
+    />
   );
 }
 

@@ -15,6 +15,7 @@ import { useProfile } from '../data/profile.ts';
 import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import type { NavCount } from '../frame/view-row.ts';
+import { BareSelect } from '../parts/bare-select.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
@@ -68,20 +69,8 @@ export function Failures({ place }: { readonly place: Place }): JSX.Element {
           <Segmented label="State" value={state} options={states} onChoose={(value) => change({ state: value })} />
         </span>
         <span class="only-s filter-s">
-          <select aria-label="Group by" value={by} onChange={(event) => change({ by: event.currentTarget.value })}>
-            {groupings.map(([name, words]) => (
-              <option key={name} value={name}>
-                {words}
-              </option>
-            ))}
-          </select>
-          <select aria-label="State" value={state} onChange={(event) => change({ state: event.currentTarget.value })}>
-            {states.map(([name, words]) => (
-              <option key={name} value={name}>
-                {words}
-              </option>
-            ))}
-          </select>
+          <BareSelect label="Group by" value={by} options={groupings} onChoose={(value) => change({ by: value })} />
+          <BareSelect label="State" value={state} options={states} onChoose={(value) => change({ state: value })} />
         </span>
       </Head>
       <Body>
