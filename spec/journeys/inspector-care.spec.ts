@@ -1213,7 +1213,7 @@ t.test('INS-2 · pages in the background leave the connections to the one that i
   const pages = [first];
   for (let more = 0; more < 5; more += 1) {
     const page = await context.newPage();
-    await pages.at(-1)?.waitForFunction('isListening()');
+    await eventually(() => pages.at(-1)?.evaluate('isListening()'));
     await hide(pages.at(-1) ?? page);
     await page.goto(first.url());
     pages.push(page);
@@ -1227,7 +1227,7 @@ t.test('INS-2 · pages in the background leave the connections to the one that i
     (await Promise.all(pages.slice(0, -1).map((page) => page.evaluate('isListening()')))).filter(Boolean).length;
   await eventually(async () => (await listening()) === 1 || undefined);
   await first.evaluate("isHidden = false; document.dispatchEvent(new Event('visibilitychange'))");
-  await first.waitForFunction('isListening()');
+  await eventually(() => first.evaluate('isListening()'));
 });
 
 t.test('INS-4 · an overview whose stream has ended is watched again', options, async (t) => {
