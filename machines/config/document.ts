@@ -24,6 +24,7 @@ import {
   visit,
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
+import type { Schema } from './check-schema.ts';
 
 export interface Place {
   readonly line: number;
@@ -54,6 +55,8 @@ export function samePath(one: ConfigPath, other: ConfigPath): boolean {
 const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
 /** Without a match, every integer is exact and none is a phone number. */
 const longDigits = /\d{16}|0x[\da-f]{14}|\+\d{7}/i;
+/** Without a match, every number and every word for true or false is written as JavaScript writes it. */
+const oddWriting = /\b0[\dxo]|\.\d*0\b|\d\.(?!\d)|(?<!\d)\.\d|\d[eE]|\d{16}|[+-][.\d]|\b(?:True|TRUE|False|FALSE)\b/;
 /** YAML reads it as a number, which has no plus. */
 const phoneNumber = /^\+[1-9]\d{6,14}$/;
 /** A reference outside of quotes, judged by one line. */
@@ -68,7 +71,11 @@ const maxAliasedNodes = 10_000;
 const deepest = 200;
 const top: Place = { line: 1, column: 1 };
 
-export function parseDocument(written: string): ConfigDocument {
+/**
+ * @param schema where it takes texts as well as numbers or truth values, a value without quotes is the text as written:
+ * `1.10` and `0042` in an environment are no numbers
+ */
+export function parseDocument(written: string, schema?: Schema): ConfigDocument {
   // Neither a byte order mark nor a carriage return is part of a line.
   const text = written.replace(/^\uFEFF/, '');
   const counter = new LineCounter();
@@ -114,8 +121,11 @@ export function parseDocument(written: string): ConfigDocument {
   let value: Json = {};
   if (findings.length === 0) {
     if (longDigits.test(text)) keepDigits(document);
+    const isOdd = schema !== undefined && oddWriting.test(text);
+    if (isOdd) keepWriting(document);
     try {
-      value = (document.toJS({ maxAliasCount: -1 }) ?? {}) as Json;
+      const read = (document.toJS({ maxAliasCount: -1 }) ?? {}) as Json;
+      value = isOdd ? unwrapped(read, schema) : read;
       if (!isJsonObject(value)) {
         findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
         value = {};
@@ -256,6 +266,47 @@ export function keepDigits(document: Document.Parsed): void {
       else if (!Number.isSafeInteger(value) && wholeNumber.test(source)) scalar.value = String(BigInt(source));
     },
   });
+}
+
+/** A value without quotes that JavaScript writes in another way than the file. */
+class Written {
+  readonly value: number | boolean;
+  readonly source: string;
+  constructor(value: number | boolean, source: string) {
+    this.value = value;
+    this.source = source;
+  }
+}
+
+function keepWriting(document: Document.Parsed): void {
+  visit(document, {
+    Scalar(key, scalar) {
+      const { value, source = '' } = scalar;
+      if (key === 'key' || (typeof value !== 'number' && typeof value !== 'boolean') || String(value) === source)
+        return;
+      scalar.value = new Written(value, source);
+    },
+  });
+}
+
+/** The plain value: the text where the schema takes one, the number or truth value elsewhere. */
+function unwrapped(value: unknown, schema: Schema | undefined): Json {
+  if (value instanceof Written) return takesTexts(schema) ? value.source : value.value;
+  if (Array.isArray(value)) return value.map((item) => unwrapped(item, schema?.items));
+  if (!isJsonObject(value)) return value as Json;
+  const { properties = {}, additionalProperties } = schema ?? {};
+  const others = typeof additionalProperties === 'object' ? additionalProperties : undefined;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, held]) => [
+      name,
+      unwrapped(held, Object.hasOwn(properties, name) ? properties[name] : others),
+    ]),
+  );
+}
+
+/** Where texts alone are allowed, a number stays one: a finding says that it belongs in quotes. */
+function takesTexts(schema: Schema | undefined): boolean {
+  return Array.isArray(schema?.type) && schema.type.includes('string');
 }
 
 /** Follows the path as far as it exists; the offset of a key, not of its value. `members` caches the mappings read. */

@@ -38,7 +38,7 @@ export interface Findings {
 
 /** Parses the text and checks it against the schema. */
 export function createFindings(file: string, text: string): Findings {
-  const document = parseDocument(text);
+  const document = parseDocument(text, homeSchema);
   const written = document.value as JsonObject;
   /** Masked together, because a line may be secret by a key above it, and once: a line may have many findings. */
   let masked: readonly string[] | undefined;

@@ -200,3 +200,29 @@ t.test('CFG-2 · OBS-1 · no finding shows what a reference stands for, wherever
   );
   t.end();
 });
+
+t.test('CFG-2 · where a text is meant, a value without quotes is the text as written', (t) => {
+  const { settings, diagnostics } = read(`
+shared: &shared { HEX: 0x1F, MODE: 0640 }
+mcp_servers:
+  one:
+    command: python
+    args: [-m, server, --python, 3.10, 1e3, .5]
+    env: { <<: *shared, API_VERSION: 1.10, PIN: 0042, DEBUG: True, PORT: 8080, RATIO: 0.5 }
+    timeout: 2.50
+    enabled: True
+platforms:
+  telegram: { token: t-t-t, home_channel: 0042 }
+`);
+  t.match(
+    diagnostics.map(({ code }) => code),
+    ['unknown-key'],
+  );
+  const entry = settings.servers[0]?.entry;
+  t.strictSame(entry?.args, ['-m', 'server', '--python', '3.10', '1e3', '.5']);
+  const numbers = { PORT: 8080, RATIO: 0.5 };
+  t.strictSame(entry?.env, { HEX: '0x1F', MODE: '0640', API_VERSION: '1.10', PIN: '0042', DEBUG: 'True', ...numbers });
+  t.equal(entry?.timeout, 2.5);
+  t.match(JSON.stringify(settings.platforms), '"0042"');
+  t.end();
+});
