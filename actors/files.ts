@@ -28,6 +28,8 @@ import { type HeldLock, tryLock } from './lock-file.ts';
 /** Owner only, from creation. */
 export const privateFile = 0o600;
 const privateFolder = 0o700;
+/** The bit of /tmp and its like. */
+const sticky = 0o1000;
 /** The fix for a file that cannot be changed, for messages. */
 export const writableCure = 'check its owner and permissions, and the room on its disk';
 /** Errors of a full disk, or of one that is read-only now. */
@@ -69,8 +71,18 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
     throw thrown;
   });
   // The umask can only remove bits, but an existing folder may have more permissions than a home should.
-  if (made === undefined && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, privateFolder);
+  const { mode } = await stat(path);
+  if (made === undefined && (mode & 0o077) !== 0) {
+    if ((mode & sticky) !== 0 || resolve(path) === '/') throw sharedFolder(path);
+    await chmod(path, privateFolder);
+  }
   if (made !== undefined && isRoot()) await giveFolders(made, path);
+}
+
+/** Root could make such a folder private, and nothing else would work any longer. */
+function sharedFolder(path: string): Error {
+  const message = `EPERM: ${path} belongs to all users of the machine`;
+  return Object.assign(new Error(message), { code: 'EPERM', syscall: 'chmod', path });
 }
 
 const isRoot = (): boolean => process.getuid?.() === 0;
