@@ -471,7 +471,7 @@ const rows: Readonly<Record<string, Row>> = {
     load: async () => (await mcpEntry()).enableServer,
   },
   'mcp import': {
-    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed and OpenCode.',
+    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes Agent and OpenClaw.',
     flags: [
       {
         name: 'from',

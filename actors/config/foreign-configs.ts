@@ -6,10 +6,12 @@
 
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { parseDocument } from '../../machines/config/document.ts';
 import { valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { parseJsonc } from '../../machines/config/jsonc.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
+import { homeSchema } from '../../machines/config/schema.ts';
 import { parseToml } from '../../machines/config/toml.ts';
 import {
   type ForeignFile,
@@ -89,6 +91,14 @@ function documentOf(
   // Some programs leave an empty file when they have no servers.
   if (text.trim() === '') return { kind: 'read', value: {} };
   if (file.form === 'json') return parseJsonc(text);
+  if (file.form === 'yaml') {
+    const { value, findings } = parseDocument(text, homeSchema);
+    const [found] = findings;
+    // The message may quote the text, which may contain a secret.
+    return found === undefined
+      ? { kind: 'read', value }
+      : { kind: 'malformed', why: `not YAML at line ${found.line} column ${found.column}` };
+  }
   const read = parseToml(text);
   return read.kind === 'read' ? read : { kind: 'malformed', why: `not TOML at line ${read.line}: ${read.why}` };
 }

@@ -16,13 +16,16 @@ export const programTitles = {
   windsurf: 'Windsurf',
   zed: 'Zed',
   opencode: 'OpenCode',
+  goose: 'goose',
+  hermes: 'Hermes Agent',
+  openclaw: 'OpenClaw',
 } as const;
 export type ForeignProgram = keyof typeof programTitles;
 
 export interface ForeignFile {
   readonly program: ForeignProgram;
   readonly path: string;
-  readonly form: 'json' | 'toml';
+  readonly form: 'json' | 'toml' | 'yaml';
   /** The folder of `${workspaceFolder}`, if the file belongs to one. */
   readonly workspace?: string;
   /** Other files of the program that may switch off servers of this one. */
@@ -59,6 +62,10 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
   // OpenCode has this folder on every system, and Zed its own on each.
   const dotConfig = setIn(env.XDG_CONFIG_HOME) ?? `${userHome}/.config`;
   const zed = { darwin: `${userHome}/.config/zed`, win32: `${settings}/Zed` }[platform] ?? `${dotConfig}/zed`;
+  const hermes =
+    setIn(env.HERMES_HOME) ??
+    (platform === 'win32' ? `${setIn(env.LOCALAPPDATA) ?? `${userHome}/AppData/Local`}/hermes` : `${userHome}/.hermes`);
+  const openclaw = setIn(env.OPENCLAW_STATE_DIR) ?? `${userHome}/.openclaw`;
   const json = (program: ForeignProgram, path: string): ForeignFile => ({ program, path, form: 'json' });
   const around = foldersAround(folder, userHome);
   const inEach = (program: ForeignProgram, name: string): readonly ForeignFile[] =>
@@ -96,6 +103,13 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
       json('opencode', `${dotConfig}/opencode/${name}`),
       ...inEach('opencode', name),
     ]),
+    {
+      program: 'goose',
+      path: `${platform === 'win32' ? `${settings}/Block/goose/config` : `${dotConfig}/goose`}/config.yaml`,
+      form: 'yaml',
+    },
+    { program: 'hermes', path: `${hermes}/config.yaml`, form: 'yaml' },
+    json('openclaw', setIn(env.OPENCLAW_CONFIG_PATH) ?? `${openclaw}/openclaw.json`),
   ];
   // In the home itself, a program's own file and the folder's file are the same.
   return files.filter(({ path }, index) => files.findIndex((other) => other.path === path) === index);
@@ -132,7 +146,13 @@ export function serversIn(
       return named(held.servers, inputsOf(held.inputs));
     }
     case 'codex':
+    case 'hermes':
       return named(value.mcp_servers);
+    case 'goose':
+      // Its own extensions have no server.
+      return named(value.extensions).filter(({ value: { cmd, uri } }) => cmd !== undefined || uri !== undefined);
+    case 'openclaw':
+      return named(objectOf(value.mcp).servers);
     case 'zed':
       return named(value.context_servers);
     case 'opencode': {

@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { wordInSentence, wordOfCommand } from '../base/shown-json.ts';
+import { serverEntrySchema } from '../config/server-entry.ts';
 import { type ForeignProgram, type ForeignServer, objectOf, texts } from './foreign-files.ts';
 import { ownReferences, type WantedVariable } from './foreign-references.ts';
 
@@ -28,7 +29,7 @@ export type ImportVerdict =
   | { readonly kind: 'unusable'; readonly why: string };
 
 export function importServer(server: ForeignServer, place: ImportPlace): ImportVerdict {
-  const value = flattened(server.value);
+  const value = flattened(server.value, place.program);
   const remote = addressOf(value);
   if (typeof value.command !== 'string' && typeof remote !== 'string') {
     return { kind: 'unusable', why: 'it has neither a command nor a url' };
@@ -39,7 +40,12 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   }
   const wanted: WantedVariable[] = [];
   const notes: string[] = [];
-  const mapped = place.program === 'codex' ? fromCodex(value, wanted, notes) : fromJson(value, place.program, notes);
+  const mapped =
+    place.program === 'codex'
+      ? fromCodex(value, wanted, notes)
+      : place.program === 'hermes'
+        ? fromHermes(value, notes)
+        : fromJson(value, place.program, notes);
   const entry = isLiteral(place.program) ? mapped : referred(mapped, server, place, { wanted, notes });
   if (entry.enabled === false) notes.push('it is switched off there, and stays so here');
   if (entry.url !== undefined && entry.headers === undefined && entry.auth === undefined) {
@@ -53,14 +59,74 @@ function isLiteral(program: ForeignProgram): boolean {
   return program === 'codex' || program === 'claude-desktop' || program === 'zed';
 }
 
-/** OpenCode's command is a list, and that of older versions of Zed an object. */
-function flattened({ command, environment, ...rest }: JsonObject): JsonObject {
+/** OpenCode's command is a list, and that of older versions of Zed an object; goose and OpenClaw have other names. */
+function flattened(written: JsonObject, program: ForeignProgram): JsonObject {
+  if (program === 'goose') return ofGoose(written);
+  if (program === 'openclaw') return ofOpenClaw(written);
+  const { command, environment, ...rest } = written;
   if (Array.isArray(command)) {
     const [program, ...args] = command as readonly Json[];
     return present({ ...rest, command: program, args, env: environment });
   }
   if (isJsonObject(command)) return present({ ...rest, command: command.path, args: command.args, env: command.env });
   return present({ ...rest, command, environment });
+}
+
+/** What `env_keys` names is in goose's keyring. Its timeout is in seconds, and an empty list of tools means all. */
+function ofGoose({ cmd, uri, envs, env_keys, timeout, available_tools, ...rest }: JsonObject): JsonObject {
+  const kept = Object.fromEntries(texts(env_keys).map((name) => [name, `\${${name}}`]));
+  return present({
+    ...rest,
+    command: cmd,
+    url: uri,
+    env: { ...kept, ...objectOf(envs) },
+    timeout: typeof timeout === 'number' ? timeout * 1_000 : undefined,
+    includeTools: texts(available_tools).length > 0 ? available_tools : undefined,
+  });
+}
+
+/** Its transport is the older one unless it names another. */
+function ofOpenClaw({
+  cwd,
+  workingDirectory,
+  requestTimeoutMs,
+  toolFilter,
+  transport,
+  type,
+  ...rest
+}: JsonObject): JsonObject {
+  const { include, exclude } = objectOf(toolFilter);
+  return present({
+    ...rest,
+    env: referring(rest.env),
+    headers: referring(rest.headers),
+    cwd: cwd ?? workingDirectory,
+    timeout: requestTimeoutMs,
+    includeTools: include,
+    excludeTools: exclude,
+    type: transport ?? type ?? 'sse',
+  });
+}
+
+/** A secret of the environment may be an object that names it. */
+function referring(texts: Json | undefined): Json | undefined {
+  if (!isJsonObject(texts)) return texts;
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, value]) => {
+      const { source, id } = objectOf(value);
+      return [name, source === 'env' && typeof id === 'string' ? `\${${id}}` : value];
+    }),
+  );
+}
+
+/** Hermes Agent has the same keys, except those that only one of the two has; its `args` may be one text. */
+function fromHermes({ args, ...rest }: JsonObject, notes: string[]): JsonObject {
+  const known = Object.entries(rest).filter(([key]) => Object.hasOwn(serverEntrySchema.properties, key));
+  leaveOut(Object.fromEntries(Object.entries(rest).filter(([key]) => !known.some(([own]) => own === key))), notes);
+  return present({
+    ...Object.fromEntries(known),
+    args: typeof args === 'string' ? args.split(/\s+/).filter(Boolean) : args,
+  });
 }
 
 function referred(
@@ -84,6 +150,8 @@ const silent: ReadonlySet<string> = new Set([
   'gallery',
   'version',
   'source',
+  'display_name',
+  'bundled',
   'alwaysAllow',
   'autoApprove',
 ]);
@@ -108,6 +176,11 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     includeTools,
     excludeTools,
     disabledTools,
+    connectionTimeoutMs,
+    sslVerify,
+    clientCert,
+    clientKey,
+    supportsParallelToolCalls,
     ...rest
   } = value;
   const remote = addressOf(value);
@@ -127,6 +200,11 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     headers: isStdio ? undefined : filled(headers),
     enabled: disabled === true || enabled === false ? false : undefined,
     timeout: isTimed ? timeout / 1_000 : undefined,
+    connect_timeout: typeof connectionTimeoutMs === 'number' ? connectionTimeoutMs / 1_000 : undefined,
+    ssl_verify: sslVerify === false ? false : undefined,
+    client_cert: clientCert,
+    client_key: clientKey,
+    supports_parallel_tool_calls: supportsParallelToolCalls === true ? true : undefined,
     tools: toolsOf(includeTools, [...texts(excludeTools), ...texts(disabledTools)]),
     ...(isStdio || login === undefined ? {} : loginOf(login, notes)),
   });

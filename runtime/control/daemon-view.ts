@@ -7,7 +7,6 @@ import type { AnyActorRef } from 'xstate';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
-import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import {
   type DeliveryRecord,
   type DeliveryRow,
@@ -16,6 +15,7 @@ import {
   type RunRecord,
   signatureClaim,
 } from '../../machines/webhook/record.ts';
+import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import type { ChatView } from '../agent/chats.ts';
 import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
@@ -28,9 +28,9 @@ import { newestFirst } from '../dispatch/newest-first.ts';
 import { furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
 import type { Reply } from '../http/front.ts';
+import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
-import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -8,7 +8,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { noticeKeys } from '../../machines/webhook/run-notices.ts';
 import { replayMark, workMark } from '../../machines/webhook/marks.ts';
 import {
   asSeen,
@@ -18,6 +17,7 @@ import {
   isRequestKept,
   type RunRecord,
 } from '../../machines/webhook/record.ts';
+import { noticeKeys } from '../../machines/webhook/run-notices.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
 import { furtherKeys } from '../dispatch/responses.ts';
@@ -25,8 +25,8 @@ import { openEvent, withFirstPayload } from '../inspector/event-opened.ts';
 import type { EventReplay } from '../inspector/event-wire.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { tellStory } from '../inspector/story.ts';
-import type { SpawnPorts } from '../webhook/exchanges.ts';
 import { type KnownDelivery, noWork, type StorySources, type WorkOfRun } from '../inspector/story-sources.ts';
+import type { SpawnPorts } from '../webhook/exchanges.ts';
 import type { FindEvent, FoundEvent } from '../webhook/find-event.ts';
 import { replayEvent } from '../webhook/own-request.ts';
 import type { EventView } from './view.ts';

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { onlyReads } from '../../runtime/control/methods.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { Overview } from '../../runtime/control/contract.ts';
+import { onlyReads } from '../../runtime/control/methods.ts';
 import {
   answerFor,
   axeFindings,

@@ -184,3 +184,31 @@ t.test('CLI-5 · what is not there is passed over, what cannot be read is told w
   );
   t.notMatch(JSON.stringify(configs[0]), /hidden-value/);
 });
+
+t.test('CLI-5 · goose, Hermes Agent and OpenClaw: YAML and JSON5, and a file that is neither', async (t) => {
+  const goose = `extensions:
+  developer: { type: builtin, enabled: true, bundled: true }
+  notes:
+    type: stdio
+    enabled: true
+    cmd: npx
+    args: [-y, notes]
+    envs: { NOTES_API_KEY: n0tes-s3cret-key }
+    timeout: 300
+`;
+  const hermes =
+    'model: { default: x }\nmcp_servers:\n  time: { command: uvx, args: [mcp-server-time, 1.10], timeout: 120 }\n';
+  const openclaw = "{ mcp: { servers: { docs: { url: 'https://docs.example/mcp', transport: 'streamable-http' } } }, }";
+  const { configs } = await readAll(t, {
+    '.config/goose/config.yaml': goose,
+    '.hermes/config.yaml': hermes,
+    '.openclaw/openclaw.json': openclaw,
+  });
+  t.strictSame(entriesOf(configs), {
+    notes: { command: 'npx', args: ['-y', 'notes'], env: { NOTES_API_KEY: '${NOTES_API_KEY}' }, timeout: 300 },
+    time: { command: 'uvx', args: ['mcp-server-time', '1.10'], timeout: 120 },
+    docs: { url: 'https://docs.example/mcp' },
+  });
+  const broken = await readAll(t, { '.hermes/config.yaml': 'a: s3cret: b\n' });
+  t.match(broken.configs, [{ servers: [], problem: /^not YAML at line 1 column \d+$/ }]);
+});

@@ -6,6 +6,7 @@ t.test('CLI-5 · comments and a last comma are passed over, and not in strings',
   const rows: readonly (readonly [string, unknown])[] = [
     ['{"a": 1, // one\n /* two */ "b": [1, 2,], }', { a: 1, b: [1, 2] }],
     ['{"u": "https://x/*y*/", "c": ",}"}', { u: 'https://x/*y*/', c: ',}' }],
+    ["{ a: 'it\\'s \"x\"', $b_1: {c: 'https://x'}, // d: 1\n }", { a: 'it\'s "x"', $b_1: { c: 'https://x' } }],
     ['\uFEFF{"a": "\\"// no"}', { a: '"// no' }],
   ];
   for (const [text, value] of rows) t.same(parseJsonc(text), { kind: 'read', value }, text);

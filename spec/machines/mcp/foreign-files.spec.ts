@@ -38,6 +38,9 @@ t.test('CLI-5 · the files of each program lie where its system has them', (t) =
     '/p/opencode.json',
     '/u/.config/opencode/opencode.jsonc',
     '/p/opencode.jsonc',
+    '/u/.config/goose/config.yaml',
+    '/u/.hermes/config.yaml',
+    '/u/.openclaw/openclaw.json',
   ]);
   const rows: readonly (readonly [object, string])[] = [
     [{ platform: 'darwin' }, '/u/Library/Application Support/Claude/claude_desktop_config.json'],
@@ -52,6 +55,11 @@ t.test('CLI-5 · the files of each program lie where its system has them', (t) =
     [{ platform: 'darwin' }, '/u/.config/opencode/opencode.json'],
     [{ platform: 'win32' }, '/u/AppData/Roaming/Zed/settings.json'],
     [{ env: { XDG_CONFIG_HOME: '/x' } }, '/x/zed/settings.json'],
+    [{ platform: 'win32' }, '/u/AppData/Roaming/Block/goose/config/config.yaml'],
+    [{ platform: 'win32' }, '/u/AppData/Local/hermes/config.yaml'],
+    [{ env: { HERMES_HOME: '/h' } }, '/h/config.yaml'],
+    [{ env: { OPENCLAW_STATE_DIR: '/o' } }, '/o/openclaw.json'],
+    [{ env: { OPENCLAW_CONFIG_PATH: '/o/own.json', OPENCLAW_STATE_DIR: '/o' } }, '/o/own.json'],
   ];
   for (const [change, path] of rows) t.ok(paths(change).includes(path), path);
   t.end();
@@ -100,6 +108,10 @@ t.test('CLI-5 · the servers stand under each program’s own key', (t) => {
   t.same(names(file('zed'), { context_servers: { a: one }, mcpServers: { no: one } }), ['a']);
   t.same(names(file('opencode'), { mcp: { a: one, servers: { type: 'local' } } }), ['a', 'servers']);
   t.same(names(file('opencode'), { mcp: { servers: { a: one, type: one }, timeout: { startup: 1 } } }), ['a', 'type']);
+  const extensions = { a: { cmd: 'x' }, b: { uri: 'https://x' }, developer: { type: 'builtin' } };
+  t.same(names(file('goose'), { extensions }), ['a', 'b']);
+  t.same(names(file('hermes'), { mcp_servers: { a: one } }), ['a']);
+  t.same(names(file('openclaw'), { mcp: { servers: { a: one } }, mcpServers: { no: one } }), ['a']);
   for (const value of [null, 1, 'x', [], {}, { mcpServers: [] }, { mcpServers: null }]) {
     t.same(names(file('cursor'), value as never), []);
   }

@@ -11,6 +11,100 @@ function imported(program: ForeignProgram, value: JsonObject, workspace?: string
 
 const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
   [
+    'goose',
+    {
+      type: 'stdio',
+      name: 'notes',
+      display_name: 'Notes',
+      bundled: false,
+      enabled: false,
+      cmd: 'npx',
+      args: ['-y', 'notes'],
+      envs: { LANG: 'en' },
+      env_keys: ['NOTES_KEY'],
+      timeout: 300,
+      available_tools: [],
+    },
+    {
+      entry: {
+        command: 'npx',
+        args: ['-y', 'notes'],
+        env: { LANG: 'en', NOTES_KEY: '${NOTES_KEY}' },
+        timeout: 300,
+        enabled: false,
+      },
+      wanted: [{ variable: 'NOTES_KEY' }],
+      notes: [/switched off/],
+    },
+  ],
+  [
+    'goose',
+    { type: 'sse', uri: 'https://x/sse', headers: { A: 'b' }, envs: {}, available_tools: ['a'], timeout: 5 },
+    { entry: { url: 'https://x/sse', transport: 'sse', headers: { A: 'b' }, tools: { include: ['a'] }, timeout: 5 } },
+  ],
+  [
+    'goose',
+    { type: 'streamable_http', uri: 'https://x/mcp', envs: {} },
+    { entry: { url: 'https://x/mcp' }, notes: [/login/] },
+  ],
+  [
+    'hermes',
+    {
+      command: 'npx',
+      args: '-y notes',
+      env: { KEY: '${NOTES_KEY}' },
+      timeout: 120,
+      connect_timeout: 60,
+      tools: { include: ['a'] },
+      retries: 3,
+    },
+    {
+      entry: {
+        command: 'npx',
+        args: ['-y', 'notes'],
+        env: { KEY: '${NOTES_KEY}' },
+        timeout: 120,
+        connect_timeout: 60,
+        tools: { include: ['a'] },
+      },
+      wanted: [{ variable: 'NOTES_KEY' }],
+      notes: ['not imported: retries'],
+    },
+  ],
+  [
+    'openclaw',
+    {
+      url: 'https://x/mcp',
+      transport: 'streamable-http',
+      headers: { Authorization: { source: 'env', provider: 'default', id: 'TOKEN' } },
+      connectionTimeoutMs: 10_000,
+      requestTimeoutMs: 30_000,
+      sslVerify: false,
+      supportsParallelToolCalls: true,
+      toolFilter: { include: ['a', 'b'], exclude: ['b'] },
+      codex: { agents: ['main'] },
+    },
+    {
+      entry: {
+        url: 'https://x/mcp',
+        headers: { Authorization: '${TOKEN}' },
+        timeout: 30,
+        connect_timeout: 10,
+        ssl_verify: false,
+        supports_parallel_tool_calls: true,
+        tools: { include: ['a'] },
+      },
+      wanted: [{ variable: 'TOKEN' }],
+      notes: ['not imported: codex'],
+    },
+  ],
+  [
+    'openclaw',
+    { url: 'https://x/mcp', auth: 'oauth', oauth: { scope: 'docs.read' } },
+    { entry: { url: 'https://x/mcp', transport: 'sse', auth: 'oauth', oauth: { scope: 'docs.read' } } },
+  ],
+  ['openclaw', { command: 'node', workingDirectory: '/srv' }, { entry: { command: 'node', cwd: '/srv' }, notes: [] }],
+  [
     'gemini-cli',
     {
       command: 'python',

@@ -67,8 +67,8 @@ export function ImportServers({
         {(found) =>
           found.length === 0 ? (
             <Empty title="No other agent program has servers here.">
-              Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed and OpenCode of the
-              gateway’s user have none. Servers of a project’s folder are imported there by{' '}
+              Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes
+              Agent and OpenClaw of the gateway’s user have none. Servers of a project’s folder are imported there by{' '}
               <code>agent mcp import</code>.
             </Empty>
           ) : (
