@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
+import { Refusal } from '../../runtime/control/refusal.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
 
@@ -30,7 +31,7 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
     const params = { ...gateway.bounds, name, arguments: args as JsonObject, caller: 'serve' };
-    const answer = await withGateway(gateway, mcpReq, (client) => callTool(client, params));
+    const answer = await withGateway(gateway, mcpReq, (client) => callTool(client, params)).catch(refused);
     if (answer === undefined) return failure(gatewayLost(name, false));
     if ('error' in answer) return failure(answer.error);
     const { structuredContent: structure, ...rest } = answer;
@@ -116,6 +117,12 @@ function fitting(block: JsonObject): object {
 }
 
 /** A tool error, because a model can read it and react; a protocol error would end its turn. */
-function failure({ code, message }: CallFault) {
+function failure({ code, message }: CallFault | Refusal) {
   return { content: [{ type: 'text' as const, text: `${message} [${code}]` }], isError: true };
+}
+
+/** What the socket itself refuses, such as a call that is too long, is a fault of the call too. */
+function refused(thrown: unknown): { readonly error: Refusal } {
+  if (!(thrown instanceof Refusal)) throw thrown;
+  return { error: thrown };
 }

@@ -91,6 +91,8 @@ interface MailError {
 /** Loopback traffic does not leave this machine, encrypted or not. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 const implicitTlsPort = 465;
+/** A reply may take so many times `timeout_seconds`. */
+const replyTimes = 6;
 const submissionPort = 587;
 const longestSubject = 120;
 /** Servers commonly accept 10 MB and more. */
@@ -194,7 +196,8 @@ function transportOptions(
     ...(auth === undefined ? {} : { auth }),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
+    // RFC 5321 §4.5.3.2: a server may examine a text for minutes before it answers.
+    socketTimeout: replyTimes * timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
     transactionLog: true,
