@@ -27,11 +27,19 @@ import {
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { controlOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import {
+  controlOf,
+  entryOf,
+  eventually,
+  type Gateway,
+  startGateway,
+  webhookSecret,
+  wordsOf,
+} from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { postSigned } from '../support/sign.ts';
 import { deferred } from '../support/turns.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const config = { inspector: { port: 0 }, agent: { runner: 'echo' } };
@@ -669,13 +677,10 @@ t.test('questions', options, async (t) => {
   });
 });
 
-const secret = 'inspector-care-secret-of-the-spec';
-
 /** A route whose filter wants an `action`, and the inspector at a port. */
 function configOf(port = 0): JsonObject {
   const routes = { reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review', deliver: 'log' } };
-  const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, rate_limit: 10_000, routes } };
-  return { ...config, inspector: { port }, platforms: { webhook } };
+  return { ...config, inspector: { port }, platforms: { webhook: adapterOf(routes, { rate_limit: 10_000 }) } };
 }
 
 /** A gateway, and its page. */
@@ -684,8 +689,8 @@ async function opened(t: Test, config = configOf()) {
   return { gateway, ...(await openInspector(t, gateway)) };
 }
 
-async function send({ daemon }: Gateway, id: string, payload: JsonObject = { action: 'opened' }): Promise<void> {
-  await postSigned(`${daemon.url}/webhooks/reviews`, payload, { secret, id });
+function sendReview(gateway: Gateway, id: string, payload: JsonObject = { action: 'opened' }) {
+  return send(gateway, 'reviews', payload, id);
 }
 
 async function killed({ daemon }: Gateway): Promise<void> {
@@ -804,7 +809,7 @@ t.test('INS-4 · the failures of a target are read again while its view is drawn
   await page.getByText('No failed deliveries.').waitFor();
   const before = asked;
 
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
 
   let drawn = 0;
   await eventually(async () => {
@@ -952,7 +957,7 @@ t.test('INS-4 · a key acts on the group of failures that has the focus', option
 
 t.test('INS-4 · after midnight the listed events of the day before get their date', options, async (t) => {
   const gateway = await startGateway(t, {}, { config: configOf(), timePasses: true });
-  await send(gateway, 'late');
+  await sendReview(gateway, 'late');
   // A zone in which midnight is less than an hour away.
   const ahead = 23 - new Date().getUTCHours();
   const zone = ahead > 12 ? ahead - 24 : ahead;
@@ -1035,8 +1040,8 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   t.equal(await page.evaluate(label), 'two', 'the chosen route stays chosen');
   await page.unrouteAll({ behavior: 'wait' });
   await page.keyboard.press('Escape');
-  const sent = { action: 'opened', key: secret };
-  await send(gateway, 'one', sent);
+  const sent = { action: 'opened', key: webhookSecret };
+  await sendReview(gateway, 'one', sent);
   await page.goto(`${page.url().split('#')[0]}#/events/one`);
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await page.keyboard.press('e');
@@ -1259,7 +1264,7 @@ t.test('INS-2 · an answer that is slower than the changes is shown', options, a
   });
   await goTo(page, '#/routes');
   await eventually(() => asked === 1);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await eventually(() => asked > 1);
 
   first.resolve();
@@ -1271,7 +1276,7 @@ t.test('INS-2 · an answer that is slower than the changes is shown', options, a
 t.test('INS-2 · what was asked before the journal was open is asked again then', options, async (t) => {
   const home = makeHome(t);
   const first = await startGateway(t, {}, { config: configOf(), home });
-  await send(first, 'kept');
+  await sendReview(first, 'kept');
   await eventually(async () =>
     JSON.stringify(await first.control.call('webhook.deliveries', {})).includes('"status":"delivered"'),
   );
@@ -1304,7 +1309,7 @@ t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can b
     model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' },
   };
   const gateway = await startGateway(t, {}, { config: { ...configOf(), agent } });
-  for (const action of ['opened', 'closed']) await send(gateway, action, { action });
+  for (const action of ['opened', 'closed']) await sendReview(gateway, action, { action });
   await gateway.asked();
   const { page } = await openInspector(t, gateway);
 
@@ -1326,9 +1331,8 @@ t.test('INS-2 · TRU-3 · a question is counted once, and the waiting ones can b
 
 t.test('INS-2 · while the daemon is offline, opened events, their list and the overview stay', options, async (t) => {
   const routes = { reviews: { prompt: 'Review {n}', deliver: 'log' } };
-  const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } };
-  const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook } } });
-  for (const id of ['first', 'second']) await send(home, id, { n: 1 });
+  const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook: adapterOf(routes) } } });
+  for (const id of ['first', 'second']) await sendReview(home, id, { n: 1 });
   const { page } = await openInspector(t, home);
   await page.getByText('Nothing needs you.').waitFor();
   await goTo(page, '#/events/second');
@@ -1372,7 +1376,7 @@ t.test(
   options,
   async (t) => {
     const { gateway, page } = await opened(t);
-    await send(gateway, 'one');
+    await sendReview(gateway, 'one');
     let asked = 0;
     page.on('request', (request) => {
       if (calls('webhook.replay')(request)) asked += 1;
@@ -1406,7 +1410,7 @@ t.test(
 
 t.test('INS-4 · a row that is opened while a search is under way keeps the search', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await goTo(page, '#/events');
   const row = page.locator('.ev:has([title="one"])');
   await row.waitFor();
@@ -1424,7 +1428,7 @@ t.test('INS-4 · a row that is opened while a search is under way keeps the sear
 
 t.test('INS-4 · a range that is chosen just after a search was typed keeps it, and stays', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await goTo(page, '#/events');
   await page.locator('.ev:has([title="one"])').waitFor();
 
@@ -1449,7 +1453,7 @@ t.test('INS-4 · a range that is chosen just after a search was typed keeps it, 
 
 t.test('INS-4 · a search that takes long is completed while the list is paused', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await goTo(page, '#/events');
   await page.locator('.ev:has([title="one"])').waitFor();
   await page.getByRole('button', { name: 'Live', exact: true }).click();
@@ -1490,7 +1494,7 @@ t.test('INS-4 · a count that has not read all of its range is not given as that
 
 t.test('INS-4 · a double click below the bars keeps the range', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await goTo(page, '#/events?range=24h');
 
   await page.getByRole('button', { name: 'Show as table' }).dblclick();
@@ -1505,7 +1509,7 @@ t.test('INS-4 · a double click below the bars keeps the range', options, async 
 t.test('INS-4 · a payload is copied in full, and a copy that the browser refuses is said to be', options, async (t) => {
   const gateway = await startGateway(t, {}, { config: configOf() });
   const sent = { action: 'opened', text: 'x'.repeat(100_000) };
-  await send(gateway, 'long', sent);
+  await sendReview(gateway, 'long', sent);
   const { page } = await openInspector(t, gateway);
   await goTo(page, '#/events/long');
   await page.evaluate('navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }');
@@ -1521,7 +1525,7 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
 
 t.test('INS-4 · DUR-2 · an accepted event with an empty body is not called refused', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await answerFor(page, { 'events.open': changedBy({ payload: { text: '', bytes: 0, whole: true } }) });
 
   await goTo(page, '#/events/one');
@@ -1532,7 +1536,7 @@ t.test('INS-4 · DUR-2 · an accepted event with an empty body is not called ref
 
 t.test('INS-4 · the sender of an event that is over is not said to wait', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one', { action: 'closed' });
+  await sendReview(gateway, 'one', { action: 'closed' });
   await answerFor(page, { 'events.open': changedBy({ answer: undefined }) });
 
   await goTo(page, '#/events/one');
@@ -1545,7 +1549,7 @@ t.test('INS-4 · of a long difference a part is drawn until all of it is asked f
   const gateway = await startGateway(t, {}, { config: configOf() });
   for (const from of [0, 10_000]) {
     const numbers = Array.from({ length: 3_000 }, (_, index) => from + index);
-    await send(gateway, `from-${from}`, { numbers });
+    await sendReview(gateway, `from-${from}`, { numbers });
   }
   const { page } = await openInspector(t, gateway);
   await goTo(page, '#/events/from-10000');
@@ -1564,7 +1568,7 @@ t.test('INS-4 · of a long difference a part is drawn until all of it is asked f
 
 t.test('INS-2 · what was typed stays when the event behind it cannot be read again', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await goTo(page, '#/events/one');
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await page.keyboard.press('e');
@@ -1572,7 +1576,7 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
   await payload.fill('{"action":"opened","typed":true}');
   await answerFor(page, { 'events.open': refusal('the database restarts') });
 
-  await send(gateway, 'two');
+  await sendReview(gateway, 'two');
 
   await page.getByText('the database restarts').waitFor();
   t.match(await payload.inputValue(), /"typed":true/);
@@ -1581,7 +1585,7 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
 
 t.test('INS-2 · the palette does not lead away from what is typed in a dialog', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   await goTo(page, '#/events/one');
   await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
   await page.keyboard.press('e');
@@ -1598,7 +1602,7 @@ t.test('INS-2 · the palette does not lead away from what is typed in a dialog',
 
 t.test('DUR-2 · INS-2 · no key replays an event while the page asks whether to discard it', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   let asked = 0;
   page.on('request', (request) => {
     if (calls('webhook.replay')(request)) asked += 1;
@@ -1622,7 +1626,7 @@ t.test('DUR-2 · INS-2 · no key replays an event while the page asks whether to
 
 t.test('INS-2 · what is chosen in the palette stays chosen when events come', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one', { action: 'closed' });
+  await sendReview(gateway, 'one', { action: 'closed' });
   const letAnswer = await holdAnswer(page, 'events.search');
   await page.keyboard.press('Control+k');
   const palette = page.getByRole('dialog', { name: 'Search or go to' });
@@ -1641,7 +1645,7 @@ t.test('INS-2 · what is chosen in the palette stays chosen when events come', o
 
 t.test('INS-4 · what is open in a timeline stays open when a row comes before it', options, async (t) => {
   const { gateway, page } = await opened(t);
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
   const start = Date.now();
   const spanOf = (id: string, texts: readonly object[] = []) => {
     return { id, kind: 'call', name: id, tone: 'resting', start, end: start, parts: [], texts };
@@ -1655,7 +1659,7 @@ t.test('INS-4 · what is open in a timeline stays open when a row comes before i
   await timeline.getByText('what it answered').waitFor();
 
   spans = [spanOf('first'), spanOf('between'), last];
-  await send(gateway, 'two');
+  await sendReview(gateway, 'two');
 
   await timeline.getByText('between', { exact: true }).waitFor();
   t.equal(await timeline.getByText('what it answered').count(), 1);
@@ -1681,7 +1685,7 @@ t.test('INS-2 · what was typed or selected stays when routes or failures cannot
   await prompt.fill('typed');
 
   isBroken = true;
-  await send(gateway, 'one');
+  await sendReview(gateway, 'one');
 
   await page.getByText('The routes could not be loaded.').waitFor();
   await page.getByText('Route mine could not be loaded.').waitFor();
@@ -1691,7 +1695,7 @@ t.test('INS-2 · what was typed or selected stays when routes or failures cannot
   await page.getByRole('checkbox', { name: 'Select text' }).click();
   await page.getByText('1 selected').waitFor();
   isBroken = true;
-  await send(gateway, 'two');
+  await sendReview(gateway, 'two');
   await page.getByText('The failures could not be loaded.').waitFor();
   t.equal(await page.getByText('1 selected').count(), 1);
 });
@@ -1732,9 +1736,8 @@ t.test('INS-2 · a dialog that is opened while a route is being enabled stays op
 
 t.test('INS-2 · while the daemon is offline, the times of an event under way stop', options, async (t) => {
   const routes = { deploys: { coalesce: { key: 'n', window_seconds: 600 }, prompt: 'Deployed {n}', deliver: 'log' } };
-  const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } };
-  const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook } } });
-  await postSigned(`${home.daemon.url}/webhooks/deploys`, { n: 1 }, { secret, id: 'gathered' });
+  const home = await startGateway(t, {}, { config: { ...config, platforms: { webhook: adapterOf(routes) } } });
+  await send(home, 'deploys', { n: 1 }, 'gathered');
   const { page } = await openInspector(t, home);
   await goTo(page, '#/events/gathered');
   const took = page.getByRole('listitem').filter({ hasText: 'Batch' }).locator('.took');

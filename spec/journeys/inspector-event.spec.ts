@@ -16,13 +16,13 @@ import {
   noChromium,
   openInspector,
 } from '../support/browser.ts';
-import { eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import { eventually, type Gateway, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
-const secret = 'inspector-event-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 function configOf({ base }: FakePlatform): JsonObject {
@@ -37,23 +37,15 @@ function configOf({ base }: FakePlatform): JsonObject {
         ...slackApi.options,
         retries: { max_attempts: 3, base_seconds: 0.05, longest_seconds: 0.2 },
       },
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          routes: {
-            reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review {title}', ...slack },
-            deploys: {
-              prompt: '{text}',
-              deliver_only: true,
-              deliver: [{ to: 'slack', extra: { chat_id: slackApi.chat ?? '' } }],
-            },
-            batches: { coalesce: { key: 'environment', window_seconds: 300 }, prompt: 'Deployed', deliver: 'log' },
-          },
+      webhook: adapterOf({
+        reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review {title}', ...slack },
+        deploys: {
+          prompt: '{text}',
+          deliver_only: true,
+          deliver: [{ to: 'slack', extra: { chat_id: slackApi.chat ?? '' } }],
         },
-      },
+        batches: { coalesce: { key: 'environment', window_seconds: 300 }, prompt: 'Deployed', deliver: 'log' },
+      }),
     },
   };
 }
@@ -76,7 +68,7 @@ async function stage(t: Test): Promise<Stage> {
     gateway,
     slack,
     ask,
-    send: (route, payload, id) => postSigned(`${gateway.daemon.url}/webhooks/${route}`, payload, { secret, id }),
+    send: (route, payload, id) => send(gateway, route, payload, id),
     ended: (id) =>
       eventually(async () => {
         const opened = await ask('events.open', { id }).catch(() => undefined);
@@ -209,10 +201,10 @@ t.test('an event opened, through the control socket', async (t) => {
     async (t) => {
       const { curl } = await ask('events.curl', { id: 'd-two' });
 
-      t.notMatch(curl, secret);
+      t.notMatch(curl, webhookSecret);
       const { execFile } = await import('node:child_process');
       const printed = await new Promise<string>((resolve) => {
-        execFile('/bin/sh', ['-c', curl], { env: { ...process.env, SECRET: secret } }, (_, stdout, stderr) =>
+        execFile('/bin/sh', ['-c', curl], { env: { ...process.env, SECRET: webhookSecret } }, (_, stdout, stderr) =>
           resolve(`${stdout}${stderr}`),
         );
       });

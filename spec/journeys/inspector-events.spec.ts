@@ -5,13 +5,12 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { axeFindings, chromiumPath, clippedParts, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
-import { postSigned } from '../support/sign.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
-const secret = 'inspector-events-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const route = { prompt: 'Do {title}', deliver: 'log' };
 const routes = { reviews: { ...route, filters: [{ field: 'action', equals: 'opened' }] }, deploys: route };
-const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, rate_limit: 100_000, routes } };
+const webhook = adapterOf(routes, { rate_limit: 100_000 });
 const config = { inspector: { port: 0 }, agent: { runner: 'echo' }, platforms: { webhook } };
 
 const rowsOf = (page: Page) => page.getByRole('grid', { name: 'Events, newest first' }).getByRole('row');
@@ -26,13 +25,12 @@ const total = (page: Page, words: string) =>
 
 t.test('the events of one daemon', options, async (t) => {
   const gateway = await startGateway(t, {}, { config });
-  const send = (name: string, payload: object, id: string) =>
-    postSigned(`${gateway.daemon.url}/webhooks/${name}`, payload, { secret, id });
   const { page, complaints } = await openInspector(t, gateway);
   await goTo(page, '#/events');
   await page.getByText('No events in this hour.').waitFor();
-  await send('deploys', { title: 'the needle', note: 'checkout_4411' }, 'first');
-  for (let at = 0; at < 120; at += 1) await send('reviews', { action: 'closed', title: `hay ${at}` }, `hay-${at}`);
+  await send(gateway, 'deploys', { title: 'the needle', note: 'checkout_4411' }, 'first');
+  for (let at = 0; at < 120; at += 1)
+    await send(gateway, 'reviews', { action: 'closed', title: `hay ${at}` }, `hay-${at}`);
   await total(page, '121 events');
 
   await t.test('INS-4 · the complete history is searched, payloads included, and counted', async (t) => {
@@ -173,7 +171,7 @@ t.test('the events of one daemon', options, async (t) => {
         document.querySelector('.virtual'), { subtree: true, childList: true, characterData: true, attributes: true });
     })()`);
 
-      for (let at = 0; at < 60; at += 1) await send('deploys', { title: `late ${at}` }, `late-${at}`);
+      for (let at = 0; at < 60; at += 1) await send(gateway, 'deploys', { title: `late ${at}` }, `late-${at}`);
       await page.getByRole('button', { name: '60 new events' }).waitFor();
 
       t.equal(await page.evaluate(placed), before);
@@ -184,7 +182,7 @@ t.test('the events of one daemon', options, async (t) => {
       await rowsOf(page).first().getByText('late 59').waitFor();
       await page.keyboard.press('l');
       await page.getByRole('button', { name: 'Paused' }).waitFor();
-      await send('deploys', { title: 'unseen' }, 'unseen');
+      await send(gateway, 'deploys', { title: 'unseen' }, 'unseen');
       await page.keyboard.press('l');
       await rowsOf(page).first().getByTitle('unseen', { exact: true }).waitFor();
     },
@@ -218,7 +216,7 @@ t.test('the events of one daemon', options, async (t) => {
     await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('j');
     await page.locator('.ev.at').waitFor();
-    await send('deploys', { title: 'alone' }, 'alone');
+    await send(gateway, 'deploys', { title: 'alone' }, 'alone');
     await page.getByRole('button', { name: '1 new event', exact: true }).click();
   });
 

@@ -7,6 +7,7 @@ import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp
 import { started } from '../support/mcp/http-peer.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { postSigned } from '../support/sign.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
 const routes = {
   ping: { prompt: 'x', deliver: 'log' },
@@ -27,17 +28,14 @@ t.test(
           config: {
             inspector: { port: 0 },
             gateway: { journal: 'postgres', node, postgres: { url: '${DATABASE_URL}' } },
-            platforms: {
-              webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: webhookSecret, routes } },
-            },
+            platforms: { webhook: adapterOf(routes) },
           },
           home: makeHome(t, { '.env': `DATABASE_URL='${url}'\n` }),
         }),
       ),
     );
     if (first === undefined || second === undefined) return;
-    for (let n = 0; n < 3; n += 1)
-      await postSigned(`${second.daemon.url}/webhooks/ping`, { n }, { secret: webhookSecret, id: `p${n}` });
+    for (let n = 0; n < 3; n += 1) await send(second, 'ping', { n }, `p${n}`);
     await eventually(async () => (await first.control.ask('gateway.nodes')).some(({ leader }) => leader));
     const { page } = await openInspector(t, first);
 
@@ -77,7 +75,7 @@ t.test(
     });
 
     await t.test('INS-4 · SCA-3 · events name the gateway that took them, and are found by it', async (t) => {
-      await postSigned(`${first.daemon.url}/webhooks/ping`, { n: 9 }, { secret: webhookSecret, id: 'own' });
+      await send(first, 'ping', { n: 9 }, 'own');
       await postSigned(`${first.daemon.url}/webhooks/ping`, { n: 9 }, { secret: 'wrong', id: 'refused' });
       await goTo(page, '#/events');
       const nodeOf = (id: string) => page.getByRole('row', { name: new RegExp(`\\b${id}\\b`) }).getByText(/^eu-\d$/);

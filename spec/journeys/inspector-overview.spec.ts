@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { Overview } from '../../runtime/control/contract.ts';
 import { onlyReads } from '../../runtime/control/methods.ts';
@@ -20,14 +19,16 @@ import {
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { listenHttp } from '../support/http-listener.ts';
-import { entryOf, eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 import { isEachTier } from '../support/tier.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
-const secret = 'inspector-overview-secret-of-the-spec';
+/** Slack does not know the channel. */
+const toUnknown = { deliver: 'slack', deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' } };
 const job = { id: 'off', name: 'off', schedule: '0 7 * * *', prompt: 'Look', deliver: 'log', enabled: false };
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
@@ -38,24 +39,12 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
     agent: { runner: 'echo', concurrency: 4 },
     platforms: {
       slack: { enabled: true, api_base: slack.base, ...slackApi.options },
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          routes: {
-            reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review', deliver: 'log' },
-            builds: { coalesce: { key: 'branch', window_seconds: 300 }, prompt: 'Built', deliver: 'log' },
-            deploys: {
-              prompt: 'Deployed {n}',
-              deliver: 'slack',
-              deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' },
-            },
-            quiet: { prompt: 'Nothing yet', deliver: 'log', enabled: false },
-          },
-        },
-      },
+      webhook: adapterOf({
+        reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review', deliver: 'log' },
+        builds: { coalesce: { key: 'branch', window_seconds: 300 }, prompt: 'Built', deliver: 'log' },
+        deploys: { prompt: 'Deployed {n}', ...toUnknown },
+        quiet: { prompt: 'Nothing yet', deliver: 'log', enabled: false },
+      }),
     },
   };
   const peer = await started(t);
@@ -346,11 +335,7 @@ t.test(
   async (t) => {
     const slack = await startPlatform(t, slackApi);
     const platforms = { slack: { enabled: true, api_base: slack.base, ...slackApi.options } };
-    const route = {
-      prompt: 'Tell {n}',
-      deliver: 'slack',
-      deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' },
-    };
+    const route = { prompt: 'Tell {n}', ...toUnknown };
     const jobsOf = (name: string) => JSON.stringify({ jobs: [{ ...job, id: name, name }] });
     const work = {
       agent: { runner: 'echo' },
@@ -368,15 +353,7 @@ t.test(
           agent: { runner: 'echo' },
           platforms: {
             ...platforms,
-            webhook: {
-              enabled: true,
-              extra: {
-                host: '127.0.0.1',
-                port: 0,
-                secret,
-                routes: { home: route, office: { ...route, profile: 'work' } },
-              },
-            },
+            webhook: adapterOf({ home: route, office: { ...route, profile: 'work' } }),
           },
         },
         home: makeHome(t, {
@@ -389,7 +366,11 @@ t.test(
     for (const server of ['files', 'notes']) await gateway.reaches(server, 'failed', 'parked');
     await gateway.reaches('peer', 'connected');
     for (const n of [1, 2]) await send(gateway, 'home', { n }, `d-home-${n}`);
-    await postSigned(`${gateway.daemon.url}/p/work/webhooks/office`, { n: 3 }, { secret, id: 'd-office' });
+    await postSigned(
+      `${gateway.daemon.url}/p/work/webhooks/office`,
+      { n: 3 },
+      { secret: webhookSecret, id: 'd-office' },
+    );
     const read = async (profile: string): Promise<Overview> =>
       (await gateway.control.call('overview.read', { profile })) as unknown as Overview;
     const both = await eventually(async () => {
@@ -627,10 +608,7 @@ t.test('INS-4 · deliveries that wait for their target are in progress', options
     agent: { runner: 'echo' },
     platforms: {
       http: { enabled: true, url: silent.url, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', concurrency: 1 },
-      webhook: {
-        enabled: true,
-        extra: { host: '127.0.0.1', port: 0, secret, routes: { reports: { prompt: 'Report {n}', deliver: 'http' } } },
-      },
+      webhook: adapterOf({ reports: { prompt: 'Report {n}', deliver: 'http' } }),
     },
   };
   const gateway = await startGateway(t, {}, { config, timePasses: true });
@@ -648,7 +626,3 @@ t.test('INS-4 · deliveries that wait for their target are in progress', options
     .getByText(/^3 events, /)
     .waitFor();
 });
-
-async function send({ daemon }: Gateway, route: string, payload: JsonObject, id: string) {
-  return postSigned(`${daemon.url}/webhooks/${route}`, payload, { secret, id });
-}

@@ -27,10 +27,9 @@ import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { startScriptedServer } from '../support/oauth/scripted-server.ts';
-import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
-const secret = 'inspector-page-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 /** Two routes, one of which wants an `action`; the inspector at a free port. */
@@ -39,37 +38,16 @@ function configOf(port = 0): JsonObject {
     inspector: { port },
     agent: { runner: 'echo' },
     platforms: {
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          routes: {
-            reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review {title}', deliver: 'log' },
-            deploys: { coalesce: { key: 'environment', window_seconds: 600 }, prompt: 'Deployed', deliver: 'log' },
-          },
-        },
-      },
+      webhook: adapterOf({
+        reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review {title}', deliver: 'log' },
+        deploys: { coalesce: { key: 'environment', window_seconds: 600 }, prompt: 'Deployed', deliver: 'log' },
+      }),
     },
   };
 }
 
-const jobs = {
-  jobs: [
-    {
-      id: 'digest',
-      name: 'digest',
-      schedule: '0 7 * * *',
-      timezone: 'UTC',
-      prompt: 'Summarise the night',
-      deliver: 'log',
-    },
-  ],
-};
-
-const send = (gateway: Gateway, route: string, payload: JsonObject, id: string) =>
-  postSigned(`${gateway.daemon.url}/webhooks/${route}`, payload, { secret, id });
+const digest = { id: 'digest', name: 'digest', schedule: '0 7 * * *', timezone: 'UTC', deliver: 'log' };
+const jobs = { jobs: [{ ...digest, prompt: 'Summarise the night' }] };
 
 t.test('the page of one daemon', options, async (t) => {
   const peer = await started(t);

@@ -13,9 +13,8 @@ import { controlOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
-import { postSigned } from '../support/sign.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
-const secret = 'inspector-seams-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('one daemon that delivers and asks', options, async (t) => {
@@ -34,20 +33,12 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     agent: { runner: 'model', model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' } },
     platforms: {
       slack: { enabled: true, api_base: slack.base, ...slackApi.options, retries: { ...hasty, max_attempts: 1 } },
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          routes: {
-            alerts: { prompt: 'Alert {n}', deliver_only: true, ...place },
-            // Its sender waits for none of several targets.
-            notes: { prompt: 'Note {n}', deliver_only: true, deliver: [{ to: 'slack', extra: place.deliver_extra }] },
-            deploys: { prompt: 'Deploy {n}', ...place },
-          },
-        },
-      },
+      webhook: adapterOf({
+        alerts: { prompt: 'Alert {n}', deliver_only: true, ...place },
+        // Its sender waits for none of several targets.
+        notes: { prompt: 'Note {n}', deliver_only: true, deliver: [{ to: 'slack', extra: place.deliver_extra }] },
+        deploys: { prompt: 'Deploy {n}', ...place },
+      }),
     },
   };
   const jobs = {
@@ -55,15 +46,14 @@ t.test('one daemon that delivers and asks', options, async (t) => {
   };
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify(jobs) });
   const gateway = await startGateway(t, {}, { config, home });
-  const send = (route: string, id: string) =>
-    postSigned(`${gateway.daemon.url}/webhooks/${route}`, { n: id }, { secret, id });
+  const sent = (route: string, id: string) => send(gateway, route, { n: id }, id);
   await eventually(async () =>
     JSON.stringify(await gateway.control.call('deliveries.targets')).includes('"connected"'),
   );
 
   await t.test('DLV-4 · INS-2 · a delivery in doubt is sent again only after a confirmation', async (t) => {
     slack.scripts.push('takenThenReset');
-    await send('alerts', 'unsure');
+    await sent('alerts', 'unsure');
     const { page } = await openInspector(t, gateway);
     await goTo(page, '#/events/unsure');
     const deliveries = page.getByRole('region', { name: 'Deliveries and attempts' });
@@ -88,7 +78,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
 
   await t.test('DLV-4 · INS-2 · a text that did not arrive is put back, another given up', async (t) => {
     slack.scripts.push({ status: 500, text: 'x' }, slackError('is_archived'));
-    for (const id of ['lost', 'dropped']) await send('notes', id);
+    for (const id of ['lost', 'dropped']) await sent('notes', id);
     const { page } = await openInspector(t, gateway);
     const needs = page.getByRole('region', { name: 'Needs attention' });
 
@@ -111,7 +101,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
   });
 
   await t.test('TRU-3 · DIS-5 · INS-2 · a run’s question is answered, and its story holds what was said', async (t) => {
-    await send('deploys', 'asks');
+    await sent('deploys', 'asks');
     const { page } = await openInspector(t, gateway);
     await goTo(page, '#/approvals');
     const question = page.getByRole('article', { name: 'Question of a run' });
