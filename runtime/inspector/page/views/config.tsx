@@ -4,7 +4,7 @@
  * @see INS-4, CFG-2 and CFG-3 in docs/specification.md
  */
 
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ConfigSource } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
@@ -243,31 +243,24 @@ function Secrets({ source: { variables } }: { readonly source: ConfigSource }): 
       {variables.length === 0 ? (
         <p class="pad muted">The file refers to no variable.</p>
       ) : (
-        <table class="fixed">
-          <caption class="unseen">Variables that the file refers to</caption>
-          <colgroup>
-            <col />
-            <col class="origin" />
-          </colgroup>
-          <tbody>
-            {variables.map(({ name, from }) => (
-              <tr key={name}>
-                <td>
-                  <code title={name}>{name}</code>
-                </td>
-                <td class="right">
-                  {from === 'unset' ? (
-                    <Status mark="waiting">not set</Status>
-                  ) : (
-                    <Status mark="delivered" calm>
-                      {from}
-                    </Status>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Pairs caption="Variables that the file refers to">
+          {variables.map(({ name, from }) => (
+            <tr key={name}>
+              <td>
+                <code title={name}>{name}</code>
+              </td>
+              <td class="right">
+                {from === 'unset' ? (
+                  <Status mark="waiting">not set</Status>
+                ) : (
+                  <Status mark="delivered" calm>
+                    {from}
+                  </Status>
+                )}
+              </td>
+            </tr>
+          ))}
+        </Pairs>
       )}
     </Panel>
   );
@@ -280,29 +273,35 @@ function Changes({ source: { in_force: force } }: { readonly source: ConfigSourc
       {force.changes.length === 0 ? (
         <p class="pad muted">None.</p>
       ) : (
-        <table class="fixed">
-          <caption class="unseen">Last changes of the configuration</caption>
-          <colgroup>
-            <col />
-            <col class="origin" />
-          </colgroup>
-          <tbody>
-            {force.changes.slice(0, 10).map(({ at, kind, what }) => (
-              <tr key={`${at} ${kind}`}>
-                <td title={what.join('\n')}>
-                  <Status mark={kind === 'applied' ? 'delivered' : 'failed'} calm={kind === 'applied'}>
-                    {kind === 'applied' ? what.join(', ') : 'Refused'}
-                  </Status>
-                </td>
-                <td class="right num">
-                  <Clock at={at} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Pairs caption="Last changes of the configuration">
+          {force.changes.slice(0, 10).map(({ at, kind, what }) => (
+            <tr key={`${at} ${kind}`}>
+              <td title={what.join('\n')}>
+                <Status mark={kind === 'applied' ? 'delivered' : 'failed'} calm={kind === 'applied'}>
+                  {kind === 'applied' ? what.join(', ') : 'Refused'}
+                </Status>
+              </td>
+              <td class="right num">
+                <Clock at={at} />
+              </td>
+            </tr>
+          ))}
+        </Pairs>
       )}
     </Panel>
+  );
+}
+
+function Pairs({ caption, children }: { readonly caption: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <table class="fixed">
+      <caption class="unseen">{caption}</caption>
+      <colgroup>
+        <col />
+        <col class="origin" />
+      </colgroup>
+      <tbody>{children}</tbody>
+    </table>
   );
 }
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
 import { formatFull, sentenceCase } from '../data/format.ts';
-import { hashTo } from '../data/hash.ts';
+import { hashOf, hashTo, type View } from '../data/hash.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
 import { whyOf } from '../data/server-words.ts';
@@ -14,27 +14,16 @@ import { Count, Panel } from '../parts/panel.tsx';
 
 type Need = Overview['needs']['rows'][number];
 
-const looks: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
-  approval: ['waiting', 'wait'],
-  failures: ['failed', 'bad'],
-  unconfirmed: ['unconfirmed', 'wait'],
-  route: ['failed', 'bad'],
-  server: ['failed', 'bad'],
-  target: ['failed', 'bad'],
-  login: ['waiting', 'wait'],
-  config: ['failed', 'bad'],
-};
-
-/** The view that lists all of a kind. */
-const lists: Readonly<Record<Need['kind'], string>> = {
-  approval: 'approvals',
-  failures: 'failures',
-  unconfirmed: 'failures',
-  route: 'routes',
-  server: 'servers',
-  target: 'targets',
-  login: 'servers',
-  config: 'config',
+/** The mark and the colour of a kind, and the view that lists all of it. */
+const kinds: Readonly<Record<Need['kind'], readonly [MarkName, Tone, View]>> = {
+  approval: ['waiting', 'wait', 'approvals'],
+  failures: ['failed', 'bad', 'failures'],
+  unconfirmed: ['unconfirmed', 'wait', 'failures'],
+  route: ['failed', 'bad', 'routes'],
+  server: ['failed', 'bad', 'servers'],
+  target: ['failed', 'bad', 'targets'],
+  login: ['waiting', 'wait', 'servers'],
+  config: ['failed', 'bad', 'config'],
 };
 
 export function Needs({
@@ -57,7 +46,7 @@ export function Needs({
       }
       right={
         total > rows.length && last !== undefined ? (
-          <a class="small" href={hashTo(lists[last.kind])}>
+          <a class="small" href={hashOf(kinds[last.kind][2])}>
             Show all {total.toLocaleString('en')}
           </a>
         ) : undefined
@@ -81,7 +70,7 @@ export function Needs({
 }
 
 function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boolean }): JSX.Element {
-  const [mark, tone] = looks[need.kind];
+  const [mark, tone] = kinds[need.kind];
   const now = useNow();
   const mayAct = useMayAct();
   const reason = reasonOf(need);

@@ -56,11 +56,9 @@ for (const [scheme, colours] of Object.entries(schemes)) {
     const read = [
       ...standings.flatMap((name) => grounds.map((ground) => [name, of(name), of(ground)] as const)),
       ...['text', 'muted', 'accent'].flatMap((name) =>
-        [...grounds, 'caution-ground', 'bad-ground'].map((ground) => [name, of(name), of(ground)] as const),
+        [...grounds, 'bad-ground'].map((ground) => [name, of(name), of(ground)] as const),
       ),
-      ...['failed', 'bad-ground', 'needs-user', 'caution-ground'].flatMap((name, at, names) =>
-        at % 2 === 0 ? [[name, of(name), of(names[at + 1] ?? '')] as const] : [],
-      ),
+      ['failed', of('failed'), of('bad-ground')] as const,
       ['on-accent', of('on-accent'), of('accent')] as const,
     ];
     for (const [name, letters, ground] of read) {
