@@ -39,8 +39,7 @@ export function formatCountdown(leftMs: number): string {
 export function formatClock(at: string | number, nowMs: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return '';
-  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0'));
-  const clock = time.join(':');
+  const clock = timeOfDay(date, 3);
   const now = new Date(nowMs);
   if (date.toDateString() === now.toDateString()) return clock;
   const year = date.getFullYear() === now.getFullYear() ? {} : ({ year: 'numeric' } as const);
@@ -84,12 +83,21 @@ export function formatTook(ms: number): string {
 
 /** The start of a time span on an axis: the time of day, with the day if spans are long. */
 export function formatTime(at: string | number, widthMs: number): string {
+  if (widthMs >= minuteMs) return clockOf(at, widthMs > 30 * minuteMs);
+  return timeOfDay(new Date(at), 3);
+}
+
+/** The time of day to the minute: "14:29", with the day "21 Nov 14:29". */
+export function clockOf(at: string | number, isDated: boolean): string {
   const date = new Date(at);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
-  if (widthMs < minuteMs) return `${clock}:${two(date.getSeconds())}`;
-  if (widthMs <= 30 * minuteMs) return clock;
-  return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`;
+  const clock = timeOfDay(date, 2);
+  return isDated ? `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}` : clock;
+}
+
+/** @param parts 2 for hours and minutes, 3 with the seconds */
+function timeOfDay(date: Date, parts: 2 | 3): string {
+  const all = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0'));
+  return all.slice(0, parts).join(':');
 }
 
 /** camelCase as words: `readingBody` is "reading body". */

@@ -3,13 +3,12 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { rangeSpans } from '../../../../machines/base/time-range.ts';
 import type { MarkName } from '../parts/chip.tsx';
-import { counted } from './format.ts';
+import { clockOf, counted } from './format.ts';
 import type { Overview, Range } from './overview.ts';
 
 const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 export const ranges: readonly (readonly [Range, string])[] = [
   ['15m', '15 min'],
@@ -18,15 +17,15 @@ export const ranges: readonly (readonly [Range, string])[] = [
   ['7d', '7 d'],
 ];
 
-const spans: Readonly<Record<Range, readonly [ms: number, words: string]>> = {
-  '15m': [15 * minuteMs, 'last 15 minutes'],
-  '1h': [hourMs, 'last hour'],
-  '24h': [dayMs, 'last 24 hours'],
-  '7d': [7 * dayMs, 'last 7 days'],
+const spanWords: Readonly<Record<Range, string>> = {
+  '15m': 'last 15 minutes',
+  '1h': 'last hour',
+  '24h': 'last 24 hours',
+  '7d': 'last 7 days',
 };
 
 export function rangeWords(range: Range): string {
-  return spans[range][1];
+  return spanWords[range];
 }
 
 /** Returns the range in the address, by default an hour. */
@@ -41,7 +40,7 @@ function tenths(value: number): string {
 
 /** Events per minute over the range. */
 export function rateWords({ total }: Overview['events'], range: Range): string {
-  const rate = total / (spans[range][0] / minuteMs);
+  const rate = total / (rangeSpans[range] / minuteMs);
   return rate > 0 && rate < 0.1 ? '< 0.1' : tenths(rate);
 }
 
@@ -54,67 +53,32 @@ export function shareWords(part: number, all: number): string {
 
 /** The start of a bucket on the axis: the time of day, over seven days with the date. */
 export function tickWords(at: string, range: Range): string {
-  const date = new Date(at);
-  const clock = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-  if (range !== '7d') return clock;
-  return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`;
+  return clockOf(at, range === '7d');
 }
 
 /** `14:29` today, otherwise `21 Nov 14:29`. */
 export function timeWords(at: string, nowMs: number): string {
-  const date = new Date(at);
-  const clock = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-  if (date.toDateString() === new Date(nowMs).toDateString()) return clock;
-  return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`;
+  return clockOf(at, new Date(at).toDateString() !== new Date(nowMs).toDateString());
 }
 
 type RouteRow = Overview['routes']['rows'][number];
-type ServerRow = Overview['servers']['rows'][number];
 type TargetRow = Overview['targets']['rows'][number];
 
-const marks: Readonly<Record<RouteRow['health'], MarkName>> = {
-  failing: 'failed',
-  waiting: 'waiting',
-  retrying: 'retrying',
-  healthy: 'healthy',
-  quiet: 'queued',
-  off: 'disabled',
+const healths: Readonly<Record<RouteRow['health'], readonly [mark: MarkName, ofRoute: string]>> = {
+  failing: ['failed', 'Failing'],
+  waiting: ['waiting', 'Waiting'],
+  retrying: ['retrying', 'Retrying'],
+  healthy: ['healthy', 'Healthy'],
+  quiet: ['queued', 'No events'],
+  off: ['disabled', 'Disabled'],
 };
 
-export function markOf({ health }: { readonly health: RouteRow['health'] }): MarkName {
-  return marks[health];
+export function markOf({ health }: Pick<RouteRow, 'health'>): MarkName {
+  return healths[health][0];
 }
-
-const routeStates: Readonly<Record<RouteRow['health'], string>> = {
-  failing: 'Failing',
-  waiting: 'Waiting',
-  retrying: 'Retrying',
-  healthy: 'Healthy',
-  quiet: 'No events',
-  off: 'Disabled',
-};
 
 export function routeState({ health }: RouteRow): string {
-  return routeStates[health];
-}
-
-const serverStates: Readonly<Record<string, string>> = {
-  starting: 'Connecting',
-  connecting: 'Connecting',
-  recycling: 'Connecting',
-  connected: 'Connected',
-  lazy: 'Lazy',
-  needsLogin: 'Needs login',
-  backingOff: 'Retrying',
-  parked: 'Failing',
-  failed: 'Failing',
-  disabled: 'Disabled',
-  stopped: 'Stopped',
-};
-
-export function serverState({ state, tools }: ServerRow): string {
-  const words = serverStates[state] ?? state;
-  return words === 'Connected' || words === 'Lazy' ? `${words}, ${counted(tools, 'tool')}` : words;
+  return healths[health][1];
 }
 
 export function targetState({ state, account, open }: TargetRow): string {

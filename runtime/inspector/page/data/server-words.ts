@@ -5,45 +5,39 @@
  */
 
 import type { ServerRow } from '../../../control/contract.ts';
+import type { MarkName } from '../parts/chip.tsx';
 import { counted } from './format.ts';
 
 export const serverTabs = ['log', 'tools', 'calls', 'settings', 'chart'] as const;
 export type ServerTab = (typeof serverTabs)[number];
 
-const labels: Readonly<Record<string, string>> = {
-  connected: 'Connected',
-  connecting: 'Connecting',
-  recycling: 'Connecting',
-  lazy: 'Lazy',
-  needsLogin: 'Needs login',
-  backingOff: 'Retrying',
-  parked: 'Failing',
-  failed: 'Failing',
-  disabled: 'Disabled',
-  stopped: 'Stopped',
-};
-
-export type ServerMark = 'healthy' | 'working' | 'waiting' | 'retrying' | 'failed' | 'disabled' | 'queued';
-
-const markOf: Readonly<Record<string, ServerMark>> = {
-  connected: 'healthy',
-  connecting: 'working',
-  recycling: 'working',
-  lazy: 'queued',
-  needsLogin: 'waiting',
-  backingOff: 'retrying',
-  parked: 'failed',
-  failed: 'failed',
-  disabled: 'disabled',
-  stopped: 'disabled',
+const states: Readonly<Record<string, readonly [label: string, mark: MarkName]>> = {
+  connected: ['Connected', 'healthy'],
+  starting: ['Connecting', 'working'],
+  connecting: ['Connecting', 'working'],
+  recycling: ['Connecting', 'working'],
+  lazy: ['Lazy', 'queued'],
+  needsLogin: ['Needs login', 'waiting'],
+  backingOff: ['Retrying', 'retrying'],
+  parked: ['Failing', 'failed'],
+  failed: ['Failing', 'failed'],
+  disabled: ['Disabled', 'disabled'],
+  stopped: ['Stopped', 'disabled'],
 };
 
 export function serverLabel(state: string): string {
-  return labels[state] ?? state;
+  return states[state]?.[0] ?? state;
 }
 
-export function serverMark(state: string): ServerMark {
-  return markOf[state] ?? 'queued';
+export function serverMark(state: string): MarkName {
+  return states[state]?.[1] ?? 'queued';
+}
+
+/** Returns the label, with the number of tools where they can be called. */
+export function serverState({ state, tools }: Pick<ServerRow, 'state' | 'tools'>): string {
+  return state === 'connected' || state === 'lazy'
+    ? `${serverLabel(state)}, ${counted(tools, 'tool')}`
+    : serverLabel(state);
 }
 
 /** Returns whether its log comes first, as evidence: during the next attempt too, so that nothing moves. */
@@ -59,11 +53,7 @@ export function inListOrder(rows: readonly ServerRow[]): readonly ServerRow[] {
 
 /** Returns the line below the name in the list. */
 export function serverLine(row: ServerRow): string {
-  if (row.state === 'connected' || row.state === 'lazy') {
-    return `${serverLabel(row.state)}, ${counted(row.tools, 'tool')}`;
-  }
-  const why = isFailing(row) ? whyOf(row) : '';
-  return why === '' ? serverLabel(row.state) : why;
+  return (isFailing(row) ? whyOf(row) : '') || serverState(row);
 }
 
 /** Returns why it takes no calls, as a sentence, without terminal commands, for which the page has buttons. */
