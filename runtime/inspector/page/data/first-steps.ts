@@ -6,6 +6,7 @@
 
 import type { Result } from '../../../control/contract.ts';
 import { createCell } from './cell.ts';
+import { readStored, store } from './stored.ts';
 
 export type Setup = Result<'setup.read'>;
 export const stepNames = ['event', 'agent', 'server', 'target'] as const;
@@ -36,19 +37,15 @@ export interface Choices {
 const place = 'agent-first-steps';
 
 export const choices = createCell<Choices>(readChoices());
-choices.onChange(() => {
-  try {
-    localStorage.setItem(place, JSON.stringify(choices.get()));
-  } catch {
-    // The browser does not allow storage: the choices last as long as the page.
-  }
-});
+choices.onChange(() => store(place, JSON.stringify(choices.get())));
 
 /** Reads what an earlier visit stored; anything unreadable counts as nothing. */
 function readChoices(): Choices {
   try {
-    const kept = localStorage.getItem(place) ?? '{}';
-    const { skipped, hidden } = JSON.parse(kept) as { readonly skipped?: unknown; readonly hidden?: unknown };
+    const { skipped, hidden } = JSON.parse(readStored(place) ?? '{}') as {
+      readonly skipped?: unknown;
+      readonly hidden?: unknown;
+    };
     const known = Array.isArray(skipped) ? stepNames.filter((name) => skipped.includes(name)) : [];
     return { skipped: known, hidden: hidden === true };
   } catch {

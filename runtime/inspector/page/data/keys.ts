@@ -6,6 +6,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { createCell } from './cell.ts';
+import { readStored, store } from './stored.ts';
 
 export interface ViewKey {
   /** As in `KeyboardEvent.key`, letters in lower case: `j`, `Enter`, `Backspace`. */
@@ -24,15 +25,11 @@ const storedAt = 'agent.letters';
 export const drawnKeys = createCell<readonly { readonly title: string; readonly keys: readonly ViewKey[] }[]>([]);
 
 /** Whether single letters do anything. */
-export const letters = createCell(stored() !== 'off');
+export const letters = createCell(readStored(storedAt) !== 'off');
 
 export function turnLetters(on: boolean): void {
   letters.set(on);
-  try {
-    localStorage.setItem(storedAt, on ? 'on' : 'off');
-  } catch {
-    // The browser does not allow storage: the choice lasts as long as the page.
-  }
+  store(storedAt, on ? 'on' : 'off');
 }
 
 /** Registers the keys while the component is drawn; `title` is their heading in the sheet of keys. */
@@ -74,12 +71,4 @@ export function isTyping(target: EventTarget | null): boolean {
     target instanceof HTMLElement &&
     (target.isContentEditable || target.matches('input:not([type=checkbox], [type=radio]), textarea, select'))
   );
-}
-
-function stored(): string | null {
-  try {
-    return localStorage.getItem(storedAt);
-  } catch {
-    return null;
-  }
 }

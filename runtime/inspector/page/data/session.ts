@@ -16,6 +16,7 @@ import {
   sessionHeader,
 } from '../../../../machines/base/page-proof.ts';
 import { createCell } from './cell.ts';
+import { readStored, store } from './stored.ts';
 
 interface Session {
   readonly id: string;
@@ -28,6 +29,8 @@ const storeName = 'session';
 const placeName = 'agent.place';
 const hmac = { name: 'HMAC', hash: 'SHA-256' };
 const challengeBytes = 32;
+/** Of every request: from the daemon itself, at its own address. */
+const plainly = { cache: 'no-store', credentials: 'same-origin', redirect: 'error' } as const;
 /** Loopback answers immediately; a process that has the port but does not answer must not block the page. */
 const helloTimeoutMs = 10_000;
 
@@ -52,21 +55,13 @@ export function takeSession(): void {
 
 /** Stores the place at the end of a session, where the next link continues. */
 export function keepPlace(): void {
-  try {
-    localStorage.setItem(placeName, location.hash);
-  } catch {
-    // The browser does not allow storage: the next link begins at the first place.
-  }
+  store(placeName, location.hash);
 }
 
 function leftPlace(): string {
-  try {
-    const left = localStorage.getItem(placeName) ?? '';
-    localStorage.removeItem(placeName);
-    return left;
-  } catch {
-    return '';
-  }
+  const left = readStored(placeName) ?? '';
+  store(placeName, '');
+  return left;
 }
 
 /**
@@ -98,9 +93,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   if (known === undefined) return new Response(null, { status: 401 });
   return fetch(path, {
     ...init,
-    cache: 'no-store',
-    credentials: 'same-origin',
-    redirect: 'error',
+    ...plainly,
     headers: { ...init.headers, [proofHeader]: known },
   });
 }
@@ -114,9 +107,7 @@ export async function hasPasswords(): Promise<boolean> {
 export async function signIn(name: string, password: string): Promise<string | undefined> {
   const response = await fetch('./sign-in', {
     method: 'POST',
-    cache: 'no-store',
-    credentials: 'same-origin',
-    redirect: 'error',
+    ...plainly,
     body: JSON.stringify({ name, password }),
   });
   if (!response.ok) return (await response.text()).trim();
@@ -146,9 +137,7 @@ async function introduce(): Promise<string | undefined> {
   if (session === undefined) return undefined;
   const challenge = encode(crypto.getRandomValues(new Uint8Array(challengeBytes)));
   const response = await fetch('./hello', {
-    cache: 'no-store',
-    credentials: 'same-origin',
-    redirect: 'error',
+    ...plainly,
     headers: { [challengeHeader]: challenge, [sessionHeader]: session.id },
     signal: AbortSignal.timeout(helloTimeoutMs),
   });
