@@ -17,15 +17,7 @@ const longParts = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
 
 export function differencesOf(before: string, after: string): readonly DifferenceLine[] {
   const [old, fresh] = [linesOf(before), linesOf(after)];
-  let start = 0;
-  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
-  let end = 0;
-  while (
-    end < old.length - start &&
-    end < fresh.length - start &&
-    old[old.length - 1 - end] === fresh[fresh.length - 1 - end]
-  )
-    end += 1;
+  const [start, end] = equalEnds(old, fresh);
   const same = (lines: readonly string[]): DifferenceLine[] => lines.map((text) => ({ kind: 'same', text }));
   return [
     ...same(old.slice(0, start)),
@@ -141,14 +133,16 @@ function runOf(lines: readonly DifferenceLine[], from: number, kind: DifferenceL
 
 function marked(line: DifferenceLine, other: string): DifferenceLine {
   const { text } = line;
-  let start = 0;
-  while (start < text.length && start < other.length && text[start] === other[start]) start += 1;
-  let end = 0;
-  while (
-    end < text.length - start &&
-    end < other.length - start &&
-    text[text.length - 1 - end] === other[other.length - 1 - end]
-  )
-    end += 1;
+  const [start, end] = equalEnds(text, other);
   return start === 0 && end === 0 ? line : { ...line, changed: [start, text.length - end] };
+}
+
+/** Returns how many items are equal at the start, and at the end of the rest. */
+function equalEnds(one: ArrayLike<string>, other: ArrayLike<string>): readonly [start: number, end: number] {
+  const most = Math.min(one.length, other.length);
+  let start = 0;
+  while (start < most && one[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < most - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end += 1;
+  return [start, end];
 }

@@ -41,19 +41,15 @@ export const call: Ask = (method: string, params: object = {}) => {
   const asked = async (signal?: AbortSignal): Promise<Json> =>
     resultOf((await (await post(method, params, 'application/json', signal)).json()) as RpcMessage);
   // The contract types the daemon's results.
-  return (onlyReads(method) ? untilLost(asked) : asked()) as never;
+  return (readingVerbs.test(method) ? untilLost(asked) : asked()) as never;
 };
 
-const readingVerbs =
-  /\.(?:answered|calls|chart|curl|delivery|doctor|groups|hints|list|logs|nodes|open|prompts|read|resources|samples|schema|search|show|source|status|targets|tools|tree|why)$/;
-
 /**
- * Whether a call changes nothing. A daemon that hung may still carry out any other when it wakes, so its answer is waited
+ * The calls that change nothing. A daemon that hung may still carry out any other when it wakes, so its answer is waited
  * for: a person who is shown a failure would repeat the change.
  */
-function onlyReads(method: string): boolean {
-  return readingVerbs.test(method);
-}
+const readingVerbs =
+  /\.(?:answered|calls|chart|curl|delivery|doctor|groups|hints|list|logs|nodes|open|prompts|read|resources|samples|schema|search|show|source|status|targets|tools|tree|why)$/;
 
 /** Aborts `ask` when the stream is lost: a daemon that hangs would never answer. */
 async function untilLost<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
