@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { searchIn } from '../../../../machines/base/event-query.ts';
 import type { EventFound } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
@@ -19,6 +19,7 @@ import { useProfile } from '../data/profile.ts';
 import { call } from '../data/rpc.ts';
 import { serverLabel } from '../data/server-words.ts';
 import { StatusMark } from '../parts/chip.tsx';
+import { useModal } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { Kbd } from '../parts/panel.tsx';
 import { viewsNow } from '../views.ts';
@@ -55,17 +56,10 @@ export interface PaletteProps {
 export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
   const [typed, setTyped] = useState('');
   const [picked, pick] = useState(first);
-  const box = useRef<HTMLDialogElement>(null);
+  const modal = useModal(onClose);
   const names = useNames();
   const commands = useCell(drawnCommands);
   const events = useEvents(typed.trim());
-  useEffect(() => {
-    const before = document.activeElement;
-    box.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
 
   const offers = useMemo(() => {
     const ofGroup = (group: 'selection' | 'actions', title: string): Offer[] =>
@@ -142,15 +136,11 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it too.
     <dialog
-      ref={box}
+      {...modal}
       class="palette"
       aria-label="Search or go to"
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
       onClick={(event) => {
-        if (event.target === box.current) onClose();
+        if (event.target === modal.ref.current) onClose();
       }}
     >
       <div class="ask">

@@ -1,10 +1,9 @@
 /** The small parts of every view: times, results, JSON, copied texts. */
 
 import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useState } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { useNow } from '../data/clock.ts';
-import { copyText } from '../data/copy-text.ts';
+import { useCopy } from '../data/copy-text.ts';
 import { formatClock, formatFull } from '../data/format.ts';
 
 export function Clock({ at }: { readonly at: number | string }): JSX.Element {
@@ -54,17 +53,11 @@ export function JsonText({ value, label }: { readonly value: unknown; readonly l
 }
 
 export function LongText({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
-  const [copied, setCopied] = useState(false);
-  const copy = (): void => {
-    void copyText(text, () => {
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1_500);
-    });
-  };
+  const [word, copy] = useCopy(text);
   return (
     <div class="long">
       <button type="button" class="btn quiet copy" onClick={copy}>
-        {copied ? 'Copied' : 'Copy'}
+        {word}
       </button>
       <Scrolled label={label}>
         <pre>{text}</pre>

@@ -21,7 +21,7 @@ export interface DialogProps {
 export function Dialog(props: DialogProps): JSX.Element {
   const { title, onClose, children, sheet = false, busy = false, keepsText = false } = props;
   const id = useId();
-  const box = useModal();
+  const modal = useModal(close);
   useNoEscape(busy);
   const typed = useRef(new Map<EventTarget, { readonly start: string; readonly now: string }>());
   const [isAsking, setAsking] = useState(false);
@@ -29,13 +29,13 @@ export function Dialog(props: DialogProps): JSX.Element {
   // A button that was disabled meanwhile has lost the focus, in which a screen reader reads on.
   useEffect(() => {
     if (busy || document.activeElement !== document.body) return;
-    (box.current?.querySelector<HTMLElement>('[aria-invalid=true]') ?? last.current)?.focus();
+    (modal.ref.current?.querySelector<HTMLElement>('[aria-invalid=true]') ?? last.current)?.focus();
   }, [busy]);
-  const close = (): void => {
+  function close(): void {
     if (busy) return;
     if (keepsText && [...typed.current.values()].some(({ start, now }) => start !== now)) setAsking(true);
     else onClose();
-  };
+  }
   const watch = ({ target }: Event): void => {
     if (target instanceof HTMLElement) last.current = target;
     if (!(target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement)) return;
@@ -44,7 +44,7 @@ export function Dialog(props: DialogProps): JSX.Element {
   };
   return (
     <dialog
-      ref={box}
+      {...modal}
       class={sheet ? 'sheet' : 'dialog'}
       aria-labelledby={id}
       onFocusIn={watch}
@@ -53,15 +53,6 @@ export function Dialog(props: DialogProps): JSX.Element {
         // A browser lets a page refuse its own closing by Escape only once.
         if (event.key !== 'Escape' || isAsking) return;
         event.preventDefault();
-        close();
-      }}
-      onCancel={(event) => {
-        event.preventDefault();
-        close();
-      }}
-      onClose={() => {
-        // The browser closes it by itself for a second Escape.
-        box.current?.showModal();
         close();
       }}
     >
@@ -110,25 +101,12 @@ export function Confirm({
   readonly onClose: () => void;
 }): JSX.Element {
   const id = useId();
-  const box = useModal();
+  const modal = useModal(() => {
+    if (busy === undefined) onClose();
+  });
   useNoEscape(busy !== undefined);
   return (
-    <dialog
-      ref={box}
-      class="dialog"
-      role="alertdialog"
-      aria-labelledby={id}
-      aria-describedby={`${id}-why`}
-      onCancel={(event) => {
-        event.preventDefault();
-        if (busy === undefined) onClose();
-      }}
-      onClose={() => {
-        // The browser closes it by itself for a second Escape.
-        box.current?.showModal();
-        if (busy === undefined) onClose();
-      }}
-    >
+    <dialog {...modal} class="dialog" role="alertdialog" aria-labelledby={id} aria-describedby={`${id}-why`}>
       <h2 id={id}>{title}</h2>
       <Offline />
       <div id={`${id}-why`} class="stack">
@@ -172,7 +150,8 @@ function useNoEscape(isBusy: boolean): void {
   }, [isBusy]);
 }
 
-function useModal() {
+/** Opens a dialog, and returns its properties: `close` is called where the browser would close it. */
+export function useModal(close: () => void) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -189,5 +168,16 @@ function useModal() {
       });
     };
   }, []);
-  return box;
+  return {
+    ref: box,
+    onCancel(event: Event): void {
+      event.preventDefault();
+      close();
+    },
+    onClose(): void {
+      // The browser closes it by itself for a second Escape.
+      box.current?.showModal();
+      close();
+    },
+  };
 }
