@@ -14,7 +14,7 @@ import { registerOauthClient } from '../../actors/oauth/register-client.ts';
 import { exchangeForTokens, refreshTokens } from '../../actors/oauth/token-request.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { createLineSplitter } from '../../runtime/control/lines.ts';
-import { createBlockReader } from '../../runtime/inspector/page/data/event-blocks.ts';
+import { createBlockReader } from '../../runtime/inspector/page/data/listen.ts';
 import { requestOf } from '../conformance/target.ts';
 import { checkParser } from '../support/hostile.ts';
 import { bluebubblesApi } from '../support/platforms/bluebubbles.ts';

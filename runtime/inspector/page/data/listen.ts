@@ -1,9 +1,13 @@
 /**
  * Reads the daemon's stream of events once, until it ends, and closes it. Does not interpret the events.
  * @see INS-1 and INS-2 in docs/specification.md
+ * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)
  */
 
-import { createBlockReader, type StreamedEvent } from './event-blocks.ts';
+export interface StreamedEvent {
+  readonly name: string;
+  readonly data: string;
+}
 
 export interface Listening {
   readonly open: (signal: AbortSignal) => Promise<Response>;
@@ -55,4 +59,33 @@ export function guarded(act: () => void, failed: (error: unknown) => void): void
   } catch (error) {
     failed(error);
   }
+}
+
+/** Parses a stream that arrives in pieces: `event:` and `data:` lines, a blank line after each event. */
+export function createBlockReader(): (piece: string) => readonly StreamedEvent[] {
+  /** Pieces of an incomplete event. Joined once, since a snapshot is long and arrives in many pieces. */
+  let begun: string[] = [];
+  return (piece) => {
+    const last = begun.at(-1) ?? '';
+    // The blank line itself may be split across two pieces.
+    if (!piece.includes('\n\n') && !(last.endsWith('\n') && piece.startsWith('\n'))) {
+      if (piece !== '') begun.push(piece);
+      return [];
+    }
+    const blocks = (begun.join('') + piece).split('\n\n');
+    const rest = blocks.pop() ?? '';
+    begun = rest === '' ? [] : [rest];
+    return blocks.flatMap(eventOf);
+  };
+}
+
+/** Returns nothing for a block without data, such as the `retry:` line. */
+function eventOf(block: string): StreamedEvent[] {
+  let name = 'message';
+  let data: string | undefined;
+  for (const line of block.split('\n')) {
+    if (line.startsWith('event: ')) name = line.slice('event: '.length);
+    else if (line.startsWith('data: ')) data = `${data === undefined ? '' : `${data}\n`}${line.slice('data: '.length)}`;
+  }
+  return data === undefined ? [] : [{ name, data }];
 }

@@ -7,9 +7,8 @@
 import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
 import type { DeltaMessage, LivingRow, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
 import { createCell } from './cell.ts';
-import type { StreamedEvent } from './event-blocks.ts';
 import { createFrames } from './frames.ts';
-import { guarded, listenOnce } from './listen.ts';
+import { guarded, listenOnce, type StreamedEvent } from './listen.ts';
 import { untilWanted } from './listeners.ts';
 import { fetchProven, forgetProof } from './session.ts';
 

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { guarded, listenOnce } from '../../../../../runtime/inspector/page/data/listen.ts';
+import { createBlockReader, guarded, listenOnce } from '../../../../../runtime/inspector/page/data/listen.ts';
 import { lentTime } from '../../../../support/lent-time.ts';
+import { fc } from '../../../../support/property.ts';
 import { deferred } from '../../../../support/turns.ts';
 
 const at = (address: string) => (signal: AbortSignal) => fetch(address, { signal });
@@ -129,4 +130,30 @@ t.test('INS-2 · a listener that fails keeps the others from nothing', async (t)
   for (const listener of listeners) guarded(listener, (error) => failures.push(error));
   t.same(heard, ['second']);
   t.equal(failures.length, 1);
+});
+
+const events = [
+  { name: 'snapshot', data: '{"actors":[]}' },
+  { name: 'delta', data: '{"gone":["a\\n\\nb"]}' },
+  { name: 'vitals', data: '{}' },
+];
+const text = `retry: 1000\n\n${events.map(({ name, data }) => `event: ${name}\ndata: ${data}\n\n`).join('')}`;
+
+t.test('INS-2 · events are the same wherever the stream was cut', async (t) => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.integer({ min: 1, max: text.length - 1 })), (cuts) => {
+      const take = createBlockReader();
+      const at = [0, ...cuts.sort((one, other) => one - other), text.length];
+      const taken = at.slice(1).flatMap((end, nth) => take(text.slice(at[nth], end)));
+      return JSON.stringify(taken) === JSON.stringify(events);
+    }),
+  );
+  t.same(createBlockReader()(text), events);
+});
+
+t.test('INS-2 · a partial event is kept until it is complete, and lines of data are joined', async (t) => {
+  const take = createBlockReader();
+  t.same(take('data: one\n'), []);
+  t.same(take(''), []);
+  t.same(take('data: two\n\n: a comment\n\n'), [{ name: 'message', data: 'one\ntwo' }]);
 });
