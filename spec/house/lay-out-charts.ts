@@ -6,13 +6,14 @@
 
 import Engine, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
 import {
+  type Drawing,
+  type DrawnBox,
   formatTransition,
   type Graph,
   graphOf,
   wordLetter,
   wordLine,
 } from '../../runtime/inspector/page/data/chart-graph.ts';
-import type { Drawing, DrawnBox } from '../../runtime/inspector/page/data/drawn.ts';
 import { formatState, formatWord } from '../../runtime/inspector/page/data/format.ts';
 import type { Chart, ChartState } from '../../runtime/inspector/wire.ts';
 

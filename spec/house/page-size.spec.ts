@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { chartNames } from '../../runtime/inspector/charts.ts';
-import type { Drawing } from '../../runtime/inspector/page/data/drawn.ts';
+import type { Drawing } from '../../runtime/inspector/page/data/chart-graph.ts';
 import { readPageFiles } from '../../runtime/inspector/page-files.ts';
 
 const folder = 'dist/runtime/inspector/page';

@@ -1,16 +1,16 @@
 /**
  * Draws a machine's chart with one actor in it: its state, the arrows it has taken, each transition as it is taken. The
  * chart is fitted at first, but never enlarged; a person pans by dragging or with the arrow keys and zooms with the buttons
- * or the wheel. Only classes change while the actor moves.
+ * or the wheel. Only classes change while the actor moves. The drawings are laid out when the page is built, one file per
+ * machine, so the page includes no layout engine.
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
+import { chartUrls } from 'virtual:charts';
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { activeStates, arrowId, wordLine } from '../data/chart-graph.ts';
-import { drawingOf } from '../data/drawing.ts';
-import type { Drawing, DrawnArrow, DrawnBox } from '../data/drawn.ts';
+import { activeStates, arrowId, type Drawing, type DrawnArrow, type DrawnBox, wordLine } from '../data/chart-graph.ts';
 import { formatState } from '../data/format.ts';
 import { onReturn } from '../data/live.ts';
 import type { Played } from '../data/player.ts';
@@ -191,6 +191,26 @@ function useDrawing(machine: string): Drawing | 'waiting' | 'none' | 'failed' {
     };
   }, [machine]);
   return drawing;
+}
+
+const drawings = new Map<string, Promise<Drawing | undefined>>();
+
+/** Resolves with the drawing of a machine's chart; undefined if it has none, as a pool. */
+function drawingOf(machine: string): Promise<Drawing | undefined> {
+  const known = drawings.get(machine);
+  if (known !== undefined) return known;
+  const url = Object.hasOwn(chartUrls, machine) ? chartUrls[machine] : undefined;
+  const made = url === undefined ? Promise.resolve(undefined) : load(url);
+  drawings.set(machine, made);
+  made.catch(() => drawings.delete(machine));
+  return made;
+}
+
+/** Fetched without a session, like the page's script, since it is the same for every home. */
+async function load(url: string): Promise<Drawing> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`the chart could not be fetched: ${response.status}`);
+  return (await response.json()) as Drawing;
 }
 
 interface BoxProps {

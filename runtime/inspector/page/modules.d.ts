@@ -2,3 +2,6 @@
 declare module 'virtual:charts' {
   export const chartUrls: Readonly<Record<string, string>>;
 }
+
+/** The module of the records imports it; the page uses only its types. */
+declare module 'node:crypto';

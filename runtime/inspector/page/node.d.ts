@@ -1,2 +1,0 @@
-/** The module of the records imports it; the page uses only its types. */
-declare module 'node:crypto';
