@@ -134,6 +134,23 @@ export async function openPage(t: Test, home: string, params: JsonObject = {}): 
   };
 }
 
+/** Opens the stream; resolves with a promise that resolves once the daemon has closed it. */
+export function openUntilClosed(
+  t: Test,
+  { url, own }: Pick<PageClient, 'url' | 'own'>,
+): Promise<{ readonly closed: Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const asked = httpRequest(`${url}/stream`, { headers: own, agent: false }, (response) => {
+      const closed = new Promise<void>((over) => response.once('close', () => over()));
+      response.on('error', () => {});
+      response.once('data', () => resolve({ closed })).resume();
+    });
+    t.teardown(() => asked.destroy());
+    asked.once('error', reject);
+    asked.end();
+  });
+}
+
 async function openStream(t: Test, url: string, headers: Readonly<Record<string, string>>): Promise<PageStream> {
   const snapshots: SnapshotMessage[] = [];
   const deltas: DeltaMessage[] = [];

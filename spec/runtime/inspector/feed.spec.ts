@@ -93,6 +93,12 @@ function assemble(t: Test) {
       flush?.();
     },
     isGathering: () => flush !== undefined,
+    /** The batches from now on. */
+    followed(): readonly DeltaMessage[] {
+      const deltas: DeltaMessage[] = [];
+      t.teardown(feed.follow((delta) => deltas.push(delta)));
+      return deltas;
+    },
   };
 }
 
@@ -143,10 +149,9 @@ t.test('INS-3 · who wants steps alone hears the same steps, and no record of th
 });
 
 t.test('INS-1 · a late viewer sees the present, then what changes of it', (t) => {
-  const { feed, ward, batch } = assemble(t);
+  const { feed, ward, batch, followed } = assemble(t);
   ward.spawn('early', { deliveryId: 'd1' });
-  const deltas: DeltaMessage[] = [];
-  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  const deltas = followed();
   t.match(
     feed.snapshot().actors.map(({ id, state, meta }) => ({ id, state, meta })),
     [
@@ -182,9 +187,8 @@ t.test('INS-1 · a late viewer sees the present, then what changes of it', (t) =
 });
 
 t.test('INS-1 · one that came and went within a batch is its steps, and no row', (t) => {
-  const { feed, ward, batch } = assemble(t);
-  const deltas: DeltaMessage[] = [];
-  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  const { ward, batch, followed } = assemble(t);
+  const deltas = followed();
   ward.spawn('brief', {})?.send({ type: 'go' });
   batch();
   t.same(
@@ -200,9 +204,8 @@ t.test('INS-1 · one that came and went within a batch is its steps, and no row'
 });
 
 t.test('INS-1 · one that ends in the batch in which it began is gone for a viewer that came in between', (t) => {
-  const { feed, ward, batch } = assemble(t);
-  const deltas: DeltaMessage[] = [];
-  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  const { feed, ward, batch, followed } = assemble(t);
+  const deltas = followed();
   const brief = ward.spawn('brief', {});
   t.ok(feed.snapshot().actors.some(({ id }) => id === 'things/brief'));
 
@@ -214,11 +217,10 @@ t.test('INS-1 · one that ends in the batch in which it began is gone for a view
 });
 
 t.test('INS-1 · one that is stopped is gone, and one that takes its address is there', (t) => {
-  const { feed, ward, batch } = assemble(t);
+  const { ward, batch, followed } = assemble(t);
   ward.spawn('a', {});
   ward.spawn('b', {});
-  const deltas: DeltaMessage[] = [];
-  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  const deltas = followed();
   ward.clear();
   ward.spawn('a', {});
   batch();
@@ -228,9 +230,8 @@ t.test('INS-1 · one that is stopped is gone, and one that takes its address is 
 });
 
 t.test('INS-2 · a batch is bounded, and says what it leaves out', (t) => {
-  const { feed, ward, batch } = assemble(t);
-  const deltas: DeltaMessage[] = [];
-  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  const { ward, batch, followed } = assemble(t);
+  const deltas = followed();
   for (let index = 0; index < 6_000; index += 1) ward.spawn(String(index), {});
   batch();
   t.equal(deltas[0]?.steps.length, 1_000);

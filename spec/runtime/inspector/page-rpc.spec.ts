@@ -1,9 +1,26 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Command, CommandHost, CommandPeer } from '../../../runtime/control/command.ts';
 import { answerPage } from '../../../runtime/inspector/page-rpc.ts';
+
+/** A listener that answers a page's requests with a command; resolves with its port. */
+async function serve(
+  t: Test,
+  command: Command,
+  answered: (response: ServerResponse) => void = () => {},
+): Promise<number> {
+  const host = { source: { home: '/nowhere' }, commandOf: () => command } as unknown as CommandHost;
+  const ports = { host: () => host, redact: (text: string) => text, isFresh: () => true, guest: { who: 'owner' } };
+  const server = createServer((request, response) => {
+    void answerPage(request, response, ports).then(() => answered(response));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
 
 t.test(
   'INS-2 · a page that stops reading its stream of changes is disconnected, whatever the answer’s size',
@@ -14,30 +31,19 @@ t.test(
       peer = mine;
       return 'x'.repeat(size);
     };
-    const host = { source: { home: '/nowhere' }, commandOf: () => watch } as unknown as CommandHost;
     let most = 0;
-    let ended = 0;
-    const server = createServer((request, response) => {
-      response.on('close', () => {
-        ended += 1;
+    const port = await serve(t, watch, (response) => {
+      peer?.onEnd(() => {
+        peer = undefined;
       });
-      const ports = { host: () => host, redact: (text: string) => text, isFresh: () => true, guest: { who: 'owner' } };
-      void answerPage(request, response, ports).then(() => {
-        peer?.onEnd(() => {
-          peer = undefined;
-        });
-        while (ended === 0 && !response.destroyed) {
-          peer?.notify('overview.changed', { filler: 'y'.repeat(100_000) });
-          most = Math.max(most, response.writableLength);
-        }
-      });
+      while (!response.closed && !response.destroyed) {
+        peer?.notify('overview.changed', { filler: 'y'.repeat(100_000) });
+        most = Math.max(most, response.writableLength);
+      }
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.teardown(() => server.close());
 
     const body = '{"jsonrpc":"2.0","id":1,"method":"overview.watch"}';
-    const page = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const page = connect(port, '127.0.0.1');
     page.pause();
     page.write(
       `POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\naccept: application/x-ndjson\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
@@ -54,16 +60,9 @@ t.test(
   async (t) => {
     const asked: unknown[] = [];
     const command: Command = (_, params) => void asked.push(params);
-    const host = { source: { home: '/nowhere' }, commandOf: () => command } as unknown as CommandHost;
-    const server = createServer((request, response) => {
-      const ports = { host: () => host, redact: (text: string) => text, isFresh: () => true, guest: { who: 'owner' } };
-      void answerPage(request, response, ports);
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.teardown(() => server.close());
+    const port = await serve(t, command);
     for (const method of ['runs.cancel', 'approvals.answer', 'webhook.test'])
-      await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc`, {
+      await fetch(`http://127.0.0.1:${port}/rpc`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id: 'x', by: 'cli' } }),

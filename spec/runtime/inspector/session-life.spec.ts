@@ -16,7 +16,7 @@ import { type InspectorServerPorts, openInspectorServer } from '../../../runtime
 import { createPageSessions } from '../../../runtime/inspector/sessions.ts';
 import { askCli, type Daemon, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
-import { ask, hmacOf, linkOf, openPage, type PageClient, sessionIn } from '../../support/inspector.ts';
+import { ask, hmacOf, linkOf, openPage, openUntilClosed, sessionIn } from '../../support/inspector.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -32,26 +32,12 @@ function linkTo(name: string, config: object): string {
   return `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
 }
 
-/** Opens the stream; its promise resolves once the daemon has closed it. */
-function openStream(t: Test, { url, own }: PageClient): Promise<{ readonly closed: Promise<void> }> {
-  return new Promise((resolve, reject) => {
-    const asked = request(`${url}/stream`, { headers: own, agent: false }, (response) => {
-      const closed = new Promise<void>((over) => response.once('close', () => over()));
-      response.on('error', () => {});
-      response.once('data', () => resolve({ closed })).resume();
-    });
-    t.teardown(() => asked.destroy());
-    asked.once('error', reject);
-    asked.end();
-  });
-}
-
 t.test('SEC-1 · a session lasts 12 hours, and its stream no longer', async (t) => {
   const { home, daemon } = await start(t);
   const page = await openPage(t, home);
   await daemon.pass(12 * hourMs - minuteMs);
   t.match(await page.rpc('gateway.status'), { pid: daemon.child.pid });
-  const stream = await openStream(t, page);
+  const stream = await openUntilClosed(t, page);
 
   await daemon.pass(minuteMs);
 
@@ -86,7 +72,7 @@ t.test('SEC-1 · the cookie of an older session does not keep a page out', async
 t.test('SEC-1 · a command ends all sessions, their streams and the links that are not used yet', async (t) => {
   const { home } = await start(t);
   const pages = [await openPage(t, home), await openPage(t, home)];
-  const streams = await Promise.all(pages.map((page) => openStream(t, page)));
+  const streams = await Promise.all(pages.map((page) => openUntilClosed(t, page)));
   const link = await linkOf(home);
 
   const ended = await askCli(['inspect', '--end-sessions'], home);

@@ -1,24 +1,25 @@
-/** What a user who signs in on the page leaves in the audit log, and what is left of the session after signing out. */
+/** How a user signs in on the page, what that leaves in the audit log, and what is left of the session after signing out. */
 
-import { request } from 'node:http';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { challengeHeader, type Introduction, pageProofText, proofHeader } from '../../../machines/base/page-proof.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
 import type { AuditRow } from '../../../runtime/control/contract.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
-import { makeHome } from '../../support/home.ts';
-import { type Answer, ask, hmacOf } from '../../support/inspector.ts';
+import { makeHome, type TestHome } from '../../support/home.ts';
+import { type Answer, ask, hmacOf, linkOf, openUntilClosed } from '../../support/inspector.ts';
 
 const publicUrl = 'https://agent.example.com';
 const publicly = { host: new URL(publicUrl).host, origin: publicUrl };
 const passwords = { maya: 'q8Zr4Lk2Wm7Tn1-Vx5', noor: 'Hd3Jf6Pw9Ys0BcR5K-' } as const;
-const users = { maya: { password: passwords.maya }, noor: { password: passwords.noor, role: 'reader' } };
+const users = { maya: { password: '${MAYA}' }, noor: { password: passwords.noor, role: 'reader' } };
 
 interface Stage {
+  readonly home: TestHome;
   readonly daemon: Daemon;
   readonly url: string;
   signIn(name: string, password: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  call(method: string, params?: JsonObject): Promise<unknown>;
   audit(): Promise<readonly AuditRow[]>;
   /** Makes a link, and resolves with its address at the daemon itself. */
   link(params?: JsonObject): Promise<string>;
@@ -28,16 +29,24 @@ async function stage(t: Test): Promise<Stage> {
   const home = makeHome(t, {
     'config.yaml': JSON.stringify({
       inspector: { port: 0, public_url: publicUrl, users },
-      platforms: { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: 'a-secret-of-the-spec' } } },
+      platforms: {
+        webhook: {
+          enabled: true,
+          extra: { host: '127.0.0.1', port: 0, secret: 'a-secret-of-the-spec', routes: { gh: { prompt: 'p' } } },
+        },
+      },
     }),
-  }).path;
-  const daemon = await startDaemon(t, home);
-  const client = await connectControl(`${home}/gateway.sock`);
+    '.env': `MAYA=${passwords.maya}\n`,
+  });
+  const daemon = await startDaemon(t, home.path);
+  const client = await connectControl(`${home.path}/gateway.sock`);
   t.teardown(() => client?.close());
-  const call = async (method: string, params: JsonObject = {}) => (await client?.call(method, params)) as unknown;
+  const call: Stage['call'] = async (method, params = {}) => client?.call(method, params);
   const { inspector } = (await call('gateway.status')) as { readonly inspector: { readonly url: string } };
   return {
+    home,
     daemon,
+    call,
     url: inspector.url,
     signIn: (name, password, headers = {}) =>
       ask(`${inspector.url}/sign-in`, {
@@ -67,26 +76,54 @@ async function sessionOf(
   return { ...own, [proofHeader]: hmacOf(key, pageProofText({ id, origin: publicUrl, nonce })) };
 }
 
-/** Opens the stream; resolves with a promise that resolves once the daemon has closed it. */
-function openStream(
-  t: Test,
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<{ closed: Promise<void> }> {
-  return new Promise((resolve, reject) => {
-    const asked = request(`${url}/stream`, { headers, agent: false }, (response) => {
-      const closed = new Promise<void>((over) => response.once('close', () => over()));
-      response.on('error', () => {});
-      response.once('data', () => resolve({ closed })).resume();
-    });
-    t.teardown(() => asked.destroy());
-    asked.once('error', reject);
-    asked.end();
-  });
-}
-
 const shown = (rows: readonly AuditRow[]) =>
   rows.map(({ who, from, what, on, refused }) => ({ who, from, what, on, refused }));
+
+t.test('SEC-1 · a user signs in with a password, at the public address alone, until it is changed', async (t) => {
+  const stand = await stage(t);
+  const { home, daemon, url, call, signIn } = stand;
+  const { host } = publicly;
+  t.match(await linkOf(home.path), `${publicUrl}/open?token=`, 'links lead to the public address');
+  t.equal((await ask(`${url}/`, { headers: { host } })).status, 200, 'the page, which asks who comes');
+  t.equal((await ask(`${url}/sign-in`, { headers: { host } })).status, 204);
+  t.equal((await signIn('maya', passwords.maya, { origin: 'https://evil.example' })).status, 403);
+  t.equal((await signIn('maya', 'wrong')).status, 401);
+  t.equal((await ask(`${url}/metrics`, { headers: { host } })).status, 401, 'no numbers by the proxy');
+  t.equal((await signIn('n'.repeat(3_000_000), 'wrong')).status, 400, 'what anybody may send is short');
+  // An owner of IPv6 addresses has 2^64 of them, and is one sender.
+  const statuses = [];
+  for (let at = 0; at < 11; at += 1) {
+    const forwarded = { 'x-forwarded-for': `10.0.0.1, 2001:db8::${at}` };
+    statuses.push((await signIn(`typed-password-${at}`, 'wrong', forwarded)).status);
+  }
+  t.same(statuses, [...new Array<number>(10).fill(401), 429]);
+  const plainly = { host: new URL(url).host, origin: url };
+  t.equal((await signIn('maya', passwords.maya, plainly)).status, 401, 'by HTTPS alone');
+  const { headers } = await signIn('maya', passwords.maya);
+  t.match(headers['set-cookie']?.[0], /; HttpOnly; SameSite=Strict; .*; Secure$/);
+
+  const rpc = async (own: Record<string, string>, method: string, params: JsonObject) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const typed = { ...own, 'content-type': 'application/json' };
+    return (await ask(`${url}/rpc`, { method: 'POST', headers: typed, body })).body;
+  };
+  const maya = await sessionOf(stand, 'maya');
+  t.match(await rpc(maya, 'webhook.disable', { name: 'gh' }), /"result"/);
+  const noor = await sessionOf(stand, 'noor');
+  t.match(await rpc(noor, 'webhook.enable', { name: 'gh' }), /page-read-only/);
+  t.match(await rpc(noor, 'audit.list', {}), /"who":"maya","from":"page","what":"disabled a route"/);
+
+  home.write('.env', 'MAYA=Zz9-another-one-of-hers\n');
+  await call('gateway.reload');
+  const { inspector } = (await call('gateway.status')) as { readonly inspector: { readonly url: string } };
+  const greeting = { ...maya, [challengeHeader]: 'a'.repeat(43) };
+  t.equal(
+    (await ask(`${inspector.url}/hello`, { headers: greeting })).status,
+    401,
+    'whose password was changed is out',
+  );
+  t.notMatch(JSON.stringify(daemon.log), /q8Zr4Lk2Wm7Tn1|Hd3Jf6Pw9Ys0BcR5K|typed-password/);
+});
 
 t.test(
   'SEC-1 · a sign-in and its refusals are in the audit log, with who they are of, and without a password',
@@ -143,7 +180,7 @@ t.test('SEC-1 · signing out ends the session and its streams at once, also of o
   for (const name of ['maya', 'noor'] as const) {
     const own = await sessionOf(stand, name);
     const other = await sessionOf(stand, name);
-    const stream = await openStream(t, url, own);
+    const stream = await openUntilClosed(t, { url, own });
 
     const answer = await ask(`${url}/sign-out`, { method: 'POST', headers: own });
 

@@ -249,70 +249,46 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
 });
 
 t.test('INS-2 · what is under way, failed or unknown is shown as such, with a remedy', (t) => {
+  const runIs = (more: Partial<RunRecord>): Partial<StorySources> => ({
+    run: { key: 'k1', record: { ...run, startedAtMs: 1_100, attempt: 1, ...more } },
+  });
+  const running = runIs({ status: 'running' });
+  const call = { id: '1', tool: 'mcp__a__b', startedAtMs: 1_200 };
+  const sent = (more: Partial<DeliveryRecord>): Partial<StorySources> => ({
+    deliveries: [{ key: 'k1', record: { ...delivery, ...more } }],
+  });
   const rows: readonly (readonly [string, Partial<StorySources>, RegExp, RegExp])[] = [
     ['queued', { run: { key: 'k1', record: run } }, /waits for a place/, /^$/],
+    ['running', running, /under way/, /^$/],
     [
       'running',
-      { run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } } },
-      /under way/,
-      /^$/,
-    ],
-    [
-      'running',
-      {
-        run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } },
-        callsUnderWay: [{ id: '1', tool: 'mcp__a__b', startedAtMs: 1_200 }],
-      },
+      { ...running, callsUnderWay: [call] },
       /^Accepted: its run is under way, in a call of mcp__a__b\.$/,
       /^$/,
     ],
     [
       'running',
-      {
-        run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } },
-        callsUnderWay: [{ id: '1', tool: 'mcp__a__b', startedAtMs: 1_200, approval: 'a1' }],
-        questions: [question],
-      },
+      { ...running, callsUnderWay: [{ ...call, approval: 'a1' }], questions: [question] },
       /^Accepted: its run waits for your yes to mcp__a__b\.$/,
       /`agent approvals approve a1`/,
     ],
     [
       'running',
-      {
-        run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } },
-        questions: [{ ...question, kind: 'form', tool: 'clarify' }],
-      },
+      { ...running, questions: [{ ...question, kind: 'form', tool: 'clarify' }] },
       /^Accepted: its run waits for your answer\.$/,
       /`agent approvals show a1`/,
     ],
-    [
-      'delivering',
-      { deliveries: [{ key: 'k1', record: delivery }] },
-      /^On its way to sms: it waits for its turn\.$/,
-      /^$/,
-    ],
+    ['delivering', sent({}), /^On its way to sms: it waits for its turn\.$/, /^$/],
+    ['failed', runIs({ status: 'failed', reason: 'exit 1' }), /^Its run failed: exit 1\.$/, /agent events replay k1/],
     [
       'failed',
-      { run: { key: 'k1', record: { ...run, status: 'failed', startedAtMs: 1_100, attempt: 1, reason: 'exit 1' } } },
-      /^Its run failed: exit 1\.$/,
-      /agent events replay k1/,
-    ],
-    [
-      'failed',
-      { deliveries: [{ key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } }] },
+      sent({ status: 'failed', reason: 'chat not found' }),
       /^Not delivered to sms: chat not found\.$/,
       /Correct what the reason names; then `agent deliveries retry k1` sends its text again/,
     ],
     [
       'delivering',
-      {
-        deliveries: [
-          {
-            key: 'k1',
-            record: { ...delivery, status: 'waitingToRetry', attempts: 2, dueAtMs: 9_000, reason: 'busy' },
-          },
-        ],
-      },
+      sent({ status: 'waitingToRetry', attempts: 2, dueAtMs: 9_000, reason: 'busy' }),
       /tried again: busy\.$/,
       /^$/,
     ],
@@ -324,16 +300,11 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
     ],
     [
       'failed',
-      { deliveries: [{ key: 'k1', record: { ...delivery, status: 'deadLettered', attempts: 8, reason: 'gone' } }] },
+      sent({ status: 'deadLettered', attempts: 8, reason: 'gone' }),
       /^Not delivered to sms: gone\.$/,
       /agent deliveries retry k1/,
     ],
-    [
-      'unknown',
-      { deliveries: [{ key: 'k1', record: { ...delivery, status: 'unknown', reason: 'cut off' } }] },
-      /may or may not/,
-      /agent deliveries retry k1 --force/,
-    ],
+    ['unknown', sent({ status: 'unknown', reason: 'cut off' }), /may or may not/, /agent deliveries retry k1 --force/],
   ];
   for (const [status, more, verdict, cure] of rows) {
     const story = tellStory(sources({ status, ...more }));
