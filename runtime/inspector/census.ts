@@ -50,7 +50,6 @@ export function countActors(root: AnyActorRef): Record<string, number> {
   return counts;
 }
 
-/** Returns the actor at an address, or undefined. */
 export function findActor(address: string, root: AnyActorRef): AnyActorRef | undefined {
   if (addressOf(root) === address) return root;
   if (isWard(root)) {

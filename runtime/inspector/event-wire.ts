@@ -23,7 +23,6 @@ export interface OpenedEvent {
   readonly payload: Payload;
   readonly headers: Readonly<Record<string, string>>;
   readonly prompt?: string;
-  /** The agent's response. */
   readonly response?: string;
   /** Absent while the sender waits for it. */
   readonly answer?: HttpAnswer;

@@ -81,7 +81,6 @@ function textOr(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Returns the reason for the actor's state, if the context has one. */
 export function reasonOf(context: unknown): string | undefined {
   const held = objectOf(context);
   if (held === undefined) return undefined;

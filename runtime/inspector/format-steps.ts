@@ -15,7 +15,6 @@ const mostEvents = 32;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const special = /["\\\u0000-\u001f\ud800-\udfff]/;
 
-/** Returns a text as a JSON string. */
 export function quoted(text: string): string {
   return special.test(text) ? JSON.stringify(text) : `"${text}"`;
 }

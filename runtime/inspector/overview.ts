@@ -29,14 +29,11 @@ export interface OverviewPorts {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   readonly events: Pick<EventStats, 'count' | 'countRoutes'>;
   readonly recent: Metrics['recent'];
-  /** Runs that hold a slot, and runs that wait for one. */
   readonly load: () => { readonly running: number; readonly waiting: number };
   readonly concurrency: () => number;
-  /** The runs that wait for a person. */
   readonly runsThatWait: () => ReadonlyMap<string, string>;
   /** Calls back whenever an actor takes a step, until the returned function is called. */
   readonly onStep: (listener: () => void) => () => void;
-  /** Removes secrets. */
   readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
 }

@@ -17,11 +17,9 @@ export interface Rows {
   rowOf(ref: AnyActorRef): ActorRow | undefined;
   /** The session id of the supervisor. */
   rootId(): string;
-  factsOf(context: unknown): ActorFacts;
   reasonOf(context: unknown): string | undefined;
   /** Returns the running actors from the supervisor down, at most `most`, and how many of each pool were left out. */
   all(most: number): { readonly rows: ActorRow[]; readonly more: Record<string, number> };
-  /** Returns the running actors from the supervisor down, at most `most`. */
   living(most: number): readonly AnyActorRef[];
 }
 
@@ -97,7 +95,6 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
   return {
     rowOf,
     rootId: () => root().sessionId,
-    factsOf: facts,
     reasonOf: reason,
     living: (most) => walk(most).refs,
     all(most) {

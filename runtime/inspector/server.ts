@@ -34,7 +34,6 @@ export interface InspectorServerPorts {
   readonly actor: (id: string) => ActorDetails | undefined;
   readonly metrics: () => string;
   readonly readiness: () => Readiness;
-  /** The folder of the built page. */
   readonly pageFolder: string;
   readonly log: Logger;
 }

@@ -55,7 +55,6 @@ export interface ActorFacts {
   readonly server?: string;
   /** The registered name of a tool. */
   readonly tool?: string;
-  /** A delivery's target. */
   readonly target?: string;
   readonly group?: string;
   readonly job?: string;
@@ -152,7 +151,6 @@ export interface ChartState {
   /** Dotted: `up.running` lies in `up`. */
   readonly id: string;
   readonly parent: string | null;
-  /** Its own name. */
   readonly name: string;
   readonly kind: 'atomic' | 'compound' | 'parallel' | 'final';
   /** The chart, or its compound parent, begins here. */
@@ -243,7 +241,6 @@ export interface Story {
 export interface Chapter {
   readonly kind: 'request' | 'group' | 'run' | 'call' | 'question' | 'delivery';
   readonly machine: string;
-  /** The actor's address. */
   readonly actor: string;
   readonly title: string;
   readonly state: string;

@@ -26,7 +26,6 @@ export function differencesOf(before: string, after: string): readonly Differenc
   ];
 }
 
-/** An empty text has no line. */
 function linesOf(text: string): readonly string[] {
   return text === '' ? [] : text.split('\n');
 }

@@ -59,7 +59,6 @@ export function quotedFields(fields: readonly FormField[]): readonly FormField[]
   }));
 }
 
-/** Returns the initial entries of a form. */
 export function entriesOf(fields: readonly FormField[]): FormEntries {
   return Object.fromEntries(fields.map((field) => [field.name, entryOf(field)]));
 }

@@ -105,7 +105,6 @@ export function formatWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
-/** Returns the words with a capital first letter. */
 export function sentenceCase(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

@@ -45,7 +45,6 @@ export function keepInLinks(query: Place['query']): void {
   kept = query;
 }
 
-/** Returns the hash of a place. */
 export function hashOf(view: View, chosen = '', query: Place['query'] = {}): string {
   const all = Object.entries({ ...kept, ...query }).filter(([, value]) => value !== '');
   const search = new URLSearchParams(all).toString();

@@ -52,7 +52,6 @@ export async function listenOnce({ open, take, failed }: Listening): Promise<'re
   }
 }
 
-/** Passes what `act` throws to `failed`. */
 export function guarded(act: () => void, failed: (error: unknown) => void): void {
   try {
     act();

@@ -206,7 +206,6 @@ export function useKept<Found>({ asked, again }: Asking<Found>): Kept<Found> {
   return { asked: last.current, again, failed };
 }
 
-/** Returns the words for an error that was thrown. */
 export function wordsOf(error: unknown): { readonly why: string; readonly code: string; readonly field?: string } {
   if (error instanceof RpcRefusal) {
     const { message: why, code, field } = error;

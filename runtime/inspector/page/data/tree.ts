@@ -61,7 +61,6 @@ export function countActors(rows: Iterable<LivingRow>): number {
   return count;
 }
 
-/** Returns whether a row passes every part of the filter. */
 export function matchesFilter(row: LivingRow, filter: TreeFilter, nowMs: number): boolean {
   if (filter.standing !== '' && standingOf(row) !== filter.standing) return false;
   if (filter.longerThanMs > 0 && (nowMs - row.since < filter.longerThanMs || standingOf(row) === 'ended')) return false;

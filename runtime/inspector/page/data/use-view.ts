@@ -55,7 +55,6 @@ export function useView(drawing: { readonly width: number; readonly height: numb
   const now = useRef(view);
   now.current = view;
 
-  /** Zooms about a point of the frame. */
   function zoomAt(factor: number, x: number, y: number): void {
     const old = now.current;
     const scale = Math.min(closest, Math.max(farthest, old.scale * factor));
