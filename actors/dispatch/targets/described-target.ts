@@ -109,7 +109,7 @@ export interface Description
   /** The wait if the platform asks for one without saying how long. */
   readonly otherwiseMs?: number;
   /** Whether a rate limit applies only to the chat. */
-  limitsChat?(answer: HttpAnswer, json: JsonObject, limit: { readonly chat: string; readonly waitMs: number }): boolean;
+  limitsChat?(answer: HttpAnswer, json: JsonObject): boolean;
   /** The meaning of answers that `meanings` cannot express, or a corrected call to make instead. */
   judge?(answer: HttpAnswer, json: JsonObject, context: Context & Sent): Judged | Promise<Judged>;
 }
@@ -157,14 +157,14 @@ export function createDescribedTarget(
       const json = isJsonObject(answer.json) ? answer.json : {};
       const outcome = read(answer, json);
       if (outcome !== undefined) return outcome;
-      if (issuing?.isRefused(json, answer.status)) return tokenRefused;
+      if (context.token !== '' && issuing?.isRefused(json, answer.status)) return tokenRefused;
       const judged = await description.judge?.(answer, json, { ...context, call, chat });
       if (judged !== undefined && 'path' in judged) return askOf(context, { call: judged, chat }, signal, read);
-      return judged ?? refusalOf(answer, json, chat);
+      return judged ?? refusalOf(answer, json);
     });
   }
 
-  function refusalOf(answer: HttpAnswer, json: JsonObject, chat: string): Undelivered {
+  function refusalOf(answer: HttpAnswer, json: JsonObject): Undelivered {
     const nowMs = ports.now();
     const code = description.code?.(json, answer.status);
     // `readStatus` reads no wait other than Retry-After.
@@ -172,10 +172,7 @@ export function createDescribedTarget(
     const { meanings = {}, otherwiseMs } = description;
     const hints = description.hints?.(answer, json, nowMs) ?? {};
     const outcome = readCode(answer, { code, meanings, nowMs, hints, otherwiseMs });
-    const isOfChat =
-      outcome.kind === 'rateLimited' &&
-      description.limitsChat?.(answer, json, { chat, waitMs: outcome.retryAfterMs }) === true;
-    return isOfChat ? limitedInChat(outcome) : outcome;
+    return description.limitsChat?.(answer, json) ? limitedInChat(outcome) : outcome;
   }
 
   const token =

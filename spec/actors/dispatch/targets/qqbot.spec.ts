@@ -50,3 +50,9 @@ t.test('DUR-1 · only an answer to a message is known again, and only where answ
     t.equal(target.deduplicatesForMs(extra), ms, JSON.stringify(extra));
   }
 });
+
+t.test('DLV-1 · an app whose secret the token service refuses is reported as that', async (t) => {
+  const bench = await openBench(t, { ...qqbotApi, answer: () => ({ status: 401 }) });
+
+  t.match(await bench.deliver('hello'), { kind: 'refused', class: 'auth', reason: /does not accept the credentials/ });
+});
