@@ -11,6 +11,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { askCli, type Daemon, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { child } from '../support/mcp/gateway.ts';
+import { toolClient } from '../support/mcp/plain-client.ts';
 import { type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
@@ -403,32 +404,9 @@ t.test('DUR-1 · DIS-3 · a run that a kill cut off in mid-answer runs once more
 t.test('CON-3 · DIS-3 · a program calls a supervised tool through the file that AGENT_MCP_CONFIG names', async (t) => {
   const program = `import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-const { mcpServers } = JSON.parse(readFileSync(process.env.AGENT_MCP_CONFIG, 'utf8'));
-const { command, args, env } = mcpServers.agent;
-const child = spawn(command, args, { env: { PATH: process.env.PATH, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });
-const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
-const clientInfo = { name: 'program', version: '1' };
-say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
-let text = '';
-child.stdout.on('data', (chunk) => {
-  text += chunk;
-  for (let end = text.indexOf('\\n'); end >= 0; end = text.indexOf('\\n')) {
-    const { id, result } = JSON.parse(text.slice(0, end));
-    text = text.slice(end + 1);
-    if (id === 1) {
-      say({ method: 'notifications/initialized' });
-      say({ id: 2, method: 'tools/list', params: {} });
-    }
-    if (id === 2) {
-      process.stdout.write(result.tools.map(({ name }) => name).join() + ' ');
-      say({ id: 3, method: 'tools/call', params: { name: 'mcp__files__list_allowed_directories', arguments: {} } });
-    }
-    if (id === 3) {
-      process.stdout.write(JSON.stringify(result.content));
-      child.stdin.end();
-    }
-  }
-});
+${toolClient}
+const { tools, content } = await serve('mcp__files__list_allowed_directories', {});
+process.stdout.write(tools.join() + ' ' + JSON.stringify(content));
 `;
   const home = makeHome(t, {
     'scripts/program.mjs': program,

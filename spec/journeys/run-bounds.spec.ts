@@ -9,6 +9,7 @@ import { type ControlClient, connectControl } from '../../runtime/control/client
 import { main, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { type Child, child, eventually, folder } from '../support/mcp/gateway.ts';
+import { toolClient } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'run-bounds-secret-run-bounds';
@@ -40,35 +41,7 @@ const raw = (method, params = {}) => new Promise((resolve) => {
   });
   peer.write(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) + '\\n');
 });
-const serve = (name, args, env) => new Promise((resolve) => {
-  const { agent } = JSON.parse(readFileSync(process.env.AGENT_MCP_CONFIG, 'utf8')).mcpServers;
-  const child = spawn(agent.command, agent.args, { env: { PATH: process.env.PATH, ...(env ?? agent.env) }, stdio: ['pipe', 'pipe', 'inherit'] });
-  const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
-  const clientInfo = { name: 'program', version: '1' };
-  say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
-  let text = '';
-  let tools = [];
-  child.stdout.on('data', (chunk) => {
-    text += chunk;
-    for (let end = text.indexOf('\\n'); end >= 0; end = text.indexOf('\\n')) {
-      const { id, result } = JSON.parse(text.slice(0, end));
-      text = text.slice(end + 1);
-      if (id === 1) {
-        say({ method: 'notifications/initialized' });
-        say({ id: 2, method: 'tools/list', params: {} });
-      }
-      if (id === 2) {
-        tools = result.tools.map((tool) => tool.name);
-        say({ id: 3, method: 'tools/call', params: { name, arguments: args } });
-      }
-      if (id === 3) {
-        child.stdin.end();
-        resolve({ tools, content: result.content });
-      }
-    }
-  });
-});
-`;
+${toolClient}`;
 
 interface Stage {
   readonly home: TestHome;
