@@ -52,10 +52,9 @@ export type FiringVerdict =
   | { readonly kind: 'taken' }
   | { readonly kind: 'refused'; readonly reason: string };
 
-export type NoteVerdict =
-  | { readonly kind: 'noted' }
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'refused'; readonly reason: string };
+type Unfired = Exclude<FiringVerdict, { readonly kind: 'granted' }>;
+
+export type NoteVerdict = { readonly kind: 'noted' } | Unfired;
 
 export interface FireCronJob {
   /** Fires for a due time of the schedule. */
@@ -247,9 +246,7 @@ function lateness({ nowMs }: Entry, { dueAtMs, missedSinceMs }: DueTime): string
     : `${late}; replaces every firing missed since ${new Date(missedSinceMs).toISOString()}`;
 }
 
-function refusalOf(
-  verdict: Exclude<CommitVerdict, { readonly kind: 'committed' }>,
-): { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reason: string } {
+function refusalOf(verdict: Exclude<CommitVerdict, { readonly kind: 'committed' }>): Unfired {
   switch (verdict.kind) {
     case 'claimed':
       return { kind: 'taken' };

@@ -1,6 +1,6 @@
 /** Provides the effects of the cron job chart: its plan, its firing, and the record of a due time that is not fired. */
 
-import type { DueTime, Entry, FiringVerdict, NoteVerdict } from '../../actors/cron/fire-cron-job.ts';
+import type { DueTime, Entry, NoteVerdict } from '../../actors/cron/fire-cron-job.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -119,7 +119,7 @@ function unforeseen(context: CronJobContext, thrown: unknown, self: Listener, { 
   self.send({ type: 'firing.refused', why: causeOf(thrown) });
 }
 
-function tell(self: Listener, verdict: NoteVerdict | Exclude<FiringVerdict, { readonly kind: 'granted' }>): void {
+function tell(self: Listener, verdict: NoteVerdict): void {
   if (verdict.kind === 'refused') self.send({ type: 'firing.refused', why: verdict.reason });
   else self.send({ type: 'firing.settled' });
 }
