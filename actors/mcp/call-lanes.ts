@@ -12,8 +12,6 @@ export type Work<Outcome> = (settle: (outcome: Outcome) => void) => () => void;
 export interface CallLanes {
   /** Begins work when it is its turn. Work that is cancelled before never begins and reports nothing. */
   run<Outcome>(lane: Lane, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void;
-  /** Number of calls that wait for their turn on a server. */
-  waiting(server: string): number;
 }
 
 export interface Lane {
@@ -48,6 +46,5 @@ export function createCallLanes(): CallLanes {
 
   return {
     run: ({ server, parallel }, work, settle) => (parallel ? work(settle) : queued(server, work, settle)),
-    waiting: (server) => lanes.get(server)?.size ?? 0,
   };
 }

@@ -108,10 +108,12 @@ export function uncheckedArguments(
 }
 
 export function uncertain({ name, server }: FaultyCall, why: string): CallFault {
-  return {
-    code: 'outcome_uncertain',
-    message: `mcp server "${server}": the connection was lost during ${name} (${why}); the tool may have run: check before you call it again`,
-  };
+  return mayHaveRun(`mcp server "${server}": the connection was lost during ${name} (${why})`);
+}
+
+function mayHaveRun(what: string): CallFault {
+  const message = `${what}; the tool may have run: check before you call it again`;
+  return { code: 'outcome_uncertain', message };
 }
 
 /** For a read-only tool, after its replay or if it was never sent. */
@@ -121,18 +123,14 @@ export function lostRead({ name, server }: FaultyCall, why: string): string {
 
 /** The server's answer does not show whether the tool ran. */
 export function unclear({ name, server }: FaultyCall, why: string): CallFault {
-  return {
-    code: 'outcome_uncertain',
-    message: `mcp server "${server}": ${name} has no result (${why}); the tool may have run: check before you call it again`,
-  };
+  return mayHaveRun(`mcp server "${server}": ${name} has no result (${why})`);
 }
 
 /** It was sent while the tool was read-only, no result came, and the tool may now change something. */
 export function noRepeat({ name, server }: FaultyCall): CallFault {
-  return {
-    code: 'outcome_uncertain',
-    message: `mcp server "${server}": ${name} was sent and has no result, and it is not marked read-only any more; the tool may have run: check before you call it again`,
-  };
+  return mayHaveRun(
+    `mcp server "${server}": ${name} was sent and has no result, and it is not marked read-only any more`,
+  );
 }
 
 /** An approval for the old entry does not cover what the new one starts. */
@@ -151,15 +149,12 @@ export function refusal(
     const message = `${name} was not run: too many questions of ${whose} wait for a person already; answer them with \`agent approvals\`, then call it again`;
     return { code: 'too_many_approvals', message };
   }
-  return verdict === 'timedOut'
-    ? {
-        code: 'approval_timed_out',
-        message: `${name} was not run: it was not approved in time; answer with \`agent approvals\``,
-      }
-    : {
-        code: 'approval_denied',
-        message: `${name} was not run: it was denied${note === undefined ? '' : `: ${note}`}`,
-      };
+  if (verdict === 'timedOut') {
+    const message = `${name} was not run: it was not approved in time; answer with \`agent approvals\``;
+    return { code: 'approval_timed_out', message };
+  }
+  const why = note === undefined ? '' : `: ${note}`;
+  return { code: 'approval_denied', message: `${name} was not run: it was denied${why}` };
 }
 
 export function unavailable(why: string, code: CallFault['code'] = 'server_unavailable'): CallFault {
@@ -175,10 +170,7 @@ export const gatewayIsNotUp: CallFault = {
 /** The caller lost its connection to the gateway during the call. */
 export function gatewayLost(name: string, wasSent: boolean): CallFault {
   if (!wasSent) return unavailable(`${name} was not run: the gateway is not running; start it with \`agent gateway\``);
-  return {
-    code: 'outcome_uncertain',
-    message: `the connection to the gateway was lost during ${name}; the tool may have run: check before you call it again`,
-  };
+  return mayHaveRun(`the connection to the gateway was lost during ${name}`);
 }
 
 export function notReached({ server }: FaultyCall, afterMs: number): CallFault {

@@ -8,7 +8,7 @@ import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { listenHttp } from '../../support/http-listener.ts';
-import { quietPorts } from '../../support/mcp/transport-ports.ts';
+import { quietPorts } from '../../support/mcp/open-session.ts';
 
 /** What listens inside, and must hear nothing. */
 async function inside(t: Test) {

@@ -13,7 +13,7 @@ import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
-import { quietPorts } from '../../support/mcp/transport-ports.ts';
+import { quietPorts } from '../../support/mcp/open-session.ts';
 import { makeCertificates } from '../../support/tls.ts';
 
 const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');

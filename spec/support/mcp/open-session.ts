@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
 import { type OpenVerdict, openSession, type RequestDesk } from '../../../actors/mcp/open-session.ts';
 import type { CallOptions, Session, Settle } from '../../../actors/mcp/session.ts';
+import type { TransportPorts } from '../../../actors/mcp/transports.ts';
 import type { Logger } from '../../../actors/ports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
@@ -29,6 +30,15 @@ export interface OpenOptions {
 }
 
 const silent = { log: () => {}, warnOnce: () => {} };
+/** What a transport needs beside its entry, for specs that look at neither log nor environment. */
+export const quietPorts: TransportPorts = {
+  log: silent,
+  onStderr: () => {},
+  cwd: process.cwd(),
+  userHome: '/nowhere',
+  env: {},
+  version: '1.2.3',
+};
 const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 
 /** The settings of an entry of `mcp_servers`. */
@@ -46,14 +56,7 @@ export async function open(
   const verdict = await openSession(
     settingsOf(entry),
     {
-      transport: {
-        log,
-        onStderr: () => {},
-        cwd: process.cwd(),
-        userHome: '/nowhere',
-        env: {},
-        version: '1.2.3',
-      },
+      transport: { ...quietPorts, log },
       facts: {
         closed: (why) => void facts.closed.push(why),
         expired: () => {
