@@ -3,13 +3,15 @@
  * time and memory.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectControl } from '../../runtime/control/client.ts';
+import { secret } from './handler.ts';
+import type { Table } from './table.ts';
 
 export interface Running {
   readonly child: ChildProcess;
@@ -24,7 +26,7 @@ export const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 export function homeWith(servers: object): string {
   const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
   const platforms = {
-    webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: 'bench-secret-bench-secret' } },
+    webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret } },
   };
   writeFileSync(
     join(home, 'config.yaml'),
@@ -86,6 +88,64 @@ export function rssOf({ pid }: ChildProcess): number {
   } catch {
     return Number.NaN;
   }
+}
+
+export interface IdleOrder {
+  readonly windowMs: number;
+  readonly windows: number;
+  /** What a start leaves behind: compiling, collecting, the first look at the files. */
+  readonly settleMs: number;
+}
+
+/**
+ * What idle daemons cost, all in the same windows, and of several windows the quietest: a collection of garbage is no part of
+ * being idle.
+ */
+export async function idleTable(
+  daemons: readonly { readonly name: string; readonly child: ChildProcess }[],
+  { windowMs, windows, settleMs }: IdleOrder,
+): Promise<Table> {
+  await wait(settleMs);
+  const spent = daemons.map(() => Number.POSITIVE_INFINITY);
+  for (let window = 0; window < windows; window += 1) {
+    const before = daemons.map(({ child }) => cpuMsOf(child));
+    await wait(windowMs);
+    for (const [at, { child }] of daemons.entries())
+      spent[at] = Math.min(spent[at] ?? 0, cpuMsOf(child) - (before[at] ?? 0));
+  }
+  return [
+    [`idle for ${windowMs / 1_000} s`, 'CPU ms', 'CPU %', 'RSS MiB'],
+    ...daemons.map(({ name, child }, at) => {
+      const cpuMs = spent[at] ?? Number.NaN;
+      return [name, cpuMs.toFixed(1), ((cpuMs / windowMs) * 100).toFixed(3), (rssOf(child) / 1_048_576).toFixed(0)];
+    }),
+  ];
+}
+
+/** Forks a file of the bench. */
+export function forked(
+  file: string,
+  words: readonly string[] = [],
+  options: { readonly execPath?: string; readonly execArgv?: readonly string[] } = {},
+): ChildProcess {
+  const { execArgv = process.execArgv, ...others } = options;
+  return fork(fileURLToPath(new URL(file, import.meta.url)), [...words], {
+    ...others,
+    execArgv: [...execArgv],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+}
+
+/** Resolves with the next message of a child; rejects if it ends before. */
+export function messageOf<Message>(child: ChildProcess): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null): void => reject(new Error(`a measured process ended with ${code}`));
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message as Message);
+    });
+    child.once('exit', ended);
+  });
 }
 
 export function wait(ms: number): Promise<void> {

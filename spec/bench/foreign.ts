@@ -3,7 +3,7 @@
  * JSON; a finished program does what it can. What is not on the machine says how to get it.
  */
 
-import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttp2Server } from 'node:http2';
@@ -12,7 +12,8 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cpuMsOf, wait } from './daemon.ts';
+import { cpuMsOf, forked, messageOf, wait } from './daemon.ts';
+import { secret } from './handler.ts';
 
 /**
  * The queue is fastify's and BullMQ's, on a Redis that keeps it in memory or has written an event before it is answered; the
@@ -36,7 +37,6 @@ export interface Standing {
   readonly beside?: ChildProcess;
 }
 
-const secret = 'bench-secret-bench-secret';
 /** Where `npm run bench:peers` puts those that npm has and the project does not depend on. */
 const peers = fileURLToPath(new URL('../../../.bench/peers/node_modules/', import.meta.url));
 const fetched = '`npm run bench:peers` fetches it';
@@ -70,13 +70,8 @@ export function startForeign(which: Foreign): Promise<Standing | string> {
 }
 
 async function startNode(file: string, ...words: readonly string[]): Promise<Standing | string> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), words, {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  const said = await new Promise<{ readonly port?: number; readonly missing?: string }>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as { port?: number; missing?: string }));
-    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)));
-  });
+  const child = forked(file, words);
+  const said = await messageOf<{ readonly port?: number; readonly missing?: string }>(child);
   return said.port === undefined ? (said.missing ?? 'it has no port') : { child, port: said.port };
 }
 

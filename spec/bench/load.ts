@@ -5,11 +5,11 @@
 
 import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { secret } from './handler.ts';
 
 export interface LoadRequest {
   readonly port: number;
   readonly path: string;
-  readonly secret: string;
   readonly connections: number;
   readonly requests: number;
   /** Told apart from the ids of other rounds. */
@@ -68,8 +68,7 @@ export async function sendLoad(load: LoadRequest): Promise<LoadResult> {
     }),
   );
   const seconds = (performance.now() - began) / 1_000;
-  latencies.sort((one, other) => one - other);
-  return { seconds, refused, p50Ms: at(latencies, 0.5), p99Ms: at(latencies, 0.99) };
+  return resultOf(seconds, refused, latencies);
 }
 
 /** Sends at a pace of its own. A request that finds every connection busy waits, and its wait counts. */
@@ -112,8 +111,7 @@ export async function sendPaced(load: PacedRequest): Promise<LoadResult> {
   });
   const seconds = (performance.now() - began) / 1_000;
   for (const { close } of all) close();
-  latencies.sort((one, other) => one - other);
-  return { seconds, refused, p50Ms: at(latencies, 0.5), p99Ms: at(latencies, 0.99) };
+  return resultOf(seconds, refused, latencies);
 }
 
 interface Connection {
@@ -177,7 +175,7 @@ function isWhole(answer: string): boolean {
 
 /** Returns the text of each request by its number, from 1: no two are signed alike, for a second one would be a duplicate. */
 function signedRequests(load: LoadRequest, groupOf: (number: number) => string): (number: number) => string {
-  const { path, secret, round, asBearer } = load;
+  const { path, round, asBearer } = load;
   const bodyOf = (number: number): string =>
     `{"id":"${groupOf(number)}","action":"opened","repository":{"full_name":"acme/site"},"delivery":"${round}-${number}","padding":"${padding}"}`;
   const digests = Array.from({ length: load.requests }, (_, index) =>
@@ -199,6 +197,8 @@ function opened(port: number): Promise<Socket> {
   });
 }
 
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+function resultOf(seconds: number, refused: number, latencies: readonly number[]): LoadResult {
+  const sorted = [...latencies].sort((one, other) => one - other);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { seconds, refused, p50Ms: at(0.5), p99Ms: at(0.99) };
 }

@@ -23,7 +23,8 @@ import {
 } from './receiver.ts';
 import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
-import { print } from './table.ts';
+import { printAll } from './table.ts';
+import { costsTable, groupsTable, halfLoadTable } from './tables.ts';
 import { measureWards } from './wards.ts';
 import { measureWatch } from './watch.ts';
 
@@ -58,18 +59,13 @@ async function receiver(): Promise<void> {
     costs.push(...found.filter(({ name }) => !costs.some((cost) => cost.name === name)));
   }
   keepResults({ receiver: costs });
-  printCosts('receiver, 64 connections', costs);
-  process.stdout.write(`\ndurable / in memory, req/s: ${durableShare(costs).toFixed(2)}\n\n`);
+  printAll(costsTable('receiver, 64 connections', costs));
+  process.stdout.write(`durable / in memory, req/s: ${durableShare(costs).toFixed(2)}\n\n`);
 
   const halves = quick ? { rounds: 3, requests: 2_500 } : { rounds: 5, requests: 20_000 };
   const halfLoad = await measureHalfLoad({ subjects: [bareNode, inMemory, durable], ...halves });
   keepResults({ halfLoad });
-  print(['at half of its own load', 'req/s', 'p50 ms', 'p99 ms', '× bare']);
-  for (const { name, perSecond, p50Ms, p99Ms } of halfLoad) {
-    const ratio = p99Ms / (halfLoad[0]?.p99Ms ?? Number.NaN);
-    print([name, perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2), ratio.toFixed(2)]);
-  }
-  process.stdout.write('\n');
+  printAll(halfLoadTable(halfLoad));
 }
 
 async function journey(): Promise<void> {
@@ -77,14 +73,7 @@ async function journey(): Promise<void> {
   const costs: Cost[] = [];
   for (const subjects of journeys) costs.push(...(await measureReceiver({ subjects, ...order })));
   keepResults({ journey: { machine: machineNow(), costs } });
-  printCosts('event, run and delivery', costs);
-  process.stdout.write('\n');
-}
-
-function printCosts(title: string, costs: readonly Cost[]): void {
-  print([title, 'CPU µs', '× bare', 'req/s', 'p50 ms', 'p99 ms']);
-  for (const { name, cpuMicros, ratio, perSecond, p50Ms, p99Ms } of costs)
-    print([name, cpuMicros.toFixed(1), ratio.toFixed(2), perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)]);
+  printAll(costsTable('event, run and delivery', costs));
 }
 
 function durableShare(costs: readonly Cost[]): number {
@@ -95,24 +84,18 @@ function durableShare(costs: readonly Cost[]): number {
 function presets(): void {
   const costs = measurePresets({ sizes: presetSizes, rounds: quick ? 15 : 60, requests: 300 });
   keepResults({ presets: costs });
-  print(['preset, verified and read', 'bytes', 'CPU µs', 'V2, CPU µs', 'own crypto µs', 'adds µs']);
-  for (const { preset, bytes, micros, byHandMicros, cryptoMicros, addedMicros } of costs)
-    print([preset, String(bytes), ...[micros, byHandMicros, cryptoMicros, addedMicros].map((one) => one.toFixed(1))]);
-  process.stdout.write('\n');
+  printAll([
+    ['preset, verified and read', 'bytes', 'CPU µs', 'V2, CPU µs', 'own crypto µs', 'adds µs'],
+    ...costs.map(({ preset, bytes, micros, byHandMicros, cryptoMicros, addedMicros }) => [
+      preset,
+      String(bytes),
+      ...[micros, byHandMicros, cryptoMicros, addedMicros].map((one) => one.toFixed(1)),
+    ]),
+  ]);
 }
 
 function groups(): void {
   const costs = measureWards(quick ? [10, 10_000] : [10, 1_000, 10_000, 100_000]);
   keepResults({ groups: costs });
-  print(['groups alive', 'spawn µs', 'join µs', 'end µs', 'bytes each']);
-  for (const { alive, spawnMicros, joinMicros, endMicros, bytes } of costs) {
-    print([
-      String(alive),
-      spawnMicros.toFixed(2),
-      joinMicros.toFixed(2),
-      endMicros.toFixed(2),
-      alive < 1_000 ? '-' : bytes.toFixed(0),
-    ]);
-  }
-  process.stdout.write('\n');
+  printAll(groupsTable(costs));
 }

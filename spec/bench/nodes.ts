@@ -9,9 +9,11 @@ import { join } from 'node:path';
 import { connectControl } from '../../runtime/control/client.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { cpuMsOf, ended, type Running, started, wait } from './daemon.ts';
+import { secret } from './handler.ts';
 import { keepResults } from './last.ts';
 import { sendLoad } from './load.ts';
-import { median, print } from './table.ts';
+import { inTurns, median, medians, printAll } from './table.ts';
+import { nodesTable } from './tables.ts';
 
 export interface NodesCost {
   readonly name: string;
@@ -34,7 +36,6 @@ interface Node extends Running {
   readonly port: number;
 }
 
-const secret = 'bench-secret-bench-secret';
 const groups = 50;
 const connections = 64;
 
@@ -69,15 +70,7 @@ export async function measureNodes(quick: boolean): Promise<void> {
     ];
     const costs = await measure(subjects, quick ? { rounds: 2, requests: 2_000 } : { rounds: 5, requests: 10_000 });
     keepResults({ nodes: costs });
-    print(['accepted events', 'req/s', 'gateway µs', 'database µs', 'p50 ms', 'p99 ms']);
-    for (const { name, perSecond, gatewayMicros, databaseMicros, p50Ms, p99Ms } of costs)
-      print([
-        name,
-        perSecond.toFixed(0),
-        ...[gatewayMicros, databaseMicros].map((one) => one.toFixed(1)),
-        ...[p50Ms, p99Ms].map((one) => one.toFixed(2)),
-      ]);
-    process.stdout.write('\n');
+    printAll(nodesTable(costs));
   } finally {
     for (const end of ends) await end();
   }
@@ -109,26 +102,11 @@ async function measure(
   subjects: readonly Subject[],
   { rounds, requests }: { readonly rounds: number; readonly requests: number },
 ): Promise<readonly NodesCost[]> {
-  const turns = new Map<Subject, Omit<NodesCost, 'name'>[]>(subjects.map((subject) => [subject, []]));
-  // The first round warms up.
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const subject of round % 2 === 0 ? subjects : [...subjects].reverse()) {
-      const turn = await takeTurn(subject, round, requests);
-      if (round > 0) turns.get(subject)?.push(turn);
-    }
-  }
-  return subjects.map((subject) => {
-    const taken = turns.get(subject) ?? [];
-    const of = (key: Exclude<keyof NodesCost, 'name'>): number => median(taken, (turn) => turn[key]);
-    return {
-      name: subject.name,
-      perSecond: of('perSecond'),
-      gatewayMicros: of('gatewayMicros'),
-      databaseMicros: of('databaseMicros'),
-      p50Ms: of('p50Ms'),
-      p99Ms: of('p99Ms'),
-    };
-  });
+  const turns = await inTurns(subjects, rounds, (subject, round) => takeTurn(subject, round, requests));
+  return subjects.map(({ name }, at) => ({
+    name,
+    ...medians(turns[at] ?? [], 'perSecond', 'gatewayMicros', 'databaseMicros', 'p50Ms', 'p99Ms'),
+  }));
 }
 
 async function takeTurn({ nodes, url }: Subject, round: number, requests: number): Promise<Omit<NodesCost, 'name'>> {
@@ -139,7 +117,6 @@ async function takeTurn({ nodes, url }: Subject, round: number, requests: number
       sendLoad({
         port,
         path: '/webhooks/held',
-        secret,
         connections: connections / nodes.length,
         requests: requests / nodes.length,
         round: `${round}-${nth}`,

@@ -12,10 +12,10 @@ import type { GatewayStatus } from '../../runtime/control/contract.ts';
 import { chromiumPath, noChromium } from '../support/chromium.ts';
 import { linkOf } from '../support/inspector.ts';
 import { ended, homeWith, started, wait } from './daemon.ts';
+import { secret } from './handler.ts';
 import { sendPaced } from './load.ts';
 import { print } from './table.ts';
 
-const secret = 'bench-secret-bench-secret';
 const perSecond = 100;
 const views = ['overview', 'events', 'failures', 'routes', 'actors'] as const;
 
@@ -53,7 +53,6 @@ export async function measurePage(quick: boolean, full: boolean): Promise<void> 
     const sent = sendPaced({
       port: Number(new URL(webhook.url ?? '').port),
       path: '/webhooks/bench',
-      secret,
       connections: 16,
       requests: perSecond * (seconds + 4),
       round: `${view}-${n}`,

@@ -3,16 +3,14 @@
  * a process of its own. BullMQ is no dependency of the project: it lies where `npm run bench:peers` puts the peers.
  */
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { fastify } from 'fastify';
+import { isSigned } from './handler.ts';
 
 interface Queue {
   add(name: string, data: unknown, options: { readonly jobId: string }): Promise<unknown>;
   waitUntilReady(): Promise<unknown>;
 }
-
-const secret = 'bench-secret-bench-secret';
 
 process.on('disconnect', () => process.exit(0));
 const peers = createRequire(new URL('../../../.bench/peers/', import.meta.url));
@@ -22,7 +20,7 @@ const app = fastify();
 app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body));
 app.post('/webhooks/:name', async (request, reply) => {
   const body = request.body as Buffer;
-  if (!genuine(body, String(request.headers['x-hub-signature-256']))) return reply.code(401).send();
+  if (!isSigned(body, String(request.headers['x-hub-signature-256']))) return reply.code(401).send();
   // As the gateway claims the id of a delivery: a second job of one id is none.
   await queue.add('event', JSON.parse(body.toString()), { jobId: String(request.headers['x-github-delivery']) });
   return reply.code(202).send({ status: 'accepted' });
@@ -30,9 +28,3 @@ app.post('/webhooks/:name', async (request, reply) => {
 await queue.waitUntilReady();
 await app.listen({ port: 0, host: '127.0.0.1' });
 process.send?.({ port: (app.server.address() as { port: number }).port });
-
-function genuine(body: Buffer, header: string): boolean {
-  const digest = createHmac('sha256', secret).update(body).digest();
-  const given = Buffer.from(header.slice('sha256='.length), 'hex');
-  return given.length === digest.length && timingSafeEqual(given, digest);
-}

@@ -4,13 +4,12 @@
  * else the machine does meets them alike; a ratio compares two turns of one round.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { nativeNode } from '../support/native-node.ts';
-import { wait } from './daemon.ts';
+import { forked, messageOf, wait } from './daemon.ts';
 import { cpuWithChildren, type Foreign, startForeign } from './foreign.ts';
 import { type LoadResult, sendLoad, sendPaced } from './load.ts';
-import { median } from './table.ts';
+import { inTurns, median, medians } from './table.ts';
 
 export interface Subject {
   readonly name: string;
@@ -163,25 +162,16 @@ export interface Running {
 
 const connections = 64;
 const settleMs = 200;
-const secret = 'bench-secret-bench-secret';
 
 export async function measureReceiver({ subjects, rounds, requests, opened }: Order): Promise<readonly Cost[]> {
   const servers = await startAll(subjects);
   for (const server of servers) await opened?.(server);
-  const turns = new Map<Subject, Turn[]>(servers.map(({ subject }) => [subject, []]));
   try {
-    // The first round warms up.
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const server of round % 2 === 0 ? servers : [...servers].reverse()) {
-        const turn = await takeTurn(server, `r${round}`, requests);
-        if (round > 0) turns.get(server.subject)?.push(turn);
-      }
-    }
+    const turns = await inTurns(servers, rounds, (server, round) => takeTurn(server, `r${round}`, requests));
+    return servers.map(({ subject }, at) => costOf(subject.name, turns[at] ?? [], turns[0] ?? []));
   } finally {
     for (const server of servers) stop(server);
   }
-  const bare = [...turns.values()][0] ?? [];
-  return servers.map(({ subject }) => costOf(subject.name, turns.get(subject) ?? [], bare));
 }
 
 /** Starts all that are on this machine, and says which are not. */
@@ -207,40 +197,25 @@ async function startAll(subjects: readonly Subject[]): Promise<readonly Running[
 /** Each at half of what it reaches itself, measured right before, in turns. */
 export async function measureHalfLoad({ subjects, rounds, requests }: Order): Promise<readonly HalfLoad[]> {
   const servers = await Promise.all(subjects.map(start));
-  const turns = new Map<Subject, HalfLoad[]>(subjects.map((subject) => [subject, []]));
   try {
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const server of round % 2 === 0 ? servers : [...servers].reverse()) {
-        const { subject, port } = server;
-        const full = await takeTurn(server, `f${round}`, requests);
-        const perSecond = full.perSecond / 2;
-        const { path } = subject;
-        const paced = await sendPaced({ port, path, secret, connections, requests, round: `h${round}`, perSecond });
-        if (round > 0)
-          turns.get(subject)?.push({ name: subject.name, perSecond, p50Ms: paced.p50Ms, p99Ms: paced.p99Ms });
-      }
-    }
+    const turns = await inTurns(servers, rounds, async (server, round) => {
+      const { subject, port } = server;
+      const perSecond = (await takeTurn(server, `f${round}`, requests)).perSecond / 2;
+      const load = { port, path: subject.path, connections, requests, round: `h${round}`, perSecond };
+      return { ...(await sendPaced(load)), perSecond };
+    });
+    return servers.map(({ subject: { name } }, at) => ({
+      name,
+      ...medians(turns[at] ?? [], 'perSecond', 'p50Ms', 'p99Ms'),
+    }));
   } finally {
     for (const server of servers) stop(server);
   }
-  return subjects.map((subject) => {
-    const taken = turns.get(subject) ?? [];
-    return {
-      name: subject.name,
-      perSecond: median(taken, ({ perSecond }) => perSecond),
-      p50Ms: median(taken, ({ p50Ms }) => p50Ms),
-      p99Ms: median(taken, ({ p99Ms }) => p99Ms),
-    };
-  });
 }
 
 export async function start(subject: Subject): Promise<Running> {
   const [execPath, ...execArgv] = (subject.isNative && nativeNode()) || [process.execPath, ...process.execArgv];
-  const child = fork(fileURLToPath(new URL('server.js', import.meta.url)), [...subject.words], {
-    execPath,
-    execArgv,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
+  const child = forked('server.js', subject.words, { execPath, execArgv });
   const { port, home } = await messageOf<{ port: number; home: string }>(child);
   return { subject, child, port, home };
 }
@@ -270,7 +245,7 @@ export async function takeTurn(server: Running, round: string, asked: number): P
   const before = await cpuMsBy(server);
   const beganMs = performance.now();
   const { path, asBearer = false } = subject;
-  const result = await sendLoad({ port, path, asBearer, secret, connections, requests, round });
+  const result = await sendLoad({ port, path, asBearer, connections, requests, round });
   if (subject.isJourney) await ask(server.child, 'settled');
   const seconds = subject.isJourney ? (performance.now() - beganMs) / 1_000 : result.seconds;
   const spent = (await cpuMsBy(server)) - before;
@@ -292,26 +267,6 @@ export async function ask<Answer>(child: ChildProcess, question: string): Promis
 }
 
 function costOf(name: string, turns: readonly Turn[], bare: readonly Turn[]): Cost {
-  return {
-    name,
-    cpuMicros: median(turns, ({ cpuMicros }) => cpuMicros),
-    ratio: median(
-      turns.map(({ cpuMicros }, round) => cpuMicros / (bare[round]?.cpuMicros ?? Number.NaN)),
-      (ratio) => ratio,
-    ),
-    perSecond: median(turns, ({ perSecond }) => perSecond),
-    p50Ms: median(turns, ({ p50Ms }) => p50Ms),
-    p99Ms: median(turns, ({ p99Ms }) => p99Ms),
-  };
-}
-
-function messageOf<Message>(child: ChildProcess): Promise<Message> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null): void => reject(new Error(`a measured server ended with ${code}`));
-    child.once('message', (message) => {
-      child.off('exit', ended);
-      resolve(message as Message);
-    });
-    child.once('exit', ended);
-  });
+  const ratios = turns.map(({ cpuMicros }, round) => cpuMicros / (bare[round]?.cpuMicros ?? Number.NaN));
+  return { name, ratio: median(ratios, Number), ...medians(turns, 'cpuMicros', 'perSecond', 'p50Ms', 'p99Ms') };
 }

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { chartOf } from './chart.ts';
 import { lastResults, type Results } from './last.ts';
 import { presetSizes } from './presets.ts';
-import type { Cost } from './receiver.ts';
+import type { Cells, Table } from './table.ts';
+import { costsTable, groupsTable, halfLoadTable, nodesTable, scaleTable, watchTable } from './tables.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 const results = lastResults();
@@ -57,88 +58,48 @@ machines, times do not.
 
 ![CPU per event](performance.svg)
 
-${costs('receiver', receiver)}
+${markdown(costsTable('receiver', receiver))}
 
 An event until its response is delivered: its run by the built-in echo agent and the delivery to the log, each beside the bare
 handler of the same HTTP server (${journey?.machine ?? 'not measured'}). The events per second
 are those that were delivered; the waits are those of the answers.
 
-${costs('event, run and delivery', journey?.costs ?? [])}
+${markdown(costsTable('event, run and delivery', journey?.costs ?? []))}
 
 Waits at half of what each reaches by itself:
 
-${tableOf(
-  ['receiver', 'events/s', 'p50 ms', 'p99 ms', 'p99 × bare'],
-  halfLoad.map(({ name, perSecond, p50Ms, p99Ms }) => [
-    name,
-    perSecond.toFixed(0),
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
-    (p99Ms / (halfLoad[0]?.p99Ms ?? Number.NaN)).toFixed(2),
-  ]),
-)}
+${markdown(halfLoadTable(halfLoad))}
 
 A source preset beside the generic scheme (V2): what verifying and reading a request adds, without the parse of the body that
 both have, and what its own cryptography costs beyond V2's HMAC. Twilio signs the sorted fields of a form, which are read for that.
 ElevenLabs, Calendly and Zoom name no id, so the digest of the body is one; it counts as cryptography.
 
-${tableOf(
+${markdown([
   ['preset', ...presetSizes.flatMap((size) => [`${size / 1_000} kB: adds µs`, 'own crypto µs'])],
-  [...new Set(presets.map(({ preset }) => preset))].map((name) => [
+  ...[...new Set(presets.map(({ preset }) => preset))].map((name) => [
     name,
     ...presets
       .filter(({ preset }) => preset === name)
       .flatMap(({ addedMicros, cryptoMicros }) => [addedMicros, cryptoMicros].map(tenths)),
   ]),
-)}
+])}
 
 Looking on, in memory, beside the same gateway without an inspector:
 
-${tableOf(
-  ['who looks', 'CPU µs', '× none', 'bytes an event'],
-  watch.map(({ name, cpuMicros, ratio, bytes }) => [
-    name,
-    cpuMicros.toFixed(1),
-    ratio.toFixed(2),
-    // Kept as JSON, a number that is none is null.
-    Number.isFinite(bytes) ? bytes.toFixed(0) : '',
-  ]),
-)}
+${markdown(watchTable(watch))}
 
 Coalescing groups, each a live actor with a timer on the wheel that all share:
 
-${tableOf(
-  ['groups alive', 'spawn µs', 'join µs', 'end µs', 'bytes each'],
-  groups.map(({ alive, spawnMicros, joinMicros, endMicros, bytes }) => [
-    alive.toLocaleString('en'),
-    spawnMicros.toFixed(2),
-    joinMicros.toFixed(2),
-    endMicros.toFixed(2),
-    alive < 1_000 ? '-' : bytes.toFixed(0),
-  ]),
-)}
+${markdown(groupsTable(groups))}
 
 Gateways on one Postgres beside one on LMDB, all on this machine with the sender and the database; each event joins one of 50
 batches. The processor time of an event is that of all gateways together, and that of the database:
 
-${tableOf(
-  ['accepted events', 'events/s', 'gateways µs', 'database µs', 'p50 ms', 'p99 ms'],
-  nodes.map(({ name, perSecond, gatewayMicros, databaseMicros, p50Ms, p99Ms }) => [
-    name,
-    perSecond.toFixed(0),
-    gatewayMicros.toFixed(1),
-    databaseMicros.toFixed(1),
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
-  ]),
-)}
+${markdown(nodesTable(nodes))}
 
 What grows (${scale?.machine ?? 'not measured'}):
 
-${tableOf(
-  ['what', 'measured', 'target'],
-  (scale?.found ?? []).map(({ name, measured, target }) => [name, measured, target]),
-)}
+${markdown(scaleTable(scale?.found ?? []))}
 
 \`npm run bench -- --quick\` takes about a minute, and longer with the peers, \`--only receiver|journey|presets|watch|page|groups|nodes|mcp|start|scale\` a part of it. \`npm run bench:check\`
 holds the ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
@@ -146,22 +107,8 @@ holds the ratios, and the bytes that a request allocates and leaves behind, agai
 `;
 }
 
-function costs(title: string, rows: readonly Cost[]): string {
-  return tableOf(
-    [title, 'CPU µs', '× bare', 'events/s', 'p50 ms', 'p99 ms'],
-    rows.map(({ name, cpuMicros, ratio, perSecond, p50Ms, p99Ms }) => [
-      name,
-      cpuMicros.toFixed(1),
-      ratio.toFixed(2),
-      perSecond.toFixed(0),
-      p50Ms.toFixed(2),
-      p99Ms.toFixed(2),
-    ]),
-  );
-}
-
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+function markdown([head = [], ...rows]: Table): string {
+  const line = (cells: Cells): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, column) => (column === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }
 

@@ -17,6 +17,7 @@ import { createIds } from '../../runtime/system/ids.ts';
 import { createSourceReader } from '../../runtime/webhook/route-sources.ts';
 import { createRouteDesk } from '../../runtime/webhook/route-table.ts';
 import { ended, started } from './daemon.ts';
+import { secret } from './handler.ts';
 import { median } from './table.ts';
 import { measureWards } from './wards.ts';
 
@@ -117,7 +118,7 @@ async function measureClaims(ids: number): Promise<readonly ScaleFinding[]> {
 async function measureSubscriptions(records: number, rounds: number): Promise<readonly ScaleFinding[]> {
   writeFileSync(
     join(home, 'config.yaml'),
-    'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: bench-secret-bench-secret}}}\n',
+    `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: ${secret}}}}\n`,
   );
   const path = homePaths(home).subscriptions;
   const record = (index: number) => ({
@@ -167,7 +168,7 @@ async function measureHistory(events: number): Promise<readonly ScaleFinding[]> 
   writeFileSync(
     join(home, 'config.yaml'),
     'gateway: {history: {max_megabytes: 1000000}}\ninspector: {enabled: false}\n' +
-      'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: bench-secret-bench-secret}}}\n',
+      `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: ${secret}}}}\n`,
   );
   const journal = await opened(homePaths(home).state);
   const nextId = createIds();

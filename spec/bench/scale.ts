@@ -5,15 +5,13 @@
  * `--full` keeps ten million events instead of two hundred thousand, which takes some minutes and ten gigabytes.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { cpuMsOf, ended, homeWith, rssOf, started, untilStates, wait } from './daemon.ts';
+import { cpuMsOf, ended, forked, homeWith, messageOf, rssOf, started, untilStates, wait } from './daemon.ts';
 import { keepResults, machineNow } from './last.ts';
 import { sendLoad } from './load.ts';
 import type { ScaleFinding, ScaleOrder } from './scale-parts.ts';
-import { median, print } from './table.ts';
+import { inTurns, median, print } from './table.ts';
 
 export async function measureScale(quick: boolean, full: boolean): Promise<void> {
   const found: ScaleFinding[] = [];
@@ -65,40 +63,29 @@ async function measureBeside(
   const events = Math.max(...sides.map(({ groups }) => groups));
   for (const { routes, groups } of sides) {
     const child = forked('server.js', ['gateway', 'memory', 'auto', String(routes)]);
-    const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-    const load = { port, path: '/webhooks/held', secret: 'bench-secret-bench-secret', connections: 64, groups };
+    const { port } = await messageOf<{ port: number }>(child);
+    const load = { port, path: '/webhooks/held', connections: 64, groups };
     const send = (round: string, requests: number) => sendLoad({ ...load, requests, round });
     // Every group lives before anything is measured, and both have seen as many events.
     await send('fill', events);
     servers.push({ child, send });
   }
-  const ratios: number[] = [];
-  const micros: number[][] = [[], []];
-  for (let round = 0; round <= rounds; round += 1) {
-    const cost: number[] = [];
-    for (const at of round % 2 === 0 ? [0, 1] : [1, 0]) {
-      const server = servers[at];
-      if (server === undefined) continue;
-      const before = cpuMsOf(server.child);
-      await server.send(`s${round}`, requests);
-      cost[at] = ((cpuMsOf(server.child) - before) * 1_000) / requests;
-    }
-    const [few = Number.NaN, many = Number.NaN] = cost;
-    // The first round warms up.
-    if (round === 0) continue;
-    ratios.push(many / few);
-    micros[0]?.push(few);
-    micros[1]?.push(many);
-  }
+  const [few = [], many = []] = await inTurns(servers, rounds, async ({ child, send }, round) => {
+    const before = cpuMsOf(child);
+    await send(`s${round}`, requests);
+    return ((cpuMsOf(child) - before) * 1_000) / requests;
+  });
+  const ratio = median(
+    many.map((micros, round) => micros / (few[round] ?? Number.NaN)),
+    Number,
+  );
   for (const { child } of servers) child.disconnect();
-  const [few, many] = sides.map((side) => side[what].toLocaleString('en'));
+  const [little, much] = sides.map((side) => side[what].toLocaleString('en'));
+  const micros = [many, few].map((one) => median(one, Number).toFixed(1)).join(' beside ');
   return [
     {
-      name: `CPU of an event among ${many} ${what}, beside ${few}`,
-      measured: `${median(ratios, Number).toFixed(2)} × (${micros
-        .map((one) => median(one, Number).toFixed(1))
-        .reverse()
-        .join(' beside ')} µs)`,
+      name: `CPU of an event among ${much} ${what}, beside ${little}`,
+      measured: `${ratio.toFixed(2)} × (${micros} µs)`,
       target: what === 'groups' ? '1.5 ×' : '',
     },
   ];
@@ -106,19 +93,16 @@ async function measureBeside(
 
 /** Has one part measured in a process whose memory is its own. */
 async function foundBy(order: ScaleOrder): Promise<readonly ScaleFinding[]> {
-  const child = forked('scale-parts.js', [], ['--expose-gc']);
+  const child = forked('scale-parts.js', [], { execArgv: ['--expose-gc'] });
   child.send(order);
-  const [found] = (await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(([code]) => Promise.reject(new Error(`${order.kind} ended with ${code}`))),
-  ])) as [ScaleFinding[]];
+  const found = await messageOf<ScaleFinding[]>(child);
   if (child.connected) child.disconnect();
   return found;
 }
 
 async function measureServers(servers: number, idleWindowMs: number): Promise<readonly ScaleFinding[]> {
-  const peer = forked('mcp-peer.js', []);
-  const [url] = (await once(peer, 'message')) as [string];
+  const peer = forked('mcp-peer.js');
+  const url = await messageOf<string>(peer);
   const home = homeWith(Object.fromEntries(Array.from({ length: servers }, (_, index) => [`peer-${index}`, { url }])));
   try {
     const began = performance.now();
@@ -144,11 +128,4 @@ async function measureServers(servers: number, idleWindowMs: number): Promise<re
     peer.disconnect();
     rmSync(home, { recursive: true, force: true });
   }
-}
-
-function forked(file: string, words: readonly string[], execArgv: readonly string[] = []): ChildProcess {
-  return fork(fileURLToPath(new URL(file, import.meta.url)), [...words], {
-    execArgv: [...execArgv],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
 }

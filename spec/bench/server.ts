@@ -3,7 +3,6 @@
  * gateway itself. Says its port to its parent, and when asked its CPU time and what it allocates.
  */
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type HeapProfiler, Session } from 'node:inspector';
@@ -12,19 +11,11 @@ import { join } from 'node:path';
 import type { GatewayStatus } from '../../runtime/control/contract.ts';
 import { emptyYoungHeap } from '../support/collect-garbage.ts';
 import { wait } from './daemon.ts';
+import { genuine, secret } from './handler.ts';
 
-const secret = 'bench-secret-bench-secret';
 /** Where the gateway is what is measured. */
 const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
 const answer = JSON.stringify({ status: 'accepted' });
-
-function genuine(body: Buffer, header: string): boolean {
-  const digest = createHmac('sha256', secret).update(body).digest();
-  const given = Buffer.from(header.slice('sha256='.length), 'hex');
-  return (
-    given.length === digest.length && timingSafeEqual(given, digest) && typeof JSON.parse(body.toString()) === 'object'
-  );
-}
 
 async function bareUws(): Promise<number> {
   const { loadUws } = await import('../../runtime/http/native.ts');

@@ -9,8 +9,8 @@ import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-import { cpuMsOf, ended, homeWith, main, rememberTools, rssOf, started, wait } from './daemon.ts';
-import { median, print } from './table.ts';
+import { ended, homeWith, type IdleOrder, idleTable, main, rememberTools, started } from './daemon.ts';
+import { type Cells, inTurns, median, printAll } from './table.ts';
 
 interface Cost {
   readonly wallMs: number;
@@ -38,25 +38,24 @@ const reading = [
 /** One that asks nobody, and three that ask the daemon. */
 const readingQuickly: readonly string[] = ['help', 'gateway status', 'webhook deliveries', 'mcp list'];
 const lazyServers = 20;
-const idleWindowMs = 10_000;
-const settleMs = 5_000;
+const idleOrder: IdleOrder = { windowMs: 10_000, windows: 1, settleMs: 5_000 };
 const tellingFile = 'telling.cjs';
 
 export async function measureStart(quick: boolean): Promise<void> {
   const rounds = quick ? 2 : 15;
   const entries = Array.from({ length: lazyServers }, (_, index) => [`lazy-${index}`, { ...stdioPeer(), lazy: true }]);
-  const home = homeWith(Object.fromEntries(entries));
+  const [bare, home] = [homeWith({}), homeWith(Object.fromEntries(entries))];
   writeFileSync(join(home, tellingFile), telling);
   try {
     await rememberTools(home, lazyServers);
-    await measureDaemon(home, rounds);
+    await measureDaemon([bare, home], rounds);
     const { child } = await started(home);
     await measureCommands(home, quick ? readingQuickly : reading, rounds);
     // A quick run sees an idle daemon among the servers.
-    if (!quick) await measureIdle(child.pid ?? 0, () => ({ cpuMs: cpuMsOf(child), rssBytes: rssOf(child) }));
+    if (!quick) printAll(await idleTable([{ name: `${lazyServers} lazy servers`, child }], idleOrder));
     await ended(child, 'SIGTERM');
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    for (const folder of [bare, home]) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -65,75 +64,55 @@ async function measureCommands(home: string, commands: readonly string[], rounds
     { name: 'agent --version', words: versionWords },
     ...commands.map((words) => ({ name: `agent ${words}`, words: [main, ...words.split(' ')] })),
   ];
-  const pairs = new Map<string, { readonly bare: Cost; readonly command: Cost }[]>();
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const { name, words } of subjects) {
-      // Which goes first changes, so that neither always finds the caches warm.
-      const order = round % 2 === 0 ? [empty, words] : [words, empty];
-      const costs: Cost[] = [];
-      for (const one of order) costs.push(await costOf(one, home));
-      const [bare, command] = round % 2 === 0 ? costs : costs.reverse();
-      // The first round warms up.
-      if (round === 0 || bare === undefined || command === undefined) continue;
-      pairs.set(name, [...(pairs.get(name) ?? []), { bare, command }]);
-    }
-  }
-  print(['start of a command', 'wall ms', 'CPU ms', '× wall', '× CPU']);
-  const all = [...pairs.values()].flat();
-  print([
-    'node -e 0',
-    median(all, ({ bare }) => bare.wallMs).toFixed(0),
-    median(all, ({ bare }) => bare.cpuMs).toFixed(0),
-    '1.00',
-    '1.00',
+  const pairs = await inTurns(subjects, rounds, async ({ words }, round) => {
+    // Which goes first changes, so that neither always finds the caches warm.
+    const costs: Cost[] = [];
+    for (const one of round % 2 === 0 ? [empty, words] : [words, empty]) costs.push(await costOf(one, home));
+    const [bare, command] = round % 2 === 0 ? costs : costs.reverse();
+    if (bare === undefined || command === undefined) throw new Error('a command was not measured');
+    return { bare, command };
+  });
+  const all = pairs.flat();
+  const whole = (of: readonly number[]): string => median(of, Number).toFixed(0);
+  const ratio = (of: readonly number[]): string => median(of, Number).toFixed(2);
+  printAll([
+    ['start of a command', 'wall ms', 'CPU ms', '× wall', '× CPU'],
+    ['node -e 0', whole(all.map(({ bare }) => bare.wallMs)), whole(all.map(({ bare }) => bare.cpuMs)), '1.00', '1.00'],
+    ...pairs.map((rows, at) => [
+      subjects[at]?.name ?? '',
+      whole(rows.map(({ command }) => command.wallMs)),
+      whole(rows.map(({ command }) => command.cpuMs)),
+      ratio(rows.map(({ bare, command }) => command.wallMs / bare.wallMs)),
+      ratio(rows.map(({ bare, command }) => command.cpuMs / bare.cpuMs)),
+    ]),
   ]);
-  for (const [name, rows] of pairs)
-    print([
-      name,
-      median(rows, ({ command }) => command.wallMs).toFixed(0),
-      median(rows, ({ command }) => command.cpuMs).toFixed(0),
-      median(rows, ({ bare, command }) => command.wallMs / bare.wallMs).toFixed(2),
-      median(rows, ({ bare, command }) => command.cpuMs / bare.cpuMs).toFixed(2),
-    ]);
-  process.stdout.write('\n');
 }
 
-async function measureDaemon(home: string, rounds: number): Promise<void> {
-  const rows: { readonly bare: Cost; readonly startMs: number; readonly cpuMs: number }[] = [];
-  for (let round = 0; round <= rounds; round += 1) {
-    const bare = await costOf(empty, home);
-    const running = await started(home);
-    await ended(running.child, 'SIGKILL');
-    if (round > 0) rows.push({ bare, startMs: running.startMs, cpuMs: running.cpuMs });
-  }
-  print(['start of the daemon', 'wall ms', 'CPU ms', '× wall', '× CPU']);
-  print([
-    `${lazyServers} lazy servers, until it listens`,
-    median(rows, ({ startMs }) => startMs).toFixed(0),
-    median(rows, ({ cpuMs }) => cpuMs).toFixed(0),
-    median(rows, ({ bare, startMs }) => startMs / bare.wallMs).toFixed(2),
-    median(rows, ({ bare, cpuMs }) => cpuMs / bare.cpuMs).toFixed(2),
+/** Without a server, with lazy ones, and what they add, beside `node -e 0` of the same round. */
+async function measureDaemon([bare, home]: readonly [string, string], rounds: number): Promise<void> {
+  const [nodes = [], without = [], lazy = []] = await inTurns([undefined, bare, home], rounds, async (folder) => {
+    if (folder === undefined) return costOf(empty, home);
+    const { child, startMs, cpuMs } = await started(folder);
+    await ended(child, 'SIGKILL');
+    return { wallMs: startMs, cpuMs };
+  });
+  const row = (name: string, costs: readonly Cost[]): Cells => [
+    name,
+    ...(['wallMs', 'cpuMs'] as const).map((key) => median(costs, (cost) => cost[key]).toFixed(0)),
+    ...(['wallMs', 'cpuMs'] as const).map((key) =>
+      median([...costs.entries()], ([at, cost]) => cost[key] / (nodes[at]?.[key] ?? Number.NaN)).toFixed(2),
+    ),
+  ];
+  const added = lazy.map(({ wallMs, cpuMs }, at) => ({
+    wallMs: wallMs - (without[at]?.wallMs ?? Number.NaN),
+    cpuMs: cpuMs - (without[at]?.cpuMs ?? Number.NaN),
+  }));
+  printAll([
+    ['start of the daemon', 'wall ms', 'CPU ms', '× wall', '× CPU'],
+    row('no server, until it listens', without),
+    row(`${lazyServers} lazy servers`, lazy),
+    row('added', added),
   ]);
-  process.stdout.write('\n');
-}
-
-async function measureIdle(
-  pid: number,
-  look: () => { readonly cpuMs: number; readonly rssBytes: number },
-): Promise<void> {
-  await wait(settleMs);
-  const before = look();
-  await wait(idleWindowMs);
-  const after = look();
-  const spent = after.cpuMs - before.cpuMs;
-  print([`idle for ${idleWindowMs / 1_000} s, pid ${pid}`, 'CPU ms', 'CPU %', 'RSS MiB']);
-  print([
-    `${lazyServers} lazy servers`,
-    spent.toFixed(1),
-    ((spent / idleWindowMs) * 100).toFixed(3),
-    (after.rssBytes / 1_048_576).toFixed(0),
-  ]);
-  process.stdout.write('\n');
 }
 
 /** Runs one process to its end. It says at its end itself what it took, since its parent cannot ask any more then. */

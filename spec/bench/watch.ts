@@ -9,7 +9,8 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { headersOf, linkOf } from '../support/inspector.ts';
 import { keepResults } from './last.ts';
 import { bytesBy, type Cost, measureReceiver, type Running, type Subject, start, stop } from './receiver.ts';
-import { print } from './table.ts';
+import { printAll } from './table.ts';
+import { watchTable } from './tables.ts';
 
 interface Watched extends Subject {
   /** Looks on until the returned function is called. */
@@ -49,17 +50,7 @@ export async function measureWatch(quick: boolean): Promise<void> {
     });
   }
   keepResults({ watch: rows });
-  print(['looking on', 'CPU µs', '× none', 'bytes', 'p99 ms']);
-  for (const { name, cpuMicros, ratio, bytes, p99Ms } of rows) {
-    print([
-      name,
-      cpuMicros.toFixed(1),
-      ratio.toFixed(3),
-      Number.isNaN(bytes) ? '' : bytes.toFixed(0),
-      p99Ms.toFixed(2),
-    ]);
-  }
-  process.stdout.write('\n');
+  printAll(watchTable(rows));
 }
 
 async function bytesOf(subject: Subject): Promise<number> {
