@@ -214,36 +214,39 @@ function wardsOf(ref: AnyActorRef): WardNumbers[] {
   return Object.values(snapshot.children ?? {}).flatMap((child) => (child === undefined ? [] : wardsOf(child)));
 }
 
-function targetsOf(root: AnyActorRef): Measured[] {
-  const ref: AnyActorRef | undefined = root.system.get('platforms');
-  const measured: Measured[] = [];
-  if (ref === undefined || !isWard(ref)) return measured;
-  wardHandle(ref).each((_, platform) => {
-    const { value, context } = platform.getSnapshot() as {
-      readonly value: string;
-      readonly context: PlatformContext;
-    };
-    measured.push({ name: 'agent_target_state', value: 1, labels: [context.profile, context.target, value] });
+/** The snapshots of the charts in a pool. */
+function chartsIn<Context>(
+  root: AnyActorRef,
+  pool: string,
+): readonly { readonly value: string; readonly context: Context }[] {
+  const ref: AnyActorRef | undefined = root.system.get(pool);
+  const charts: { readonly value: string; readonly context: Context }[] = [];
+  if (ref === undefined || !isWard(ref)) return charts;
+  wardHandle(ref).each((_, chart) => {
+    charts.push(chart.getSnapshot() as (typeof charts)[number]);
     return true;
   });
-  return measured;
+  return charts;
+}
+
+function targetsOf(root: AnyActorRef): Measured[] {
+  return chartsIn<PlatformContext>(root, 'platforms').map(({ value, context: { profile, target } }) => ({
+    name: 'agent_target_state',
+    value: 1,
+    labels: [profile, target, value],
+  }));
 }
 
 function serversOf(root: AnyActorRef): Measured[] {
-  const ref: AnyActorRef | undefined = root.system.get('connections');
-  if (ref === undefined || !isWard(ref)) return [];
-  const measured: Measured[] = [];
   const states = new Map<string, number>();
-  wardHandle(ref).each((_, connection) => {
-    const { value, context } = connection.getSnapshot() as ConnectionSnapshot;
+  const measured = chartsIn<ConnectionContext>(root, 'connections').flatMap(({ value, context }): Measured[] => {
     const { profile, server, session, tools } = context;
     states.set(value, (states.get(value) ?? 0) + 1);
-    measured.push(
+    return [
       { name: 'agent_mcp_server_state', value: 1, labels: [profile, server, value] },
       { name: 'agent_mcp_sessions_total', value: session, labels: [profile, server] },
       { name: 'agent_mcp_tools', value: tools, labels: [profile, server] },
-    );
-    return true;
+    ];
   });
   for (const [state, value] of states) measured.push({ name: 'agent_mcp_servers', value, labels: [state] });
   return measured;
