@@ -3,10 +3,9 @@
  * @see DUR-1, DUR-2 and IDM-2 in docs/specification.md
  */
 
-import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
-import { type Job, joined, promised } from './job.ts';
 import type {
   Anew,
   Collection,
@@ -26,8 +25,8 @@ import { claimKey } from './keys.ts';
 import { apply, isKey, judge, storedRecord, unstorable } from './ledger.ts';
 import { expiryKey, markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking, sweeping } from './prune.ts';
-import { beginSession, isLiving, livingSessions, prolongSession, removeSession } from './sessions.ts';
-import type { Engine, Tables } from './tables.ts';
+import { beginSession, isLiving, livingSessions, prolongSession, removeSession, sessionEnded } from './sessions.ts';
+import { type Engine, type Job, joined, promised, type Tables } from './tables.ts';
 import { addWork, dueKeys, freeWork, removeWork, type Work, workKey } from './work-index.ts';
 
 /** Records taken in one job. */
@@ -84,7 +83,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
       const piece = await enqueue(() => takeSome(engine.tables, collection, { ...query, limit }, nowMs()));
       // Records from earlier jobs are already held, so they are returned instead of being lost with the fault.
       if (!piece.ok) return taken.length > 0 ? done(taken) : piece;
-      if (piece.value === undefined) return taken.length > 0 ? done(taken) : ended(query.session);
+      if (piece.value === undefined) return taken.length > 0 ? done(taken) : sessionEnded(query.session);
       taken.push(...piece.value.records);
       if (!piece.value.more) break;
     }
@@ -129,7 +128,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     async renewSession(session, ttlMs) {
       const renewed = await enqueue(() => prolongSession(engine.tables, session, ttlMs, nowMs()));
       if (!renewed.ok) return renewed;
-      return renewed.value ? done({ nowMs: nowMs() }) : ended(session);
+      return renewed.value ? done({ nowMs: nowMs() }) : sessionEnded(session);
     },
     endSession: (session) =>
       enqueue(() => {
@@ -346,8 +345,4 @@ class Commit implements Job {
   refused(reason: Fault): void {
     this.#settled({ kind: 'unavailable', fault: reason }, this.#writes);
   }
-}
-
-function ended(session: SessionId): Result<never> {
-  return failed('journal-session-ended', `journal: session "${session}" has ended; open a new one`);
 }

@@ -6,7 +6,7 @@
  */
 
 import { causeOf, type Fault, fault, type Result } from '../../machines/base/fault.ts';
-import { type Job, promised, tellLanded, tellRefused } from './job.ts';
+import { type Job, promised, tellLanded, tellRefused } from './tables.ts';
 
 export interface GroupCommitPorts {
   /**

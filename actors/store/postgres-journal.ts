@@ -10,7 +10,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
-import { tellUncaught } from './job.ts';
 import type { Anew, Collection, CommitVerdict, Journal, News, Settled, StoredRecord, Taken, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
 import { type PruneConnections, pruneRows } from './postgres-prune.ts';
@@ -20,6 +19,7 @@ import {
   backendOf,
   clientUrl,
   connectTimeoutMs,
+  createTurns,
   endBackend,
   endUnanswered,
   isAnswer,
@@ -56,8 +56,9 @@ import {
 } from './postgres-schema.ts';
 import { createSessions, newsText, tellAll } from './postgres-sessions.ts';
 import { weightOf } from './record-bytes.ts';
+import { sessionEnded } from './sessions.ts';
 import { isLock } from './shared-claims.ts';
-import { letters } from './tables.ts';
+import { letters, tellUncaught } from './tables.ts';
 
 type Verdicts = ReturnType<typeof applied>['verdicts'];
 
@@ -335,13 +336,9 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   /** Collections of which a `take` without an answer may have taken records. */
   const doubted = new Set<Collection>();
   /** Other writes, in turn with the commits, on the one writing connection. */
-  let turns: Promise<unknown> = Promise.resolve();
-
-  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const mine = turns.then(work);
-    turns = mine.catch(() => {});
-    return mine;
-  }
+  const inTurn = createTurns();
+  /** The queries of the sessions, on their one connection. */
+  const inTurnOfSessions = createTurns();
 
   /** An idle connection would otherwise be replaced only after a commit was refused. */
   function noticeEnd(client: Client): void {
@@ -373,22 +370,16 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     });
   }
 
-  /** The queries of the sessions, one at a time, on their one connection. */
-  let sessionTurns: Promise<unknown> = Promise.resolve();
-  function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
-    const mine = sessionTurns.then(() => askSessions(work));
-    sessionTurns = mine;
-    return mine;
-  }
-
   /** The next query replaces a broken connection of the sessions. */
-  async function askSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
-    if (closing !== undefined) return { ok: false, fault: closedFault };
-    try {
-      return done(await unlessOvertaken(work));
-    } catch (thrown) {
-      return { ok: false, fault: postgresFault(place, thrown) };
-    }
+  function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
+    return inTurnOfSessions(async () => {
+      if (closing !== undefined) return { ok: false, fault: closedFault } as const;
+      try {
+        return done(await unlessOvertaken(work));
+      } catch (thrown) {
+        return { ok: false, fault: postgresFault(place, thrown) } as const;
+      }
+    });
   }
 
   async function drain(): Promise<void> {
@@ -662,7 +653,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     const taken = await asked(take, () => doubted.add(collection));
     if (!taken.ok) return taken;
     if (taken.value !== undefined) doubted.delete(collection);
-    return taken.value === undefined ? ended(session) : done(taken.value);
+    return taken.value === undefined ? sessionEnded(session) : done(taken.value);
   }
 
   const pruning: PruneConnections = {
@@ -687,7 +678,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     async renewSession(session, ttlMs) {
       const renewed = await ofSessions(() => sessions.renew(session, ttlMs));
       if (!renewed.ok) return renewed;
-      return renewed.value === undefined ? ended(session) : done({ nowMs: renewed.value });
+      return renewed.value === undefined ? sessionEnded(session) : done({ nowMs: renewed.value });
     },
     endSession: (session) => ofSessions(() => sessions.end(session).then(() => true as const)),
     reap: () => ofSessions(sessions.reap),
@@ -779,7 +770,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
       ending.abort();
       closing ??= (async () => {
         await underWay;
-        await turns;
+        await inTurn(async () => {});
         stopped = closedFault;
         await Promise.allSettled([leave(writer), pool.end(), sessions.close()]);
       })();
@@ -830,8 +821,4 @@ function byKey(one: StoredRecord, other: StoredRecord): number {
 
 function byDueTime(one: StoredRecord, other: StoredRecord): number {
   return (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1);
-}
-
-function ended(session: string): Result<never> {
-  return failed('journal-session-ended', `journal: session "${session}" has ended; open a new one`);
 }

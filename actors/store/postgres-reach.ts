@@ -90,6 +90,16 @@ export async function endBackend(client: Client, { pid, startedAt }: Backend): P
   return false;
 }
 
+/** Returns a function that does works one after the other: a client takes one query at a time. */
+export function createTurns(): <Value>(work: () => Promise<Value>) => Promise<Value> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => {});
+    return mine;
+  };
+}
+
 /** Ends a connection with an unanswered query, because later queries would wait behind it. */
 export function endUnanswered(client: Client, thrown: unknown): void {
   if (!isAnswer(thrown)) void client.end().catch(() => {});
@@ -146,13 +156,7 @@ export function createListener(url: string, place: string, heard: (word: string)
     }
   }
 
-  /** The client takes one query at a time. */
-  let last: Promise<unknown> = Promise.resolve();
-  function ask(text: string, values: readonly unknown[]): Promise<QueryResult> {
-    const mine = last.then(() => askNow(text, values));
-    last = mine.catch(() => {});
-    return mine;
-  }
+  const inTurn = createTurns();
 
   async function askNow(text: string, values: readonly unknown[]): Promise<QueryResult> {
     // A reconnect would keep the process from ending.
@@ -172,7 +176,7 @@ export function createListener(url: string, place: string, heard: (word: string)
   const hasLeft = (): Error => new Error(`${place}: this gateway has left the database`);
 
   return {
-    ask,
+    ask: (text, values) => inTurn(() => askNow(text, values)),
     async close() {
       isClosed = true;
       const client = await connecting?.catch(() => undefined);

@@ -3,6 +3,7 @@
  * @see DUR-1 in docs/specification.md
  */
 
+import { failed, type Result } from '../../machines/base/fault.ts';
 import type { LivingSession, SessionId } from './journal.ts';
 import { plainRow, type Tables } from './tables.ts';
 
@@ -67,4 +68,8 @@ function sessionOf(tables: Tables, id: SessionId): Session | undefined {
 /** Any other text was never an id, and may not be a valid key for a lookup. */
 function isSessionId(id: string): boolean {
   return /^s\d{1,15}$/.test(id);
+}
+
+export function sessionEnded(session: SessionId): Result<never> {
+  return failed('journal-session-ended', `journal: session "${session}" has ended; open a new one`);
 }

@@ -1,11 +1,11 @@
 /**
  * What the journal's rules need from an engine: tables of rows in key order, and a way to run jobs on them in order, each
- * group completely or not at all. The engine decides whether rows are objects or bytes.
+ * group completely or not at all. The engine decides whether rows are objects or bytes. A job is an object rather than a
+ * promise, because tens of thousands of commits a second would each need three promises, which cost more than their writes.
  */
 
-import type { Fault } from '../../machines/base/fault.ts';
+import type { Fault, Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { Job } from './job.ts';
 import type { Collection, MarkedCollection } from './journal.ts';
 
 /** The collections, and the first letter of their keys in an index; in Postgres it stands for the collection. */
@@ -88,4 +88,77 @@ export interface Engine {
   usedBytes(): number;
   probe(): Promise<Fault | undefined>;
   close(): Promise<void>;
+}
+
+export interface Job {
+  /** Does the work, inside a transaction. Runs again if another job of the same transaction threw. */
+  run(): void;
+  /** The writes of `run` are as durable as the engine makes them. */
+  landed(): void;
+  /** Nothing was written. */
+  refused(reason: Fault): void;
+}
+
+/** Runs a job on an engine and resolves with its result once that is durable. Never rejects. */
+export function promised<Value>(submit: (job: Job) => void, work: () => Value): Promise<Result<Value>> {
+  return new Promise((resolve) => {
+    let value: Value;
+    submit({
+      run() {
+        value = work();
+      },
+      landed: () => resolve({ ok: true, value }),
+      refused: (reason) => resolve({ ok: false, fault: reason }),
+    });
+  });
+}
+
+/** Joins several jobs into one, so that an engine puts all of them into one transaction. */
+export function joined(jobs: readonly Job[]): Job {
+  return {
+    run() {
+      for (const job of jobs) job.run();
+    },
+    landed() {
+      for (const job of jobs) tellLanded(job);
+    },
+    refused(reason) {
+      for (const job of jobs) tellRefused(job, reason);
+    },
+  };
+}
+
+/**
+ * Notifies a job that it is durable. An error of its callback is rethrown later, so that the other jobs are notified too.
+ */
+export function tellLanded(job: Job): void {
+  try {
+    job.landed();
+  } catch (thrown) {
+    throwLater(thrown);
+  }
+}
+
+/** Notifies a job that nothing was written. An error of its callback is rethrown later. */
+export function tellRefused(job: Job, reason: Fault): void {
+  try {
+    job.refused(reason);
+  } catch (thrown) {
+    throwLater(thrown);
+  }
+}
+
+/** Calls back; an error is rethrown later, outside the caller. */
+export function tellUncaught(callback: () => void): void {
+  try {
+    callback();
+  } catch (thrown) {
+    throwLater(thrown);
+  }
+}
+
+function throwLater(thrown: unknown): void {
+  queueMicrotask(() => {
+    throw thrown;
+  });
 }

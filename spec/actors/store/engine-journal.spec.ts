@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createJournal } from '../../../actors/store/engine-journal.ts';
-import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import type { Engine } from '../../../actors/store/tables.ts';
 import { fault } from '../../../machines/base/fault.ts';
 import { routeMark } from '../../../machines/webhook/marks.ts';

@@ -3,7 +3,7 @@ import type { Write } from '../../../actors/store/journal.ts';
 import { timeText } from '../../../actors/store/keys.ts';
 import { apply, isKey, unstorable } from '../../../actors/store/ledger.ts';
 import { markedKeys } from '../../../actors/store/marks.ts';
-import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import { pruneClaims } from '../../../actors/store/prune.ts';
 import { type Tables, tableNames } from '../../../actors/store/tables.ts';
 import { workKey } from '../../../actors/store/work-index.ts';

@@ -5,7 +5,7 @@ import { UnusableBinary } from '../../../actors/pinned-binary.ts';
 import { openFault } from '../../../actors/store/lmdb-faults.ts';
 import { createHeldTable, openEnvironment } from '../../../actors/store/lmdb-tables.ts';
 import { loadLmdb } from '../../../actors/store/load-lmdb.ts';
-import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import type { Row, Table } from '../../../actors/store/tables.ts';
 import { fc, runs } from '../../support/property.ts';
 

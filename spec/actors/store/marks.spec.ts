@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Write } from '../../../actors/store/journal.ts';
 import { apply } from '../../../actors/store/ledger.ts';
 import { markedKeys } from '../../../actors/store/marks.ts';
-import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import { ageing, sweeping } from '../../../actors/store/prune.ts';
 import { bareKey, type Engine, type Tables } from '../../../actors/store/tables.ts';
 import { idMark, routeMark, statusMark, workMark } from '../../../machines/webhook/marks.ts';

@@ -1,33 +1,8 @@
 import t from 'tap';
-import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import { beginSession, isLiving, prolongSession, removeSession } from '../../../actors/store/sessions.ts';
 
 const day = 86_400_000;
-
-t.test('DUR-1 · a session lives for its time, and longer each time it is renewed', (t) => {
-  const { tables } = createMemoryTables();
-  const id = beginSession(tables, 'home', 1_000, 0);
-  t.ok(isLiving(tables, id, 999));
-  t.notOk(isLiving(tables, id, 1_000), 'its last millisecond is the one before');
-  t.ok(prolongSession(tables, id, 1_000, 5_000), 'one that ran out has not ended: its owner may have been suspended');
-  t.ok(isLiving(tables, id, 5_999));
-  t.equal(beginSession(tables, 'other home', 1, 5_000) === id, false);
-  t.ok(prolongSession(tables, id, 1, 5_000));
-  t.end();
-});
-
-t.test('DUR-1 · a new session of an owner ends the one before, and no id comes twice', (t) => {
-  const { tables } = createMemoryTables();
-  const first = beginSession(tables, 'home', 1_000, 0);
-  const second = beginSession(tables, 'home', 1_000, 1);
-  t.notOk(isLiving(tables, first, 2), 'what it held is free');
-  t.notOk(prolongSession(tables, first, 1_000, 2), 'and its owner hears of it');
-  t.ok(isLiving(tables, second, 2));
-  removeSession(tables, second);
-  t.notOk(isLiving(tables, second, 2));
-  t.notOk([first, second].includes(beginSession(tables, 'home', 1_000, 3)));
-  t.end();
-});
 
 t.test('DUR-1 · one that has been out of time for a day is forgotten with the next that begins', (t) => {
   const { tables } = createMemoryTables();

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import { addWork, dueKeys, freeWork, removeWork, workKey } from '../../../actors/store/work-index.ts';
 import { fc } from '../../support/property.ts';
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { bounds, createMetrics } from '../../../runtime/observe/metrics.ts';
-import { metricCatalogue } from '../../../runtime/observe/metrics-catalogue.ts';
+import { bounds, createMetrics, metricCatalogue } from '../../../runtime/observe/metrics.ts';
 
 t.test('OBS-1 · counters and histograms are spelled as Prometheus reads them', (t) => {
   const metrics = createMetrics();
