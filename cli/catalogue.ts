@@ -82,12 +82,7 @@ const since: Flag = {
   form: 'since',
 };
 const follow: Flag = { name: 'follow', help: 'Print each row as it comes or changes, until Ctrl-C.' };
-const before: Flag = {
-  name: 'before',
-  value: 'key',
-  help: 'Only rows before this key: the next page.',
-  form: 'key',
-};
+const before: Flag = { name: 'before', value: 'key', help: 'Only rows before this key: the next page.', form: 'key' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
 const ofProfile: Flag = { name: 'profile', value: 'name', help: 'Only of this profile.', form: 'profile' };
 const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.', form: 'target' };
@@ -117,12 +112,7 @@ const deliveryFlags: readonly Flag[] = [
   { name: 'on-failure-chat-id', value: 'id', help: 'Where at that target.' },
 ];
 const entryFlags: readonly Flag[] = [
-  {
-    name: 'transport',
-    value: 'kind',
-    help: '`sse` for the SSE transport.',
-    oneOf: ['sse', 'http', 'streamable-http'],
-  },
+  { name: 'transport', value: 'kind', help: '`sse` for the SSE transport.', oneOf: ['sse', 'http', 'streamable-http'] },
   { name: 'env', value: 'name=value', many: true, help: 'Environment of the command; may be repeated.' },
   { name: 'header', value: 'name: value', many: true, help: 'Header for the endpoint; may be repeated.' },
   { name: 'lazy', help: 'Connect at the first call.' },
@@ -394,12 +384,12 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     load: async () => (await webhook()).testWebhook,
   },
-  // Two commands under their earlier names.
   'webhook doctor <name:route>': {
     help: 'Explain why the last requests of a route were refused.',
     flags: [profile, json],
     load: async () => (await webhookShow()).examineWebhook,
   },
+  // Two commands under their earlier names.
   'webhook deliveries [id:delivery]': {
     help: 'The same as `agent events`; with an id as `agent events show`.',
     flags: eventFlags,
@@ -473,12 +463,7 @@ const rows: Readonly<Record<string, Row>> = {
   'mcp import': {
     help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes Agent and OpenClaw.',
     flags: [
-      {
-        name: 'from',
-        value: 'program',
-        help: 'Only of this program.',
-        oneOf: Object.keys(programTitles),
-      },
+      { name: 'from', value: 'program', help: 'Only of this program.', oneOf: Object.keys(programTitles) },
       { name: 'all', help: 'All that are new; which of them is not asked.' },
       { name: 'project', help: 'Also those that a file in this folder, or in one around it, offers.' },
       {

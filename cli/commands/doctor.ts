@@ -1,8 +1,7 @@
 /** `agent doctor`: finds what keeps the gateway from working, with the remedy. @see CLI-2 in docs/specification.md */
 
 import type { Reported } from '../../runtime/doctor/examine.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, type Output } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, type Output } from '../context.ts';
 import { dim, inColour, oneLine, printJson, wrapped } from '../terminal.ts';
 import { version } from '../version.ts';
 

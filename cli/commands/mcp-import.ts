@@ -22,8 +22,7 @@ import { isReservedVariable } from '../../machines/config/program-variables.ts';
 import { foreignFiles, programTitles } from '../../machines/mcp/foreign-files.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import type { ImportItem } from '../../machines/mcp/plan-import.ts';
-import type { ExitCode } from '../context.ts';
-import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { bold, dim, oneLine, printJson, wrapped } from '../terminal.ts';
 
