@@ -6,6 +6,7 @@
 
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { parseDocument } from '../../machines/config/document.ts';
 import { editConfig, editVariable, isKept, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -79,7 +80,7 @@ export async function changeServerEntry(
   const written = (await readText(config)) ?? '';
   if (!isKept(written)) return unwritable(config, written);
   let outcome: EntryPlan | EntryRefusal | Unwritable = planOf({
-    config: mappingOf(written),
+    config: parseDocument(written).value,
     secrets: parseEnvFile((await readText(env)) ?? ''),
   });
   if (outcome.kind === 'refused') return outcome;
@@ -87,7 +88,7 @@ export async function changeServerEntry(
   await ensurePrivateFolder(folder);
   if (outcome.variables.length > 0) {
     await updateFileLocked(env, (text = '') => {
-      const plan = planOf({ config: mappingOf(written), secrets: parseEnvFile(text) });
+      const plan = planOf({ config: parseDocument(written).value, secrets: parseEnvFile(text) });
       outcome = plan;
       return plan.kind === 'refused' ? undefined : withVariables(text, plan.variables);
     });
@@ -97,7 +98,7 @@ export async function changeServerEntry(
   if (planned.kind === 'refused') return planned;
   const secrets = parseEnvFile((await readText(env)) ?? '');
   await updateFileLocked(config, (text = '') => {
-    const plan = text === written ? planned : planOf({ config: mappingOf(text), secrets });
+    const plan = text === written ? planned : planOf({ config: parseDocument(text).value, secrets });
     outcome = plan;
     if (plan.kind === 'refused') return undefined;
     const edited = editConfig(text, plan.edits);
@@ -119,11 +120,6 @@ export async function writeEntryVariables(
 
 function withVariables(text: string, variables: readonly TakenSecret[]): string {
   return variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text);
-}
-
-function mappingOf(text: string): JsonObject {
-  const value = valueAt(text, []);
-  return isJsonObject(value) ? value : {};
 }
 
 function holds(text: string, name: string): boolean {

@@ -23,7 +23,7 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
-import { isJsonObject, type Json } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { Schema } from './check-schema.ts';
 
 export interface Place {
@@ -39,7 +39,8 @@ export interface SourceFinding extends Place {
 export type ConfigPath = readonly (string | number)[];
 
 export interface ConfigDocument {
-  readonly value: Json;
+  /** Empty if the text is not a mapping. */
+  readonly value: JsonObject;
   readonly findings: readonly SourceFinding[];
   /** The position of a key (or of a list's item) by its path; of the nearest ancestor if the path does not exist. */
   place(path: ConfigPath): Place;
@@ -118,18 +119,16 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
     const message = `not usable: the tag ${text.slice(offset, end)} means nothing here; write the value itself, or "\${NAME}" with NAME in .env`;
     report({ offset, message, code: 'yaml-syntax' });
   }
-  let value: Json = {};
+  let value: JsonObject = {};
   if (findings.length === 0) {
     if (longDigits.test(text)) keepDigits(document);
     const isOdd = schema !== undefined && oddWriting.test(text);
     if (isOdd) keepWriting(document);
     try {
-      const read = (document.toJS({ maxAliasCount: -1 }) ?? {}) as Json;
-      value = isOdd ? unwrapped(read, schema) : read;
-      if (!isJsonObject(value)) {
-        findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
-        value = {};
-      }
+      const read: unknown = document.toJS({ maxAliasCount: -1 }) ?? {};
+      const plain = isOdd ? unwrapped(read, schema) : read;
+      if (isJsonObject(plain)) value = plain;
+      else findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
     } catch (thrown) {
       // The library may throw for what `misuses` does not check; it gives no position.
       const cause = thrown instanceof Error ? thrown.message : String(thrown);

@@ -80,7 +80,7 @@ export function shownSettings(
       else if (shape.default !== undefined) add({ key, value: shape.default, from: 'default' });
     }
   };
-  walk([], isJsonObject(document.value) ? document.value : {}, schema);
+  walk([], document.value, schema);
   return rows;
 }
 

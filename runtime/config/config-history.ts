@@ -5,7 +5,6 @@
  */
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { configChanges } from '../../machines/config/config-changes.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 
@@ -46,7 +45,7 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
         const before = standing.profiles.get(name)?.text;
         if (before === text) continue;
         since.set(name, atMs);
-        const what = configChanges(mappingOf(before ?? ''), mappingOf(text));
+        const what = configChanges(parseDocument(before ?? '').value, parseDocument(text).value);
         keep({ atMs, profile: name, kind: 'applied', what: what.length === 0 ? ['Comments or order changed'] : what });
       }
       standing = home;
@@ -66,9 +65,4 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
     sinceMs: (profile) => since.get(profile),
     changes: (profile) => kept.filter((change) => change.profile === profile || change.kind === 'refused'),
   };
-}
-
-function mappingOf(text: string): JsonObject {
-  const { value } = parseDocument(text);
-  return isJsonObject(value) ? value : {};
 }

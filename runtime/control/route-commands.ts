@@ -65,7 +65,7 @@ async function findRoute({ name, profile }: Route, { source }: CommandHost) {
   for (const one of new Set<ProfileName>([profile, defaultProfile])) {
     const text = (await readText(profilePaths(source.home, one).config)) ?? '';
     const document = parseDocument(text);
-    const path: ConfigPath = [...routesPath(isJsonObject(document.value) ? document.value : {}), name];
+    const path: ConfigPath = [...routesPath(document.value), name];
     if (valueAt(text, path) !== undefined) return { profile: one, path, line: document.place(path).line };
   }
   return undefined;

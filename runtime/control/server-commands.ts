@@ -129,7 +129,7 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
   const paths = profilePaths(source.home, profile);
   const text = (await readText(paths.config)) ?? '';
   const document = parseDocument(text);
-  const config = isJsonObject(document.value) ? document.value : {};
+  const config = document.value;
   const servers = objectAt(config, 'mcp_servers');
   if (!Object.hasOwn(servers, name)) throw unknownServer(name, Object.keys(servers));
   const { [name]: held, ...others } = servers;
