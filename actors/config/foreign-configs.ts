@@ -5,14 +5,10 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { parseDocument } from '../../machines/config/document.ts';
-import { valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
-import { parseJsonc } from '../../machines/config/jsonc.ts';
+import { type ForeignText, parseJsonc, parseToml, parseYaml } from '../../machines/config/foreign-text.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
-import { homeSchema } from '../../machines/config/schema.ts';
-import { parseToml } from '../../machines/config/toml.ts';
 import {
   type ForeignFile,
   type ForeignPlaces,
@@ -47,10 +43,9 @@ export async function planForeign(
   { paths, places }: { readonly paths: ProfilePaths; readonly places: ForeignPlaces },
 ): Promise<readonly ImportItem[]> {
   const [config = '', env = ''] = await Promise.all([readText(paths.config), readText(paths.env)]);
-  const written = valueAt(config, []);
   return planImport({
     found: configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server }))),
-    config: isJsonObject(written) ? written : {},
+    config: parseDocument(config).value,
     secrets: parseEnvFile(env),
     env: places.env,
     userHome: places.userHome,
@@ -84,21 +79,8 @@ async function switchesOf(path: string, { workspace = '' }: ForeignFile): Promis
   return read?.kind === 'read' ? switchedOffIn(read.value, workspace) : [];
 }
 
-function documentOf(
-  file: ForeignFile,
-  text: string,
-): { readonly kind: 'read'; readonly value: Json } | { readonly kind: 'malformed'; readonly why: string } {
+function documentOf({ form }: ForeignFile, text: string): ForeignText {
   // Some programs leave an empty file when they have no servers.
   if (text.trim() === '') return { kind: 'read', value: {} };
-  if (file.form === 'json') return parseJsonc(text);
-  if (file.form === 'yaml') {
-    const { value, findings } = parseDocument(text, homeSchema);
-    const [found] = findings;
-    // The message may quote the text, which may contain a secret.
-    return found === undefined
-      ? { kind: 'read', value }
-      : { kind: 'malformed', why: `not YAML at line ${found.line} column ${found.column}` };
-  }
-  const read = parseToml(text);
-  return read.kind === 'read' ? read : { kind: 'malformed', why: `not TOML at line ${read.line}: ${read.why}` };
+  return { json: parseJsonc, toml: parseToml, yaml: parseYaml }[form](text);
 }
