@@ -20,9 +20,8 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { cutOut } from './cut-out.ts';
+import { cutOut, endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './cut-out.ts';
 import { type ConfigPath, keepDigits, parseDocument } from './document.ts';
-import { endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
 
 export interface ConfigEdit {
   readonly path: ConfigPath;
