@@ -6,25 +6,20 @@
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
+import { listenerKeys } from './webhook-settings.ts';
 
 const sections: readonly ConfigPath[] = [['gateway'], ['inspector'], ['telemetry'], ['log'], ['agent', 'concurrency']];
-const listenerKeys = [
-  'host',
-  'port',
-  'rate_limit',
-  'max_body_bytes',
-  'max_unverified_bytes',
-  'script_concurrency',
-  'allow_weak_secrets',
-  'public_url',
-] as const;
 const adapter = ['platforms', 'webhook'] as const;
 const paths: readonly ConfigPath[] = [
   ...sections,
-  ...listenerKeys.flatMap((key) => [
-    [...adapter, key],
-    [...adapter, 'extra', key],
-  ]),
+  ...Object.keys(listenerKeys).flatMap((key) =>
+    key === 'secret'
+      ? []
+      : [
+          [...adapter, key],
+          [...adapter, 'extra', key],
+        ],
+  ),
 ];
 /** Of the webhook variables, only the secret may be set in a profile's `.env`. */
 const variables = ['WEBHOOK_ENABLED', 'WEBHOOK_PORT'] as const;

@@ -6,12 +6,11 @@
 
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName, RouteName } from '../base/names.ts';
-import { longestTimerSeconds } from '../base/timer.ts';
+import { mapping, someSeconds, text } from './schema-parts.ts';
 import { type Place, placeSchema, type SignatureScheme, signatureSchema } from './signature-scheme.ts';
 import { type BodyShape, bodyShapes, type SourceName, sourceNames } from './sources.ts';
 import { targetChoices } from './targets.ts';
 
-const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
 const target = [{ enum: targetChoices, description: 'a target such as slack' }, text] as const;
 
@@ -57,8 +56,7 @@ const on = { type: 'array', items: { enum: followedSteps }, minItems: 1 } as con
 
 /** An entry of a `deliver` list (DLV-7). */
 export const deliverEntry = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   required: ['to'],
   properties: {
     to: { anyOf: target, description: 'Delivery target.' },
@@ -73,8 +71,7 @@ export const deliverEntry = {
 } as const;
 
 export const routeSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   description: 'One webhook route: who may call it, what passes, and what is done.',
   properties: {
     enabled: { type: 'boolean', default: true, description: 'false answers 403.' },
@@ -97,13 +94,7 @@ export const routeSchema = {
     prompt: { ...text, description: 'Template of the prompt; without one, the complete payload.' },
     filters: { type: 'array', items: condition, default: [], description: 'Conditions, all of which must match.' },
     script: { ...text, minLength: 1, description: "Filter or transform script in the profile's scripts folder." },
-    script_timeout_seconds: {
-      type: 'number',
-      exclusiveMinimum: 0,
-      maximum: longestTimerSeconds,
-      default: 30,
-      description: 'How long the script may take.',
-    },
+    script_timeout_seconds: { ...someSeconds, default: 30, description: 'How long the script may take.' },
     skills: { ...texts, default: [], description: 'Skills; the first one found is loaded.' },
     toolsets: { ...texts, description: "Replaces the default toolset of this route's runs." },
     deliver: {
@@ -136,25 +127,12 @@ export const routeSchema = {
     },
     cron_job: { type: ['string', 'number'], description: 'Cron job to fire per event.' },
     coalesce: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       required: ['key'],
       properties: {
         key: { ...text, minLength: 1, description: 'Field or template that names the entity.' },
-        window_seconds: {
-          type: 'number',
-          exclusiveMinimum: 0,
-          maximum: longestTimerSeconds,
-          default: 30,
-          description: 'How long a group waits for the next event.',
-        },
-        max_wait_seconds: {
-          type: 'number',
-          exclusiveMinimum: 0,
-          maximum: longestTimerSeconds,
-          default: 300,
-          description: 'How long a group waits at most.',
-        },
+        window_seconds: { ...someSeconds, default: 30, description: 'How long a group waits for the next event.' },
+        max_wait_seconds: { ...someSeconds, default: 300, description: 'How long a group waits at most.' },
         mode: {
           enum: ['latest', 'batch'],
           default: 'latest',

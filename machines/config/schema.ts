@@ -7,14 +7,12 @@ import { longestTimerSeconds } from '../base/timer.ts';
 import { agentSchema } from './agent-settings.ts';
 import { platformSchemas } from './platform-settings.ts';
 import { routeSchema } from './route.ts';
+import { mapping, port, text } from './schema-parts.ts';
 import { serverEntrySchema } from './server-entry.ts';
 import { listenerKeys } from './webhook-settings.ts';
 
-const text = { type: 'string' } as const;
-
 export const gatewaySchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   properties: {
     multiplex_profiles: { type: 'boolean', default: false, description: 'Serve /p/<profile>/webhooks/<route>.' },
     front: { enum: ['auto', 'uws', 'node'], default: 'auto', description: 'The HTTP server.' },
@@ -24,8 +22,7 @@ export const gatewaySchema = {
       description: '`postgres` keeps it in a database, `memory` forgets everything at exit.',
     },
     postgres: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         url: {
           ...text,
@@ -55,8 +52,7 @@ export const gatewaySchema = {
       description: 'How long runs may end after SIGTERM.',
     },
     history: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         max_age_hours: {
           type: 'number',
@@ -79,18 +75,11 @@ export const gatewaySchema = {
 } as const;
 
 export const inspectorSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   properties: {
     enabled: { type: 'boolean', default: true, description: 'false: no page, no metrics, no readiness.' },
     host: { ...text, minLength: 1, default: '127.0.0.1', description: 'Bind address.' },
-    port: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 65_535,
-      default: 8645,
-      description: 'Listen port; 0 chooses a free one.',
-    },
+    port: { ...port, default: 8645, description: 'Listen port; 0 chooses a free one.' },
     scrape_token: { ...text, minLength: 1, description: 'What /metrics and /ready ask for as a bearer token.' },
     public_url: {
       ...text,
@@ -101,8 +90,7 @@ export const inspectorSchema = {
     users: {
       type: 'object',
       additionalProperties: {
-        type: 'object',
-        additionalProperties: false,
+        ...mapping,
         required: ['password'],
         properties: {
           password: { ...text, minLength: 1, description: 'What the user signs in with.' },
@@ -116,8 +104,7 @@ export const inspectorSchema = {
 } as const;
 
 export const telemetrySchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   properties: {
     otlp_endpoint: {
       ...text,
@@ -129,8 +116,7 @@ export const telemetrySchema = {
 } as const;
 
 export const logSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   properties: {
     events: {
       enum: ['summary', 'all'],
@@ -149,14 +135,12 @@ const webhookKeys = {
 } as const;
 
 const webhookSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   description: 'The webhook adapter.',
   properties: {
     enabled: { type: 'boolean', default: false, description: 'Switches the adapter on.' },
     extra: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: webhookKeys,
       description: 'Another place for the keys beside it; it wins.',
     },
@@ -165,8 +149,7 @@ const webhookSchema = {
 } as const;
 
 export const homeSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   properties: {
     workspace: {
       ...text,
@@ -176,8 +159,7 @@ export const homeSchema = {
     },
     mcp_servers: { type: 'object', additionalProperties: serverEntrySchema, description: 'Server name to entry.' },
     platforms: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: { webhook: webhookSchema, ...platformSchemas },
       description: 'The webhook adapter and the delivery targets.',
     },

@@ -9,6 +9,7 @@ import { longestTimerSeconds } from '../base/timer.ts';
 import { type Declared, declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
+import { mapping, someSeconds, text } from './schema-parts.ts';
 
 /** A finding without its position: the path in the entry, the message and its code. */
 export interface EntryFinding {
@@ -17,11 +18,9 @@ export interface EntryFinding {
   readonly code: string;
 }
 
-const text = { type: 'string' } as const;
 const seconds = { type: 'number', minimum: 0 } as const;
 /** For a wait that one timer can keep. */
 const timed = { ...seconds, maximum: longestTimerSeconds } as const;
-const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds } as const;
 /** JSON Schema patterns have no flags, so both cases of each letter are listed. */
 const boolWords = '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Oo][Nn]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo]|[Oo][Ff][Ff])$';
 const boolLike = {
@@ -39,8 +38,7 @@ const stringMap = {
 } as const;
 
 export const serverEntrySchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   description: 'One MCP server: a local one by `command`, a remote one by `url`.',
   properties: {
     command: { ...text, minLength: 1, description: 'Executable to launch (stdio).' },
@@ -109,8 +107,7 @@ export const serverEntrySchema = {
     },
     max_lifetime_seconds: { ...seconds, default: 0, description: 'Recycle at this age in seconds; 0: never (stdio).' },
     lifecycle: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         idle_timeout_seconds: { ...seconds, description: 'As beside it.' },
         max_lifetime_seconds: { ...seconds, description: 'As beside it.' },
@@ -118,8 +115,7 @@ export const serverEntrySchema = {
       description: 'Another place for the two recycling keys.',
     },
     tools: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         include: { ...names, description: 'The only tools that are registered; it wins over exclude.' },
         exclude: { ...names, default: [], description: 'Tools that are not registered.' },
@@ -131,8 +127,7 @@ export const serverEntrySchema = {
     },
     auth: { enum: ['oauth'], description: '`oauth`: OAuth 2.1 with PKCE (url servers).' },
     oauth: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         flow: { enum: ['device', 'browser'], default: 'browser', description: 'How a person logs in.' },
         timeout: { ...someSeconds, default: 300, description: 'How long a device login waits, in seconds.' },
@@ -151,8 +146,7 @@ export const serverEntrySchema = {
       description: 'OAuth options.',
     },
     sampling: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         enabled: { type: 'boolean', default: true, description: 'false refuses them all.' },
         model: { ...text, description: 'The model to use, whatever the server prefers.' },
@@ -176,8 +170,7 @@ export const serverEntrySchema = {
       description: 'Policy for model requests of the server.',
     },
     elicitation: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         enabled: { type: 'boolean', default: true, description: 'false refuses them all.' },
         timeout: { ...timed, default: 300, description: 'How long a person may take, in seconds.' },
@@ -192,8 +185,7 @@ export const serverEntrySchema = {
       description: 'Characters of one tool result that are kept.',
     },
     circuit_breaker: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
         failures: { type: 'integer', minimum: 1, default: 5, description: 'How many in a row.' },
         reset_seconds: { ...timed, default: 30, description: 'How long calls are refused.' },
@@ -210,8 +202,7 @@ export const serverEntrySchema = {
     approvals: {
       type: 'array',
       items: {
-        type: 'object',
-        additionalProperties: false,
+        ...mapping,
         required: ['tool'],
         properties: {
           tool: { ...text, minLength: 1, description: "The server's own name of the tool." },
@@ -267,32 +258,20 @@ const httpKeepaliveSeconds = 180;
 /** Findings about an entry, interpolated or not, that the schema cannot express. */
 export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   const findings: EntryFinding[] = [];
+  const refuse = (path: ConfigPath, message: string, code: string): void => void findings.push({ path, message, code });
   // A value of the wrong type counts as present: the schema has reported it. A key without a value counts as absent.
   const hasCommand = isGiven(entry, 'command');
   const hasUrl = isGiven(entry, 'url');
   if (hasCommand && hasUrl) {
-    findings.push({
-      path: ['url'],
-      message: 'has both command and url; keep the one that the server is reached by',
-      code: 'server-two-transports',
-    });
+    const message = 'has both command and url; keep the one that the server is reached by';
+    refuse(['url'], message, 'server-two-transports');
   } else if (!Object.hasOwn(entry, 'command') && !Object.hasOwn(entry, 'url')) {
-    findings.push({
-      path: [],
-      message: 'has neither command nor url; give a local server a command, a remote one a url',
-      code: 'server-no-transport',
-    });
+    const message = 'has neither command nor url; give a local server a command, a remote one a url';
+    refuse([], message, 'server-no-transport');
   } else if (hasCommand || hasUrl) {
     const [foreign, kind] = hasCommand ? [httpOnly, 'url'] : [stdioOnly, 'command'];
-    for (const key of foreign) {
-      if (isGiven(entry, key)) {
-        findings.push({
-          path: [key],
-          message: `${key} applies to servers with a ${kind} only; drop it`,
-          code: 'server-key-transport',
-        });
-      }
-    }
+    for (const key of foreign.filter((one) => isGiven(entry, one)))
+      refuse([key], `${key} applies to servers with a ${kind} only; drop it`, 'server-key-transport');
   }
   if (typeof entry.url === 'string') findings.push(...checkUrl(entry.url));
   if (!hasCommand) findings.push(...checkClientKey(entry));

@@ -4,6 +4,8 @@
  * @see SRC-2 in docs/specification.md
  */
 
+import { mapping } from './schema-parts.ts';
+
 const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
 /** `rsa`: with a certificate that the provider publishes; only for built-in sources. */
 export type Algorithm = (typeof algorithms)[number] | 'rsa';
@@ -69,8 +71,7 @@ export function schemeWith(scheme: SignatureScheme, secret: string | undefined):
 const text = { type: 'string', minLength: 1 } as const;
 
 export const placeSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   properties: {
     header: { ...text, description: 'A header of the request.' },
     field: { ...text, description: 'A dotted path in the body.' },
@@ -78,8 +79,7 @@ export const placeSchema = {
 } as const;
 
 export const signatureSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   description: 'How the sender signs, where no source says so; beside source: grafana, the names of its headers.',
   properties: {
     header: { ...text, description: 'The header that holds the signature or the token.' },
@@ -105,11 +105,9 @@ export const signatureSchema = {
     key: { enum: ['text', 'base64', 'hex'], default: 'text', description: 'How the secret is written.' },
     id: { ...placeSchema, description: 'Where {id} is.' },
     timestamp: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       properties: {
-        header: { ...text, description: 'A header of the request.' },
-        field: { ...text, description: 'A dotted path in the body.' },
+        ...placeSchema.properties,
         part: { ...text, description: 'Label in the list of the signature’s header.' },
         unit: {
           enum: ['s', 'ms', 'iso'],

@@ -6,19 +6,13 @@
 
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { declared } from './declared.ts';
-
-const text = { type: 'string' } as const;
+import { port, text } from './schema-parts.ts';
+import type { Settings, WebhookSettings } from './settings.ts';
 
 /** The adapter's keys without its routes. */
 export const listenerKeys = {
   host: { ...text, minLength: 1, default: '0.0.0.0', description: 'Bind address.' },
-  port: {
-    type: 'integer',
-    minimum: 0,
-    maximum: 65_535,
-    default: 8644,
-    description: 'Listen port; 0 chooses a free one.',
-  },
+  port: { ...port, default: 8644, description: 'Listen port; 0 chooses a free one.' },
   secret: { ...text, description: 'Global fallback secret.' },
   public_url: {
     ...text,
@@ -48,21 +42,6 @@ export const listenerKeys = {
   },
 } as const;
 
-export interface ListenerSettings {
-  readonly enabled: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly secret?: string;
-  readonly rateLimit: number;
-  readonly maxBodyBytes: number;
-  readonly maxUnverifiedBytes: number;
-  readonly scriptConcurrency: number;
-  /** Whether a weak secret outside loopback is only a warning. */
-  readonly allowWeakSecrets: boolean;
-  /** Where senders reach the listener, for schemes that sign the address. */
-  readonly publicUrl?: string;
-}
-
 export interface VariableFinding {
   readonly variable: string;
   readonly message: string;
@@ -90,7 +69,7 @@ export function webhookKey(
 export function readListener(
   webhook: JsonObject,
   env: Env,
-): { readonly settings: ListenerSettings; readonly findings: readonly VariableFinding[] } {
+): { readonly settings: Omit<WebhookSettings, 'routes'>; readonly findings: readonly VariableFinding[] } {
   const findings: VariableFinding[] = [];
   const enabled = readEnabled(webhook, env, findings);
   const variables = defined({ port: readPort(env, findings), secret: env.WEBHOOK_SECRET });
@@ -116,15 +95,19 @@ export function readListener(
   };
 }
 
+/** Whether both listen at the same address with the same kind of HTTP server (CFG-2). */
+export function sameListener(one: Settings, other: Settings): boolean {
+  return (
+    (['enabled', 'host', 'port'] as const).every((key) => one.webhook[key] === other.webhook[key]) &&
+    one.gateway.front === other.gateway.front
+  );
+}
+
 function readEnabled(webhook: JsonObject, env: Env, findings: VariableFinding[]): boolean {
   const given = env.WEBHOOK_ENABLED;
   const read = given === undefined ? false : bools.get(given.toLowerCase());
   if (read === undefined) {
-    findings.push({
-      variable: 'WEBHOOK_ENABLED',
-      message: 'WEBHOOK_ENABLED must be true/1/yes/on or false/0/no/off',
-      code: 'variable-malformed',
-    });
+    findings.push(malformed('WEBHOOK_ENABLED', 'true/1/yes/on or false/0/no/off'));
   }
   if (typeof webhook.enabled === 'boolean') return webhook.enabled;
   // An unreadable value counts as true; read as false, it would hide the finding that stops the adapter.
@@ -132,18 +115,12 @@ function readEnabled(webhook: JsonObject, env: Env, findings: VariableFinding[])
 }
 
 function readPort({ WEBHOOK_PORT: given = '' }: Env, findings: VariableFinding[]): number | undefined {
-  const port = given === '' ? undefined : portOf(given);
-  if (port === undefined && given !== '') {
-    findings.push({
-      variable: 'WEBHOOK_PORT',
-      message: 'WEBHOOK_PORT must be a whole number from 0 to 65535',
-      code: 'variable-malformed',
-    });
-  }
-  return port;
+  if (given === '') return undefined;
+  if (/^\d{1,5}$/.test(given) && Number(given) <= port.maximum) return Number(given);
+  findings.push(malformed('WEBHOOK_PORT', 'a whole number from 0 to 65535'));
+  return undefined;
 }
 
-function portOf(text: string): number | undefined {
-  const port = Number(text);
-  return /^\d{1,5}$/.test(text) && port <= 65_535 ? port : undefined;
+function malformed(variable: string, form: string): VariableFinding {
+  return { variable, message: `${variable} must be ${form}`, code: 'variable-malformed' };
 }

@@ -6,8 +6,8 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import { sameListener } from '../../machines/config/reload.ts';
 import type { Settings } from '../../machines/config/settings.ts';
+import { sameListener } from '../../machines/config/webhook-settings.ts';
 import type { GatewayContext } from '../../machines/webhook/gateway.machine.ts';
 import type { Front } from './front.ts';
 

@@ -17,7 +17,12 @@ t.test('CLI-5 · comments and a last comma of JSON are skipped, and not in strin
     t.notMatch(JSON.stringify(verdict), 's3cret');
   }
   for (const piece of ['\\"', "\\'", 'a', ' ', '/*'])
-    t.ok(isLinear((size) => () => parseJsonc(`"${piece.repeat(size)}\n'${piece.repeat(size)}\n${piece.repeat(size)}`), 1_000));
+    t.ok(
+      isLinear(
+        (size) => () => parseJsonc(`"${piece.repeat(size)}\n'${piece.repeat(size)}\n${piece.repeat(size)}`),
+        1_000,
+      ),
+    );
   t.end();
 });
 

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { readListener } from '../../../machines/config/webhook-settings.ts';
+import type { Settings } from '../../../machines/config/settings.ts';
+import { readListener, sameListener } from '../../../machines/config/webhook-settings.ts';
 
 t.test('ADP-1 · CFG-3 · a switch that cannot be read is no "off": its finding must stop the adapter', (t) => {
   const enabled = (webhook: object, env: Record<string, string> = {}): boolean =>
@@ -10,5 +11,21 @@ t.test('ADP-1 · CFG-3 · a switch that cannot be read is no "off": its finding 
   t.equal(enabled({}, { WEBHOOK_ENABLED: 'perhaps' }), true);
   t.equal(enabled({ enabled: 'yes' }), true);
   t.equal(enabled({ enabled: false }, { WEBHOOK_ENABLED: 'perhaps' }), false);
+  t.end();
+});
+
+const settings = (more: object = {}, front = 'auto'): Settings =>
+  ({ webhook: { enabled: true, host: 'a', port: 1, secret: 's', ...more }, gateway: { front } }) as unknown as Settings;
+
+t.test('CFG-2 · ADP-1 · only switch, address and kind of front ask for another listener', (t) => {
+  t.ok(sameListener(settings(), settings({ secret: 'other', rateLimit: 7, routes: [] })));
+  for (const other of [
+    settings({ enabled: false }),
+    settings({ host: 'b' }),
+    settings({ port: 2 }),
+    settings({}, 'node'),
+  ]) {
+    t.notOk(sameListener(settings(), other));
+  }
   t.end();
 });
