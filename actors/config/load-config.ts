@@ -9,7 +9,7 @@ import { isAbsolute, sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
-import { byPlace, type Diagnostic } from '../../machines/config/diagnostic.ts';
+import { byPlace, type Diagnostic, findingOfFile } from '../../machines/config/diagnostic.ts';
 import { parseEnvFile, strayLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
@@ -209,11 +209,6 @@ function textOf(path: string, unread: Diagnostic[]): string {
 function unreadable(path: string, thrown: unknown): Diagnostic {
   const message = `cannot be read: ${causeOf(thrown)}; check its owner and permissions`;
   return findingOfFile(path, { message, code: 'file-unreadable' });
-}
-
-/** An error that stops the home and is about no line of its file. */
-export function findingOfFile(file: string, { message, code }: Pick<Diagnostic, 'message' | 'code'>): Diagnostic {
-  return { file, line: 0, column: 0, message, code, severity: 'error', scope: { kind: 'home' }, sourceLine: '' };
 }
 
 /** Finds a folder that cannot be listed, because its profiles are not gone, and one in it that is no profile. */

@@ -3,20 +3,18 @@
  * @see CON-3 and DIS-3 in docs/specification.md
  */
 
-import { defined, isJsonObject, type JsonObject, scalarText } from '../base/json.ts';
-import { longestTimerSeconds } from '../base/timer.ts';
+import { defined, type JsonObject, objectAt, scalarText } from '../base/json.ts';
 import { type Declared, declared } from './declared.ts';
-import { type InterpolationScope, interpolate, unresolvedReference, variableIn } from './interpolate.ts';
+import { type InterpolationScope, interpolate, refersToUnset, unresolvedReference, variableIn } from './interpolate.ts';
 import { runVariables, senderVariables } from './program-variables.ts';
+import { mapping, someSeconds, text } from './schema-parts.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { AgentSettings, ModelPrices, ModelSettings } from './settings.ts';
-
-const text = { type: 'string' } as const;
+import { isPlainAddress } from './validate.ts';
 
 /** The prices of a model. */
 const prices = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   required: ['input_per_million', 'output_per_million'],
   properties: {
     input_per_million: { type: 'number', minimum: 0, description: 'For a million tokens sent.' },
@@ -25,8 +23,7 @@ const prices = {
 } as const;
 
 export const agentSchema = {
-  type: 'object',
-  additionalProperties: false,
+  ...mapping,
   properties: {
     runner: { enum: ['model', 'command', 'echo'], default: 'echo', description: 'What runs the agent.' },
     command: { type: 'array', items: text, minItems: 1, description: 'Argument vector of the command runner.' },
@@ -36,13 +33,7 @@ export const agentSchema = {
       description:
         'Variables of .env or the environment that the program has; those of .env to which nothing else refers without it.',
     },
-    timeout_seconds: {
-      type: 'number',
-      exclusiveMinimum: 0,
-      maximum: longestTimerSeconds,
-      default: 600,
-      description: 'How long a run may take.',
-    },
+    timeout_seconds: { ...someSeconds, default: 600, description: 'How long a run may take.' },
     concurrency: { type: 'integer', minimum: 1, default: 4, description: 'Runs at the same time.' },
     on_interrupted: {
       enum: ['rerun', 'report'],
@@ -50,8 +41,7 @@ export const agentSchema = {
       description: 'What to do with a run that a crash interrupted.',
     },
     model: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       required: ['provider', 'base_url', 'name'],
       properties: {
         provider: { enum: ['openai-compatible', 'anthropic'], description: 'What the endpoint speaks.' },
@@ -73,8 +63,7 @@ export const agentSchema = {
       description: 'The endpoint of the model runner, of `agent chat` and of sampling.',
     },
     web_search: {
-      type: 'object',
-      additionalProperties: false,
+      ...mapping,
       required: ['base_url'],
       properties: {
         provider: { enum: ['searxng'], default: 'searxng', description: 'What the endpoint speaks.' },
@@ -87,11 +76,6 @@ export const agentSchema = {
   description: 'How agents run.',
 } as const;
 
-/** A warning is a finding that stops nothing. */
-export interface AgentFinding extends EntryFinding {
-  readonly severity: 'error' | 'warning';
-}
-
 /** Resolves the references of the section; references to a run's variables are kept. */
 export function interpolateAgent(written: JsonObject, scope: InterpolationScope): JsonObject {
   const { command, ...rest } = written;
@@ -102,65 +86,58 @@ export function interpolateAgent(written: JsonObject, scope: InterpolationScope)
   return { ...resolved, command: interpolate(command, { ...scope, secrets }) };
 }
 
-/** Errors of the interpolated section, and warnings about what is probably not meant. */
-export function checkAgent(agent: JsonObject, scope: InterpolationScope): readonly AgentFinding[] {
-  const findings: AgentFinding[] = [];
-  const report = (path: readonly string[], message: string, code: EntryFinding['code']): void => {
-    findings.push({ path: ['agent', ...path], message, code, severity: 'error' });
+/** What keeps the interpolated section from being used. */
+export function checkAgent(agent: JsonObject): readonly EntryFinding[] {
+  const findings: EntryFinding[] = [];
+  const report = (path: readonly string[], message: string, code: string): void => {
+    findings.push({ path: ['agent', ...path], message: `agent.${message}`, code });
   };
   if (agent.runner === 'command' && agent.command === undefined) {
-    report(
-      ['runner'],
-      'agent.runner is "command" but there is no agent.command; give the argument vector',
-      'agent-command-missing',
-    );
+    const message = 'runner is "command" but there is no agent.command; give the argument vector';
+    report(['runner'], message, 'agent-command-missing');
   }
   if (agent.runner === 'model' && agent.model === undefined) {
-    report(
-      ['runner'],
-      'agent.runner is "model" but there is no agent.model; give provider, base_url and name',
-      'agent-model-missing',
-    );
+    const message = 'runner is "model" but there is no agent.model; give provider, base_url and name';
+    report(['runner'], message, 'agent-model-missing');
   }
-  for (const section of ['model', 'web_search']) {
-    const held = agent[section];
-    if (!isJsonObject(held)) continue;
-    const { base_url, api_key } = held;
-    if (typeof base_url === 'string' && !isEndpoint(base_url)) {
-      report(
-        [section, 'base_url'],
-        `agent.${section}.base_url is no http or https address without a login; give one such as https://api.example.com/v1`,
-        'agent-endpoint',
-      );
-    }
+  for (const section of endpoints) {
+    const { base_url } = objectAt(agent, section);
+    if (typeof base_url !== 'string' || isPlainAddress(base_url)) continue;
+    const message = `${section}.base_url is no http or https address without a login; give one such as https://api.example.com/v1`;
+    report([section, 'base_url'], message, 'agent-endpoint');
+  }
+  return findings;
+}
+
+const endpoints = ['model', 'web_search'] as const;
+
+/** What of the interpolated section is probably not meant. */
+export function doubtsOfAgent(agent: JsonObject, scope: InterpolationScope): readonly EntryFinding[] {
+  const unsetKeys = endpoints.flatMap((section): EntryFinding[] => {
+    const { api_key } = objectAt(agent, section);
     const unset = typeof api_key === 'string' ? unresolvedReference(api_key) : undefined;
-    if (unset !== undefined) {
-      findings.push({
-        path: ['agent', section, 'api_key'],
-        message: `agent.${section}.api_key refers to "${unset}", which is not set; set ${unset} in .env or in the environment`,
-        code: 'secret-unresolved',
-        severity: 'warning',
-      });
-    }
-  }
-  return [...findings, ...doubtfulWords(agent), ...unsetNames(agent, scope)];
+    if (unset === undefined) return [];
+    const message = `agent.${section}.api_key ${refersToUnset(unset)}`;
+    return [{ path: ['agent', section, 'api_key'], message, code: 'secret-unresolved' }];
+  });
+  return [...unsetKeys, ...doubtfulWords(agent), ...unsetNames(agent, scope)];
 }
 
 /** Command words that consist only of a value the sender chooses. */
-function doubtfulWords({ command }: JsonObject): readonly AgentFinding[] {
+function doubtfulWords({ command }: JsonObject): readonly EntryFinding[] {
   return (Array.isArray(command) ? command : []).flatMap((word, index) => {
     const name = /^\$\{(\w+)\}$/.exec(scalarText(word))?.[1] ?? '';
     if (!senderVariables.has(name)) return [];
     const message = `agent.command has the word \${${name}}, which the sender of an event chooses; write it behind an option, such as --id=\${${name}}, or let the program read its variable ${name}`;
-    return [{ path: ['agent', 'command', index], message, code: 'command-word-of-sender', severity: 'warning' }];
+    return [{ path: ['agent', 'command', index], message, code: 'command-word-of-sender' }];
   });
 }
 
-function unsetNames({ env }: JsonObject, scope: InterpolationScope): readonly AgentFinding[] {
+function unsetNames({ env }: JsonObject, scope: InterpolationScope): readonly EntryFinding[] {
   return (Array.isArray(env) ? env : []).flatMap((name, index) => {
     if (typeof name !== 'string' || variableIn(scope, name) !== undefined) return [];
     const message = `agent.env names "${name}", which is not set; set ${name} in .env or in the environment, or drop it`;
-    return [{ path: ['agent', 'env', index], message, code: 'variable-unset', severity: 'warning' }];
+    return [{ path: ['agent', 'env', index], message, code: 'variable-unset' }];
   });
 }
 
@@ -204,11 +181,4 @@ function readModel(model: NonNullable<Written['model']>): ModelSettings {
 
 function readPrices({ input_per_million, output_per_million }: WrittenPrices): ModelPrices {
   return { inputPerMillion: input_per_million, outputPerMillion: output_per_million };
-}
-
-/** An address with a login would reveal it wherever the address is shown. */
-function isEndpoint(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  return /^https?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
 }

@@ -28,6 +28,15 @@ export type DiagnosticScope =
   | { readonly kind: 'server'; readonly server: string }
   | { readonly kind: 'platform'; readonly platform: string };
 
+/** An error that is about no line of its file. */
+export function findingOfFile(
+  file: string,
+  { message, code }: Pick<Diagnostic, 'message' | 'code'>,
+  scope: DiagnosticScope = { kind: 'home' },
+): Diagnostic {
+  return { file, line: 0, column: 0, message, code, severity: 'error', scope, sourceLine: '' };
+}
+
 // Linear: a match starts only at the beginning of a word and ends with it, because a line may be as long as the file.
 const key = /(?<![\w-])[\w-]+["']?\s*:\s*/g;
 /** The names that the log masks too, apart from `client_key`, which is the path of a file. */

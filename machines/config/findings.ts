@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { byPlace, type Diagnostic, type DiagnosticScope, sourceAt } from './diagnostic.ts';
+import { byPlace, type Diagnostic, type DiagnosticScope, findingOfFile, sourceAt } from './diagnostic.ts';
 import { type ConfigPath, type Place, parseDocument } from './document.ts';
 import { markedLines } from './masked-source.ts';
 import { nearest } from './nearest.ts';
@@ -18,12 +18,12 @@ type Severity = Diagnostic['severity'];
 export interface Findings {
   /** The parsed document; what of it can be parsed if it has errors. */
   readonly written: JsonObject;
-  /** Adds a finding. By default it is an error, and its scope is the part of the file that contains it. */
-  report(found: EntryFinding, scope?: DiagnosticScope, severity?: Severity): void;
+  /** Adds a finding, by default an error. Its scope is the part of the file that contains it. */
+  report(found: EntryFinding, severity?: Severity): void;
   /** Adds a finding of the webhook adapter that is not about a line of the file. */
   reportOutside(place: string, found: Pick<Diagnostic, 'message' | 'code'>, severity?: Severity): void;
   /** A finding with its position in the file; not added. */
-  placed(found: EntryFinding, scope: DiagnosticScope, severity: Severity): Diagnostic;
+  placed(found: EntryFinding, severity: Severity): Diagnostic;
   /** Whether the schema has rejected exactly this path. */
   isRefused(path: ConfigPath): boolean;
   /** The keys of a mapping at or below which the schema has rejected something. */
@@ -39,7 +39,7 @@ export interface Findings {
 /** Parses the text and checks it against the schema. */
 export function createFindings(file: string, text: string): Findings {
   const document = parseDocument(text, homeSchema);
-  const written = document.value as JsonObject;
+  const written = document.value;
   /** Masked together, because a line may be secret by a key above it, and once: a line may have many findings. */
   let masked: readonly string[] | undefined;
   const sourceOf = ({ line, column }: Place): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> => {
@@ -54,16 +54,16 @@ export function createFindings(file: string, text: string): Findings {
     ...sourceOf(found),
   }));
 
-  function placed({ path, message, code }: EntryFinding, scope: DiagnosticScope, severity: Severity): Diagnostic {
+  function placed({ path, message, code }: EntryFinding, severity: Severity): Diagnostic {
     const place = document.place(path);
-    return { ...place, file, message, code, severity, scope, ...sourceOf(place) };
+    return { ...place, file, message, code, severity, scope: scopeOf(path), ...sourceOf(place) };
   }
 
   const refused = new Set<string>();
   /** The rejected keys at or below each mapping or list, by its path. */
   const unread = new Map<string, Set<string>>();
   for (const found of validate(homeSchema, written)) {
-    diagnostics.push(placed(found, scopeOf(found.path), 'error'));
+    diagnostics.push(placed(found, 'error'));
     refused.add(keyOf(found.path));
     for (const [depth, step] of found.path.entries()) {
       const at = keyOf(found.path.slice(0, depth));
@@ -74,20 +74,9 @@ export function createFindings(file: string, text: string): Findings {
 
   return {
     written,
-    report(found, scope = scopeOf(found.path), severity = 'error') {
-      diagnostics.push(placed(found, scope, severity));
-    },
-    reportOutside(place, { message, code }, severity = 'error') {
-      diagnostics.push({
-        file: place,
-        line: 0,
-        column: 0,
-        message,
-        code,
-        severity,
-        scope: { kind: 'webhook' },
-        sourceLine: '',
-      });
+    report: (found, severity = 'error') => void diagnostics.push(placed(found, severity)),
+    reportOutside(place, found, severity = 'error') {
+      diagnostics.push({ ...findingOfFile(place, found, { kind: 'webhook' }), severity });
     },
     placed,
     isRefused,

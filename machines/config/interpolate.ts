@@ -38,6 +38,11 @@ export function unresolvedReference(text: string): string | undefined {
   return name === undefined ? undefined : variableOf(name);
 }
 
+/** What is wrong with a value that refers to an unset variable, and how to fix it, as the predicate of a sentence. */
+export function refersToUnset(name: string): string {
+  return `refers to "${name}", which is not set; set ${name} in .env or in the environment`;
+}
+
 /** References to the workspace: the path of each text with one, and the name of its first such reference. */
 export function workspaceReferences(value: Json, at: ConfigPath = []): readonly WorkspaceReference[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => workspaceReferences(item, [...at, index]));

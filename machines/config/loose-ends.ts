@@ -10,7 +10,7 @@ import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { meantOr } from './nearest.ts';
 import { noticePlace } from './notice-place.ts';
-import { githubClient } from './platform-settings.ts';
+import { githubClient, isBlank } from './platform-settings.ts';
 import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
@@ -48,14 +48,25 @@ const githubExtras = [
   ['pr_number', '{number}'],
 ] as const;
 
-/** A template token (TPL-1) without its closing brace. */
-const openToken = /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/;
-
-/** A name of a field that no token may hold. */
-const hyphenToken = /\{[A-Za-z0-9_.]+-[A-Za-z0-9_.-]*\}/;
-
-/** An index of a list in brackets, which no token may hold either. */
-const indexToken = /\{[A-Za-z0-9_.]+(?:\[\d+\][A-Za-z0-9_.]*)+\}/;
+/** What is no token of a template (TPL-1) and is sent as text, with what to do; the first that occurs is reported. */
+const strayTokens: readonly (readonly [code: string, form: RegExp, cure: (found: string) => string])[] = [
+  [
+    'template-double',
+    /\{\{\s*[A-Za-z0-9_.]+\s*\}\}/,
+    (found) => `whose braces are doubled; write "{${found.replace(/[{}\s]/g, '')}}"`,
+  ],
+  ['template-open', /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/, (found) => `which no brace closes; write "${found}}"`],
+  [
+    'template-index',
+    /\{[A-Za-z0-9_.]+(?:\[\d+\][A-Za-z0-9_.]*)+\}/,
+    (found) => `which stays as it is; write "${dotted(found)}"`,
+  ],
+  [
+    'template-hyphen',
+    /\{[A-Za-z0-9_.]+-[A-Za-z0-9_.-]*\}/,
+    () => 'which stays as it is: a token has letters, digits, "_" and "."; let a script rename the field',
+  ],
+];
 
 /** Findings whose messages continue from the route's name. A disabled route is not checked. */
 export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld): readonly EntryFinding[] {
@@ -85,7 +96,7 @@ function looseName({ name, source }: Route): EntryFinding[] {
   return [{ path: [], message, code: 'route-name' }];
 }
 
-/** A token without its closing brace, or with a hyphen, is sent as text. Extras are templates at any depth (TPL-2). */
+/** Extras are templates at any depth (TPL-2). */
 function looseBraces({ prompt = '', deliverExtra, deliverTo, onFailureExtra = {} }: Route): EntryFinding[] {
   return [
     ...openIn(prompt, ['prompt']),
@@ -98,33 +109,16 @@ function looseBraces({ prompt = '', deliverExtra, deliverTo, onFailureExtra = {}
   ];
 }
 
-/** A token of other template languages. */
-const doubleToken = /\{\{\s*[A-Za-z0-9_.]+\s*\}\}/;
-
 function openIn(held: Json, path: ConfigPath): EntryFinding[] {
   if (typeof held === 'object' && held !== null) {
     return Object.entries(held).flatMap(([key, one]) => openIn(one as Json, [...path, key]));
   }
   if (typeof held !== 'string') return [];
-  const [double] = doubleToken.exec(held) ?? [];
-  if (double !== undefined) {
-    const message = `has ${path.join('.')} with "${double}", whose braces are doubled; write "{${double.replace(/[{}\s]/g, '')}}"`;
-    return [{ path, message, code: 'template-double' }];
+  for (const [code, form, cure] of strayTokens) {
+    const [found] = form.exec(held) ?? [];
+    if (found !== undefined) return [{ path, message: `has ${path.join('.')} with "${found}", ${cure(found)}`, code }];
   }
-  const [open] = openToken.exec(held) ?? [];
-  if (open !== undefined) {
-    const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
-    return [{ path, message, code: 'template-open' }];
-  }
-  const [indexed] = indexToken.exec(held) ?? [];
-  if (indexed !== undefined) {
-    const message = `has ${path.join('.')} with "${indexed}", which stays as it is; write "${dotted(indexed)}"`;
-    return [{ path, message, code: 'template-index' }];
-  }
-  const [token] = hyphenToken.exec(held) ?? [];
-  if (token === undefined) return [];
-  const message = `has ${path.join('.')} with "${token}", which stays as it is: a token has letters, digits, "_" and "."; let a script rename the field`;
-  return [{ path, message, code: 'template-hyphen' }];
+  return [];
 }
 
 function looseToolsets({ toolsets = [] }: Route, world: RouteWorld): EntryFinding[] {
@@ -180,12 +174,20 @@ export function missingSkills(skills: readonly string[], hasSkill: (name: string
 }
 
 /** A field in the syntax of a template or of JSONPath is read as a name, which hardly any payload has. */
-function looseFields({ filters, deliverTo = [], coalesce }: Route): EntryFinding[] {
+function looseFields(route: Route): EntryFinding[] {
+  const { coalesce } = route;
   const key = coalesce === undefined || coalesce.key.includes('{') ? '' : coalesce.key;
   return [
-    ...fieldsIn(filters, ['filters']),
-    ...deliverTo.flatMap(({ when }, index) => fieldsIn(when, ['deliver', index, 'when'])),
+    ...conditionsOf(route).flatMap(({ conditions, path }) => fieldsIn(conditions, path)),
     ...fieldAt(key, ['coalesce', 'key']),
+  ];
+}
+
+/** The conditions of a route and of its entries in `deliver`. */
+function conditionsOf({ filters, deliverTo = [] }: Route) {
+  return [
+    { conditions: filters, path: ['filters'] },
+    ...deliverTo.map(({ when }, index) => ({ conditions: when, path: ['deliver', index, 'when'] })),
   ];
 }
 
@@ -217,13 +219,10 @@ function dotted(path: string): string {
   return path.replace(/\[(\d+)\]/g, '.$1');
 }
 
-function looseLists({ filters, deliverTo = [] }: Route, { list, listsOf }: RouteWorld): EntryFinding[] {
-  const within = (conditions: readonly ConditionSource[], at: ConfigPath) =>
-    listsOf(conditions).map(({ path, file }) => ({ path: [...at, ...path], file }));
-  const named = [
-    ...within(filters, ['filters']),
-    ...deliverTo.flatMap(({ when }, index) => within(when, ['deliver', index, 'when'])),
-  ];
+function looseLists(route: Route, { list, listsOf }: RouteWorld): EntryFinding[] {
+  const named = conditionsOf(route).flatMap(({ conditions, path: at }) =>
+    listsOf(conditions).map(({ path, file }) => ({ path: [...at, ...path], file })),
+  );
   return named.flatMap(({ path, file }) => {
     const standing = list(file);
     if (standing === 'there') return [];
@@ -347,8 +346,4 @@ function looseAt(
 export function clientOf(github: PlatformSettings | undefined): string {
   const { command } = github?.options ?? {};
   return typeof command === 'string' ? command : githubClient;
-}
-
-function isBlank(value: Json | undefined): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
 }

@@ -7,10 +7,12 @@
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { declared } from './declared.ts';
-import { unresolvedReference } from './interpolate.ts';
+import { refersToUnset, unresolvedReference } from './interpolate.ts';
+import { mapping, someSeconds } from './schema-parts.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings } from './settings.ts';
 import { canonicalTarget, targets } from './targets.ts';
+import { isPlainAddress } from './validate.ts';
 
 interface Credentials {
   /** Sets of keys, one of which must be complete; empty if the platform needs none. */
@@ -145,13 +147,7 @@ const credentials: Readonly<Record<string, Credentials>> = {
 const shared = {
   api_base: { type: 'string', description: "The platform's address, where it is not the usual one." },
   home_channel: { type: ['string', 'number'], description: 'Where texts go that name no chat_id.' },
-  timeout_seconds: {
-    type: 'number',
-    exclusiveMinimum: 0,
-    maximum: longestTimerSeconds,
-    default: 10,
-    description: 'For one answer of the platform.',
-  },
+  timeout_seconds: { ...someSeconds, default: 10, description: 'For one answer of the platform.' },
   concurrency: {
     type: 'integer',
     minimum: 1,
@@ -171,24 +167,11 @@ const shared = {
     description: 'How long later texts of a chat wait for one that is tried again; 0 lets them pass at once.',
   },
   retries: {
-    type: 'object',
-    additionalProperties: false,
+    ...mapping,
     properties: {
       max_attempts: { type: 'integer', minimum: 1, default: 15, description: 'Tries in all.' },
-      base_seconds: {
-        type: 'number',
-        exclusiveMinimum: 0,
-        maximum: longestTimerSeconds,
-        default: 2,
-        description: 'The first wait; each further one is twice as long.',
-      },
-      longest_seconds: {
-        type: 'number',
-        exclusiveMinimum: 0,
-        maximum: longestTimerSeconds,
-        default: 3600,
-        description: 'The longest wait.',
-      },
+      base_seconds: { ...someSeconds, default: 2, description: 'The first wait; each further one is twice as long.' },
+      longest_seconds: { ...someSeconds, default: 3600, description: 'The longest wait.' },
     },
     default: {},
     description: 'How a delivery that failed is tried again before it becomes a dead letter.',
@@ -200,8 +183,7 @@ function schemaOf(target: string): object {
   const own = Object.fromEntries(secret.map((key) => [key, described('Secret; best as `${VAR}` from .env.')]));
   const description = `The delivery target ${target}.`;
   return {
-    type: 'object',
-    additionalProperties: false,
+    ...mapping,
     description,
     properties: { ...sharedBy(target), ...own, ...plain },
   };
@@ -246,7 +228,7 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
     if (unset === undefined) continue;
     findings.push({
       path: [key],
-      message: `target "${name}" has a ${key === 'headers' ? 'header' : key} that refers to "${unset}", which is not set; set ${unset} in .env or in the environment`,
+      message: `target "${name}" has a ${key === 'headers' ? 'header' : key} that ${refersToUnset(unset)}`,
       code: 'credential-unresolved',
     });
   }
@@ -254,7 +236,7 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
     ['api_base', base],
     ['url', entry.url],
   ] as const) {
-    if (typeof value !== 'string' || unresolvedReference(value) !== undefined || isAddress(value)) continue;
+    if (typeof value !== 'string' || unresolvedReference(value) !== undefined || isPlainAddress(value)) continue;
     findings.push({
       path: [key],
       message: `target "${name}" has ${key === 'url' ? 'a' : 'an'} ${key} that is no http or https URL, or has a user name in it; write one such as https://chat.example.org`,
@@ -318,13 +300,6 @@ function textsOf(value: unknown): string[] {
 }
 
 /** An empty value is no credential. */
-function isBlank(value: unknown): boolean {
+export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
-}
-
-function isAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  // HTTP clients do not send a login in the URL.
-  return /^https?:$/.test(protocol) && username === '' && password === '';
 }

@@ -6,7 +6,7 @@
  */
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
-import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
+import { checkAgent, doubtsOfAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { declared } from './declared.ts';
 import type { Diagnostic, DiagnosticScope } from './diagnostic.ts';
@@ -64,7 +64,8 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const platforms = readPlatforms(findings, scope);
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
-  for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, { kind: 'home' }, severity);
+  for (const found of checkAgent(agent)) findings.report(found);
+  for (const found of doubtsOfAgent(agent, scope)) findings.report(found, 'warning');
   // Read for their findings even if the entire file is stopped; then not used.
   const gateway = readGateway(findings, objectAt(written, 'gateway'), scope);
   const inspector = readInspector(findings, objectAt(written, 'inspector'), scope);
@@ -92,7 +93,6 @@ export function readConfig(source: ConfigSource): ConfigRead {
     warnOf: (name, { path, message, code }) =>
       findings.placed(
         { path: [...routesPath(written), name, ...path], message: `route "${name}" ${message}`, code },
-        { kind: 'webhook' },
         'warning',
       ),
   };
@@ -109,7 +109,7 @@ function readWorkspace(findings: Findings, { scope, isFolder }: ConfigSource): s
   const folder = expandTilde(interpolate(workspace, scope) as string, scope.userHome);
   if (isFolder(folder)) return folder;
   const message = `workspace "${workspace}" is not the absolute path of a folder; servers start in the home instead; create the folder or correct the path`;
-  findings.report({ path: ['workspace'], message, code: 'folder-missing' }, { kind: 'home' }, 'warning');
+  findings.report({ path: ['workspace'], message, code: 'folder-missing' }, 'warning');
   return undefined;
 }
 
@@ -124,10 +124,8 @@ function reportWorkspaceReferences({ written, report }: Findings): void {
         : 'no workspace is configured; set the top-level key workspace to a folder';
     const message = `"${path.join('.')}" refers to \${${name}}, but ${why}, or write the path`;
     // An unusable server or target stops only itself; other sections must not stop the home for this.
-    const [section] = path;
-    if (section === 'agent' || section === 'telemetry') {
-      report({ path, message, code: 'workspace-unset' }, { kind: 'home' }, 'warning');
-    } else report({ path, message, code: 'workspace-unset' });
+    const stopsHome = path[0] === 'agent' || path[0] === 'telemetry';
+    report({ path, message, code: 'workspace-unset' }, stopsHome ? 'warning' : 'error');
   }
 }
 
@@ -184,7 +182,7 @@ function readServers(findings: Findings, folders: FolderScope): readonly ServerE
     );
     const report = (severity: Diagnostic['severity']) => (found: EntryFinding) => {
       const message = `mcp server "${name}" ${found.message}`;
-      findings.report({ ...found, message, path: ['mcp_servers', name, ...found.path] }, part, severity);
+      findings.report({ ...found, message, path: ['mcp_servers', name, ...found.path] }, severity);
     };
     checkServerEntry(resolved).forEach(report('error'));
     if (resolved.enabled !== false) doubtsOf(resolved).forEach(report('warning'));
@@ -253,12 +251,12 @@ function readDatabase(findings: Findings, written: JsonObject, scope: Interpolat
           ? problem
           : 'is missing';
     const message = `gateway.postgres.url ${why}; write "\${DATABASE_URL}" and set DATABASE_URL=postgres://user:password@host/database in .env`;
-    findings.report({ path, message, code: 'postgres-url-missing' }, { kind: 'home' });
+    findings.report({ path, message, code: 'postgres-url-missing' });
     return '';
   }
   if (typeof given === 'string' && given === url && new URL(url).password !== '') {
     const message = 'gateway.postgres.url holds its password; move the URL to .env and write "${DATABASE_URL}" here';
-    findings.report({ path, message, code: 'secret-in-config' }, { kind: 'home' }, 'warning');
+    findings.report({ path, message, code: 'secret-in-config' }, 'warning');
   }
   return url;
 }
@@ -269,6 +267,6 @@ function readTelemetry(findings: Findings, written: JsonObject, scope: Interpola
   const wrong =
     otlp_endpoint === undefined ? undefined : resolvedProblem('telemetry.otlp_endpoint', otlp_endpoint, form);
   if (wrong === undefined) return defined({ otlpEndpoint: otlp_endpoint });
-  findings.report({ path: ['telemetry', 'otlp_endpoint'], ...wrong }, { kind: 'home' }, 'warning');
+  findings.report({ path: ['telemetry', 'otlp_endpoint'], ...wrong }, 'warning');
   return {};
 }

@@ -21,7 +21,7 @@ export function readInspector(findings: Findings, written: JsonObject, scope: In
   if (Object.keys(objectAt(written, 'users')).length > 0 && public_url === undefined) {
     const message =
       'inspector.users sign in by HTTPS alone; set inspector.public_url to the address of the proxy before the page';
-    findings.report({ path: ['inspector', 'users'], message, code: 'public-url-missing' }, { kind: 'home' }, 'warning');
+    findings.report({ path: ['inspector', 'users'], message, code: 'public-url-missing' }, 'warning');
   }
   const users = isUnread.has('users') ? [] : readUsers(findings, objectAt(written, 'users'), scope);
   const publicUrl = isUnread.has('public_url') || public_url === undefined ? undefined : interpolate(public_url, scope);
@@ -49,7 +49,7 @@ function readScrapeToken(findings: Findings, written: Json | undefined, scope: I
   if (unset === undefined && token !== '') return token;
   const why = unset === undefined ? `"${written}" is empty` : `refers to "${unset}", which is not set`;
   const message = `inspector.scrape_token ${why}; /metrics and /ready answer 401 until it is set in .env or in the environment`;
-  findings.report({ path, message, code: 'secret-unresolved' }, { kind: 'home' }, 'warning');
+  findings.report({ path, message, code: 'secret-unresolved' }, 'warning');
   return '';
 }
 
@@ -61,7 +61,7 @@ function readUsers(findings: Findings, written: JsonObject, scope: Interpolation
     const path: ConfigPath = ['inspector', 'users', name, 'password'];
     if (!guestPattern.test(name)) {
       const message = `inspector.users: "${name}" is no name of 1 to 64 letters, digits and . _ @ + -; it cannot sign in`;
-      findings.report({ path: path.slice(0, 3), message, code: 'user-name' }, { kind: 'home' }, 'warning');
+      findings.report({ path: path.slice(0, 3), message, code: 'user-name' }, 'warning');
       return [];
     }
     const password = interpolate(given, scope) as string;
@@ -69,10 +69,10 @@ function readUsers(findings: Findings, written: JsonObject, scope: Interpolation
     const weakness = weaknessOf(password);
     if (unset !== undefined) {
       const message = `inspector.users.${name}.password refers to "${unset}", which is not set; ${name} cannot sign in until it is set in .env or in the environment`;
-      findings.report({ path, message, code: 'secret-unresolved' }, { kind: 'home' }, 'warning');
+      findings.report({ path, message, code: 'secret-unresolved' }, 'warning');
     } else if (weakness !== undefined) {
       const message = `inspector.users.${name}.password ${weakness}; ${name} cannot sign in until it is stronger: \`openssl rand -base64 18\` makes one`;
-      findings.report({ path, message, code: 'secret-weak' }, { kind: 'home' }, 'warning');
+      findings.report({ path, message, code: 'secret-weak' }, 'warning');
     } else return [role === 'reader' ? { name, password, role } : { name, password }];
     return [];
   });

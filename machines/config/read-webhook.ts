@@ -6,10 +6,15 @@
 
 import { isJsonObject, type JsonObject, objectAt } from '../base/json.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
-import type { DiagnosticScope } from './diagnostic.ts';
 import type { ConfigPath } from './document.ts';
 import type { Findings } from './findings.ts';
-import { type InterpolationScope, interpolate, unresolvedReference, variablesIn } from './interpolate.ts';
+import {
+  type InterpolationScope,
+  interpolate,
+  refersToUnset,
+  unresolvedReference,
+  variablesIn,
+} from './interpolate.ts';
 import { keysOfTheHome, variablesOfTheHome } from './profile-keys.ts';
 import {
   type FilterChecker,
@@ -41,7 +46,6 @@ export interface WebhookSource {
 }
 
 const adapter: ConfigPath = ['platforms', 'webhook'];
-const ofAdapter: DiagnosticScope = { kind: 'webhook' };
 const loopback = 'localhost';
 
 export interface WebhookRead {
@@ -104,7 +108,7 @@ function reportKeysOfTheHome(findings: Findings, source: WebhookSource): void {
   const code = 'profile-key-unused';
   for (const path of keysOfTheHome(findings.written)) {
     const message = `"${path.join('.')}" takes no effect in a profile: one gateway serves them all; set it in the home's config.yaml`;
-    findings.report({ path, message, code }, undefined, 'warning');
+    findings.report({ path, message, code }, 'warning');
   }
   for (const variable of variablesOfTheHome(source.scope.secrets)) {
     const message = `${variable} takes no effect in a profile: one gateway serves them all; set it in the home's .env`;
@@ -117,7 +121,7 @@ function reportKeysTwice(findings: Findings, webhook: JsonObject): void {
   for (const key of Object.keys(objectAt(webhook, 'extra'))) {
     if (key === 'extra' || webhook[key] === undefined) continue;
     const message = `platforms.webhook.${key} takes no effect, because platforms.webhook.extra.${key} is set too; keep one of them`;
-    findings.report({ path: keyPath(key, 'direct'), message, code: 'webhook-key-twice' }, undefined, 'warning');
+    findings.report({ path: keyPath(key, 'direct'), message, code: 'webhook-key-twice' }, 'warning');
   }
 }
 
@@ -155,7 +159,7 @@ function reportSecret(
       findings.reportOutside(placeOfVariable(source), { message, code });
     } else {
       const message = variablesIn(webhookKey(webhook, 'secret')?.value ?? '').includes(unset)
-        ? `the global webhook secret refers to "${unset}", which is not set; set ${unset} in .env or in the environment`
+        ? `the global webhook secret ${refersToUnset(unset)}`
         : `the global webhook secret comes from a variable ${rescanned(unset)}`;
       findings.report({ path, message, code });
     }
@@ -164,11 +168,11 @@ function reportSecret(
   if (weak !== undefined) {
     const found = { message: `the webhook adapter ${weak.why}`, code: weakSecretCode };
     if (under === undefined) findings.reportOutside(placeOfVariable(source), found, weak.severity);
-    else findings.report({ path, ...found }, ofAdapter, weak.severity);
+    else findings.report({ path, ...found }, weak.severity);
   }
   if (under !== undefined && !isHeaderSafe({ kind: 'shared', secret })) {
     const message = `the webhook adapter ${unsafeSecret}`;
-    findings.report({ path, message, code: 'secret-not-header-safe' }, ofAdapter, 'warning');
+    findings.report({ path, message, code: 'secret-not-header-safe' }, 'warning');
   }
 }
 
@@ -222,16 +226,12 @@ function readRoutes(
     const draft = read.ok ? read.value : read.draft;
     drafts.push(draft);
     for (const warning of read.warnings) {
-      findings.report({ ...warning, path: [...prefix, name, ...warning.path] }, ofAdapter, 'warning');
+      findings.report({ ...warning, path: [...prefix, name, ...warning.path] }, 'warning');
     }
     const { profile } = draft.route;
     if (profile !== defaultProfile && !multiplexes && !isNamed) {
       const message = `route "${name}" answers nothing: its profile "${profile}" is served only with gateway.multiplex_profiles: true`;
-      findings.report(
-        { path: [...prefix, name, 'profile'], message, code: 'profile-not-served' },
-        ofAdapter,
-        'warning',
-      );
+      findings.report({ path: [...prefix, name, 'profile'], message, code: 'profile-not-served' }, 'warning');
     }
   }
   return { routes, drafts };

@@ -5,7 +5,7 @@
 
 import { isJsonObject, type Json } from '../base/json.ts';
 import { type Schema, type Violation, violationsOf } from './check-schema.ts';
-import { unresolvedReference } from './interpolate.ts';
+import { refersToUnset, unresolvedReference } from './interpolate.ts';
 import { meantOr, nearest } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
 
@@ -112,11 +112,17 @@ export function resolvedProblem(
 ): Pick<EntryFinding, 'message' | 'code'> | undefined {
   const unset = unresolvedReference(resolved);
   if (unset !== undefined) {
-    const message = `${key} refers to "${unset}", which is not set; set ${unset} in .env or in the environment`;
-    return { message, code: 'variable-unset' };
+    return { message: `${key} ${refersToUnset(unset)}`, code: 'variable-unset' };
   }
   if (new RegExp(schema.pattern).test(resolved) && URL.canParse(resolved)) return undefined;
   return { message: `"${key}" ${formOf(schema)}`, code: 'wrong-value' };
+}
+
+/** Whether a text is an http or https address without a login: HTTP clients do not send one, and it would be shown. */
+export function isPlainAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
 /** What a value is; for a word that means true or false in other YAML versions, what to write. */

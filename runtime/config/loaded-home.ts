@@ -5,11 +5,10 @@
  */
 
 import { lstatSync } from 'node:fs';
-import { findingOfFile, type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
-import { stampOf } from '../../actors/files.ts';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
-import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
+import { findingOfFile, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { secretsOf } from '../../machines/config/platform-settings.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
@@ -168,29 +167,4 @@ export function brokenSections({ webhookBlocked }: LoadedHome): ReadonlySet<stri
 export function adapterFault(home: LoadedHome): string | null {
   const block = adapterBlock(home);
   return block.kind === 'free' || !home.main.settings.webhook.enabled ? null : block.fault;
-}
-
-/** The current findings of the files, which are read again only if they have changed. */
-export interface ProblemDesk {
-  /** Records that the home was just read. */
-  seen(home: LoadedHome): void;
-  now(): readonly Diagnostic[];
-}
-
-export function createProblemDesk(source: HomeSource, first: LoadedHome): ProblemDesk {
-  const stampsOf = ({ profiles }: LoadedHome): string =>
-    [...profiles.values()].flatMap(({ paths }) => [stampOf(paths.config), stampOf(paths.env)]).join('\n');
-  let last = first;
-  let stamps = stampsOf(first);
-  const seen = (home: LoadedHome): void => {
-    last = home;
-    stamps = stampsOf(home);
-  };
-  return {
-    seen,
-    now() {
-      if (stampsOf(last) !== stamps) seen(loadHome(source));
-      return last.webhookBlocked;
-    },
-  };
 }

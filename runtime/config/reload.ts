@@ -6,6 +6,7 @@
 
 import { type AnyActorRef, fromPromise } from 'xstate';
 import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import { stampOf } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -22,7 +23,6 @@ import {
   adapterBlock,
   adapterFault,
   brokenSections,
-  createProblemDesk,
   learnSecrets,
   reportDiagnostics,
   watchedPaths,
@@ -38,7 +38,7 @@ export interface Homes {
   adopt(): void;
   /** Returns to the home in force. */
   dismiss(): void;
-  /** Findings of the files as they are now. */
+  /** Findings of the files as they are now, which are read again only after a change. */
   problems(): readonly Diagnostic[];
   /** The files to watch: of the home in force, and of the one read last, which a profile may have made refused. */
   watched(): readonly string[];
@@ -48,7 +48,6 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
   let wanted = loadHome(source);
   let inForce = wanted;
   let last = wanted;
-  const problems = createProblemDesk(source, wanted);
   const report = (home: LoadedHome): void => {
     reportDiagnostics(home, log);
     learnSecrets(home, redactor);
@@ -60,7 +59,6 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
     read() {
       wanted = withLostFiles(loadHome(source), inForce);
       last = wanted;
-      problems.seen(wanted);
       report(wanted);
       return wanted;
     },
@@ -70,7 +68,10 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
     dismiss() {
       wanted = inForce;
     },
-    problems: problems.now,
+    problems() {
+      if ([...last.stamps].some(([path, stamp]) => stampOf(path) !== stamp)) last = loadHome(source);
+      return last.webhookBlocked;
+    },
     watched() {
       const paths = homePaths(source.home);
       return [...new Set([inForce, last].flatMap((home) => watchedPaths(home, paths)))];

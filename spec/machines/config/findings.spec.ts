@@ -35,7 +35,7 @@ t.test('CFG-3 · an error stops the part that it lies in, and one of the whole f
     t.equal(findings.problemOf(server('b')) === undefined, scope.kind !== 'home');
   }
   const findings = createFindings('config.yaml', '{}');
-  findings.report(found([]), home, 'warning');
+  findings.report(found([]), 'warning');
   t.equal(findings.problemOf(home), undefined, 'a warning stops nothing');
   t.end();
 });
@@ -79,7 +79,7 @@ t.test('CFG-2 · findings come in the order of the file, each with its line, sec
     { line: 3, column: 13, sourceLine: '  webhook: {secret: ***}' },
   ]);
   const { length } = findings.all();
-  t.match(findings.placed(found(['agent']), webhook, 'warning'), { line: 1, scope: webhook, severity: 'warning' });
+  t.match(findings.placed(found(['agent']), 'warning'), { line: 1, scope: home, severity: 'warning' });
   t.equal(findings.all().length, length, 'what is only placed is not added');
   t.end();
 });

@@ -4,7 +4,6 @@ import { type LoadedHome, loadHome } from '../../../actors/config/load-config.ts
 import { homePaths } from '../../../machines/config/profile.ts';
 import {
   adapterBlock,
-  createProblemDesk,
   learnSecrets,
   reportDiagnostics,
   withLostFiles,
@@ -96,18 +95,6 @@ t.test('PRF-2 · CFG-2 · a served profile whose link leads nowhere is a finding
   symlinkSync(`${elsewhere}/work`, link);
   home.write('config.yaml', 'agent: {runner: echo}\n');
   t.same(withLostFiles(load(), standing).diagnostics, [], 'profiles are not served any more');
-  t.end();
-});
-
-t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, read again only after a change', (t) => {
-  const home = makeHome(t, { 'config.yaml': 'platforms: {webhook: {routes: {r: {}}}}\n' });
-  const source = { home: home.path, env: {} };
-  const problems = createProblemDesk(source, loadHome(source));
-  const first = problems.now();
-  t.match(first, [{ code: 'route-secret-missing' }]);
-  t.equal(problems.now(), first, 'the same list');
-  home.write('.env', 'WEBHOOK_SECRET=long-enough-secret\n');
-  t.same(problems.now(), []);
   t.end();
 });
 

@@ -4,10 +4,12 @@ import { createHomes } from '../../../runtime/config/reload.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
 
+const log = { log: () => {}, warnOnce: () => {} };
+const homesAt = (home: string) => createHomes({ home, env: {} }, createRedactor(), log);
+
 t.test('CFG-2 · PRF-1 · a profile for whose error a configuration is refused is watched until it is corrected', (t) => {
   const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n', 'profiles/work/config.yaml': 'agent: [\n' });
-  const log = { log: () => {}, warnOnce: () => {} };
-  const homes = createHomes({ home: home.path, env: {} }, createRedactor(), log);
+  const homes = homesAt(home.path);
   const file = `${home.path}/profiles/work/config.yaml`;
   t.notOk(homes.watched().includes(file), 'it is not served');
   home.write('config.yaml', 'gateway: {multiplex_profiles: true}\n');
@@ -22,11 +24,21 @@ t.test('PRF-2 · CFG-2 · a profile whose link leads nowhere is watched until it
   const elsewhere = makeHome(t, { 'work/config.yaml': '{}\n' }).path;
   const home = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/note': '' });
   symlinkSync(`${elsewhere}/work`, `${home.path}/profiles/work`);
-  const log = { log: () => {}, warnOnce: () => {} };
-  const homes = createHomes({ home: home.path, env: {} }, createRedactor(), log);
+  const homes = homesAt(home.path);
   renameSync(`${elsewhere}/work`, `${elsewhere}/away`);
   t.match(homes.read().webhookBlocked, [{ code: 'file-gone' }]);
   homes.dismiss();
   t.ok(homes.watched().includes(`${home.path}/profiles/work/config.yaml`));
+  t.end();
+});
+
+t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, read again only after a change', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'platforms: {webhook: {routes: {r: {}}}}\n' });
+  const homes = homesAt(home.path);
+  const first = homes.problems();
+  t.match(first, [{ code: 'route-secret-missing' }]);
+  t.equal(homes.problems(), first, 'the same list');
+  home.write('.env', 'WEBHOOK_SECRET=long-enough-secret\n');
+  t.same(homes.problems(), []);
   t.end();
 });
