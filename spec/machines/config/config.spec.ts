@@ -3,7 +3,6 @@ import t from 'tap';
 import { filterChecker } from '../../../actors/config/load-config.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
-import { editConfig } from '../../../machines/config/edit.ts';
 import type { InterpolationScope } from '../../../machines/config/interpolate.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
 import { filterOperators, routeSchema } from '../../../machines/config/route.ts';
@@ -21,18 +20,17 @@ const scope: InterpolationScope = {
   userHome: '/home/me',
   pathSeparator: '/',
 };
-const read = (text: string, env: Record<string, string> = {}) =>
+const read = (text: string) =>
   readConfig({
     file: 'config.yaml',
     text,
     profile: defaultProfile,
     profiles: new Set(['default', 'work']),
-    scope: { ...scope, env: { ...scope.env, ...env } },
+    scope,
     checkFilters,
     isFolder: (path) => path.startsWith('/there'),
   });
-const codes = (text: string, env: Record<string, string> = {}): string[] =>
-  read(text, env).diagnostics.map(({ code }) => code);
+const codes = (text: string): string[] => read(text).diagnostics.map(({ code }) => code);
 
 t.test(
   'CFG-2 · CFG-7 · CFG-1 · CFG-6 · TLS-1 · RTE-1 · SIG-1 · PRF-1 · SIG-5 · SIG-6 · SEC-6 · FIL-2 · DLV-7 · each finding is printed as its golden says',
@@ -68,21 +66,6 @@ t.test('CON-3 · ADP-1 · CFG-5 · INT-1 · a whole configuration is read as its
   t.end();
 });
 
-t.test('ADP-1 · extra wins over direct keys, configuration over the environment', (t) => {
-  const port = (webhook: string, env: Record<string, string> = {}): number =>
-    read(`platforms: {webhook: ${webhook}}`, env).settings.webhook.port;
-  t.equal(port('{}'), 8_644);
-  t.equal(port('{port: 1, extra: {port: 2}}'), 2);
-  t.equal(port('{port: 1}', { WEBHOOK_PORT: '3' }), 1);
-  t.equal(port('{}', { WEBHOOK_PORT: '3' }), 3);
-  t.equal(read('', { WEBHOOK_ENABLED: 'yes' }).settings.webhook.enabled, true);
-  t.equal(read('platforms: {webhook: {enabled: false}}', { WEBHOOK_ENABLED: 'true' }).settings.webhook.enabled, false);
-  t.equal(read('', { WEBHOOK_SECRET: 's' }).settings.webhook.secret, 's');
-  t.same(codes('', { WEBHOOK_PORT: '70000' }), ['variable-malformed']);
-  t.same(codes('', { WEBHOOK_ENABLED: 'perhaps' }), ['variable-malformed']);
-  t.end();
-});
-
 t.test('CFG-3 · a broken server stops itself, a broken route the adapter, neither the other', (t) => {
   const broken = read(
     'mcp_servers: {bad: {command: a, url: "http://x"}, good: {command: b}}\nplatforms: {webhook: {secret: long-enough-secret, routes: {r: {}}}}',
@@ -107,14 +90,6 @@ t.test('CFG-3 · a broken server stops itself, a broken route the adapter, neith
   t.end();
 });
 
-t.test('CFG-5 · the direct key wins over lifecycle', (t) => {
-  const [server] = read(
-    'mcp_servers: {s: {command: a, idle_timeout_seconds: 1, lifecycle: {idle_timeout_seconds: 2, max_lifetime_seconds: 3}}}',
-  ).settings.servers;
-  t.match(server?.entry, { idle_timeout_seconds: 1, max_lifetime_seconds: 3, timeout: 300, connect_timeout: 60 });
-  t.end();
-});
-
 t.test(
   'CFG-7 · CFG-4 · the schema completes targets, filter operators and words for trust, and forbids no other',
   (t) => {
@@ -132,19 +107,6 @@ t.test(
     t.end();
   },
 );
-
-t.test('HOME-4 · an edit keeps comments, order and what it does not touch', (t) => {
-  const text = '# top\nb: 1 # why\n\na:\n  # inner\n  x: [1, 2]\n';
-  t.equal(
-    editConfig(text, [
-      { path: ['a', 'y', 'z'], value: true },
-      { path: ['b'], value: 2 },
-    ]),
-    '# top\nb: 2 # why\n\na:\n  # inner\n  x: [1, 2]\n  y:\n    z: true\n',
-  );
-  t.equal(editConfig('a: [', [{ path: ['a'], value: 1 }]), undefined, 'what cannot be read is not rewritten');
-  t.end();
-});
 
 t.test('CFG-2 · whatever the text, reading ends in findings and never throws', (t) => {
   fc.assert(

@@ -2,9 +2,9 @@ import t from 'tap';
 import { filterChecker } from '../../../actors/config/load-config.ts';
 import { defined, type JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
-import { readConfig } from '../../../machines/config/read-config.ts';
 import { type RouteRead, readRoute } from '../../../machines/config/read-route.ts';
 import { fc } from '../../support/property.ts';
+import { readText } from '../../support/read-config.ts';
 
 const checkFilters = filterChecker('/home/of/nobody');
 
@@ -230,20 +230,9 @@ t.test('CFG-2 · what the schema has refused is not judged twice, and hides noth
 });
 
 t.test('CFG-2 · another mistake in a route, or beside it, takes no finding away', (t) => {
-  const scope = { secrets: new Map(), env: {}, userHome: '/', workspaceFolder: '/', pathSeparator: '/' };
-  const findings = (file: JsonObject): string[] => {
-    // JSON is YAML, and this is all on one line.
-    const text = JSON.stringify(file);
-    const { diagnostics } = readConfig({
-      file: 'c',
-      text,
-      profile: defaultProfile,
-      scope,
-      checkFilters,
-      isFolder: () => true,
-    });
-    return diagnostics.map(({ code, message }) => `${code}: ${message}`);
-  };
+  // JSON is YAML, and this is all on one line.
+  const findings = (file: JsonObject): string[] =>
+    readText(JSON.stringify(file)).diagnostics.map(({ code, message }) => `${code}: ${message}`);
   const mistakes: JsonObject = {
     secret: '',
     deliver: 'fax',
