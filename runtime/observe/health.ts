@@ -9,7 +9,7 @@ import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { PlatformContext } from '../../machines/dispatch/platform-connection.machine.ts';
-import type { ConnectionSnapshot } from '../../machines/mcp/connection-state.ts';
+import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import { countActors } from '../inspector/census.ts';
 import type { Readiness, Vitals } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';

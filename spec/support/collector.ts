@@ -1,8 +1,7 @@
 /** A collector of traces: takes OTLP over HTTP and JSON, and remembers the spans. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
+import { listenHttp } from './http-listener.ts';
 
 export interface CollectedSpan {
   readonly traceId: string;
@@ -40,7 +39,7 @@ export async function startCollector(t: Test): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const waiting = new Set<() => void>();
   let whole = '';
-  const server = createServer((request, response) => {
+  const { url } = await listenHttp(t, (request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => {
       body += chunk;
@@ -59,13 +58,8 @@ export async function startCollector(t: Test): Promise<Collector> {
       for (const look of waiting) look();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     spans,
     text: () => whole,
     span: (name) =>

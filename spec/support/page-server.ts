@@ -1,9 +1,9 @@
 /** A web server for specs of what fetches pages: answers by path, and knows what was asked. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Test } from 'tap';
 import { createFetchPublic, type FetchPublic } from '../../actors/agent/fetch-public.ts';
+import { listenHttp } from './http-listener.ts';
 
 export interface PageServer {
   readonly port: number;
@@ -15,19 +15,13 @@ export type Answer = (res: ServerResponse, req: IncomingMessage) => void;
 
 export async function startPageServer(t: Test, pages: Readonly<Record<string, Answer>>): Promise<PageServer> {
   const asked: IncomingMessage[] = [];
-  const server = createServer((req, res) => {
+  const { url, port } = await listenHttp(t, (req, res) => {
     asked.push(req);
     const answer = pages[req.url?.split('?')[0] ?? ''];
     if (answer === undefined) res.writeHead(404).end();
     else answer(res, req);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { port, url: `http://127.0.0.1:${port}`, asked };
+  return { port, url, asked };
 }
 
 export function page(type: string, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Answer {
