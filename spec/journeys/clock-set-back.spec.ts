@@ -1,28 +1,15 @@
 /** The wall clock is set back, of a daemon at work or between two: nothing waits for the length of the jump. */
 
-import { renameSync } from 'node:fs';
 import t from 'tap';
+import { shiftClock, shifted } from '../support/cron-home.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { openDelivering } from '../support/delivering.ts';
-import { makeHome, type TestHome } from '../support/home.ts';
+import { makeHome } from '../support/home.ts';
 import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
-const preload = new URL('../support/shifted-clock.js', import.meta.url).href;
-
 const dayMs = 86_400_000;
-
-/** Moves the wall clock of the home's daemons, in one step: one that reads half of the file would see another clock. */
-function shiftClock(home: TestHome, ms: number): void {
-  home.write('clock.new', String(ms));
-  renameSync(`${home.path}/clock.new`, `${home.path}/clock.txt`);
-}
-
-const shifted = (home: TestHome) => ({
-  NODE_OPTIONS: `--import ${preload}`,
-  SPEC_CLOCK_FILE: `${home.path}/clock.txt`,
-});
 
 t.test('DLV-4 · DIS-2 · DUR-1 · a clock that is set back by an hour holds no delivery up', async (t) => {
   const it = await openDelivering(t);

@@ -16,8 +16,6 @@ const secret = 'run-bounds-secret-run-bounds';
 
 /** Helpers of a hostile program: its own command line, raw frames on its socket, and its server of tools. */
 const hands = `
-import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 const main = ${JSON.stringify(main)};
 const socket = process.env.AGENT_SOCKET ?? process.env.AGENT_HOME + '/gateway.sock';

@@ -25,6 +25,18 @@ export const digest = {
 
 const preload = new URL('./shifted-clock.js', import.meta.url).href;
 
+/** Moves the wall clock of a home's daemons, in one step: one that reads half of the file would see another clock. */
+export function shiftClock(home: TestHome, ms: number): void {
+  home.write('clock.new', String(ms));
+  renameSync(`${home.path}/clock.new`, `${home.path}/clock.txt`);
+}
+
+/** The environment of a daemon whose clock can be set. */
+export const shifted = ({ path }: TestHome) => ({
+  NODE_OPTIONS: `--import ${preload}`,
+  SPEC_CLOCK_FILE: `${path}/clock.txt`,
+});
+
 export interface CronHome extends TestHome {
   /** Writes the file of jobs, as another process would. */
   jobs(records: readonly JsonObject[], profile?: string): void;
@@ -53,13 +65,8 @@ export function makeCronHome(t: Test, files: Readonly<Record<string, string>>): 
         await wait(20);
       }
     },
-    setClock(atMs) {
-      // In one step: a daemon that reads half of it would see another clock.
-      home.write('clock.new', String(atMs - Date.now()));
-      renameSync(`${home.path}/clock.new`, `${home.path}/clock.txt`);
-    },
-    start: () =>
-      startDaemon(t, home.path, { NODE_OPTIONS: `--import ${preload}`, SPEC_CLOCK_FILE: `${home.path}/clock.txt` }),
+    setClock: (atMs) => shiftClock(home, atMs - Date.now()),
+    start: () => startDaemon(t, home.path, shifted(home)),
   };
 }
 
