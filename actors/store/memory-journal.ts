@@ -180,25 +180,22 @@ function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept
       gone += 1;
       if (gone > rows.size + fewest) settle();
     },
-    keys(range) {
-      return range.order === 'newest' ? newestKeys(settle(), range) : oldestKeys(settle(), range);
-    },
+    keys: (range) => keysIn(settle(), range),
   };
 }
 
 /** So few removed keys are not worth sorting for. */
 const fewest = 1_024;
 
-function oldestKeys(sorted: readonly string[], { from, until, limit }: KeyRange): string[] {
-  const first = from === undefined ? 0 : placeOf(sorted, from) + (sorted[placeOf(sorted, from)] === from ? 1 : 0);
-  const end = until === undefined ? sorted.length : placeOf(sorted, until);
-  return sorted.slice(first, Math.min(end, first + limit));
-}
-
-function newestKeys(sorted: readonly string[], { from, until, limit }: KeyRange): string[] {
-  const end = from === undefined ? sorted.length : placeOf(sorted, from);
-  const first = until === undefined ? 0 : placeOf(sorted, until) + (sorted[placeOf(sorted, until)] === until ? 1 : 0);
-  return sorted.slice(Math.max(first, end - limit), end).reverse();
+function keysIn(sorted: readonly string[], { from, until, order, limit }: KeyRange): string[] {
+  const isNewest = order === 'newest';
+  const [low, high] = isNewest ? [until, from] : [from, until];
+  const at = low === undefined ? 0 : placeOf(sorted, low);
+  const first = sorted[at] === low ? at + 1 : at;
+  const end = high === undefined ? sorted.length : placeOf(sorted, high);
+  return isNewest
+    ? sorted.slice(Math.max(first, end - limit), end).reverse()
+    : sorted.slice(first, Math.min(end, first + limit));
 }
 
 /** The index of a key, or where it would be inserted. */

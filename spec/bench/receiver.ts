@@ -239,7 +239,7 @@ export async function bytesBy(server: Running, which: 'allocation' | 'survival',
   return bytes / sampled;
 }
 
-export async function takeTurn(server: Running, round: string, asked: number): Promise<Turn> {
+async function takeTurn(server: Running, round: string, asked: number): Promise<Turn> {
   const { subject, port } = server;
   const requests = Math.round(asked * (subject.share ?? 1));
   const before = await cpuMsBy(server);
