@@ -8,7 +8,6 @@ import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.
 import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import type { Ask, Params, Result } from '../runtime/control/contract.ts';
-import { isOfHome } from '../runtime/control/methods.ts';
 import type { GatewayPlace } from './context.ts';
 import { oneLine } from './terminal.ts';
 
@@ -72,6 +71,7 @@ export async function callTool(client: ControlClient, params: Params<'mcp.call'>
 
 async function runHere(method: string, params: JsonObject, { gateway, env, complain }: CallSource): Promise<Json> {
   const { home } = gateway;
+  const { isOfHome } = await import('../runtime/control/methods.ts');
   if (home === undefined || gateway.node !== undefined || !isOfHome(method)) throw new NotRunning(gateway);
   const { runAtHome } = await import('../runtime/control/commands.ts');
   const notify = (kind: string, note: object | string): void => {
