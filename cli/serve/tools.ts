@@ -6,9 +6,8 @@
 import { fromJsonSchema, isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
-import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
+import { gatewayLost } from '../../machines/mcp/call-faults.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
-import { Refusal } from '../../runtime/control/refusal.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
 
@@ -116,13 +115,15 @@ function fitting(block: JsonObject): object {
   return [block, bare, named].find((each) => isSpecType.ContentBlock(each)) ?? { type: 'text', text };
 }
 
+type Coded = Readonly<Record<'code' | 'message', string>>;
+
 /** A tool error, because a model can read it and react; a protocol error would end its turn. */
-function failure({ code, message }: CallFault | Refusal) {
+function failure({ code, message }: Coded) {
   return { content: [{ type: 'text' as const, text: `${message} [${code}]` }], isError: true };
 }
 
 /** What the socket itself refuses, such as a call that is too long, is a fault of the call too. */
-function refused(thrown: unknown): { readonly error: Refusal } {
-  if (!(thrown instanceof Refusal)) throw thrown;
-  return { error: thrown };
+function refused(thrown: unknown): { readonly error: Coded } {
+  if (!(thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string')) throw thrown;
+  return { error: { code: thrown.code, message: thrown.message } };
 }
