@@ -11,9 +11,9 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { askCli, type Daemon, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { child } from '../support/mcp/gateway.ts';
-import { toolClient } from '../support/mcp/plain-client.ts';
 import { type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
+import { serve } from '../support/run-program.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
@@ -402,9 +402,7 @@ t.test('DUR-1 · DIS-3 · a run that a kill cut off in mid-answer runs once more
 });
 
 t.test('CON-3 · DIS-3 · a program calls a supervised tool through the file that AGENT_MCP_CONFIG names', async (t) => {
-  const program = `import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-${toolClient}
+  const program = `${serve}
 const { tools, content } = await serve('mcp__files__list_allowed_directories', {});
 process.stdout.write(tools.join() + ' ' + JSON.stringify(content));
 `;

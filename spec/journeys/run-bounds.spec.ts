@@ -9,7 +9,7 @@ import { type ControlClient, connectControl } from '../../runtime/control/client
 import { main, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { type Child, child, eventually, folder } from '../support/mcp/gateway.ts';
-import { toolClient } from '../support/mcp/plain-client.ts';
+import { serve } from '../support/run-program.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'run-bounds-secret-run-bounds';
@@ -39,7 +39,7 @@ const raw = (method, params = {}) => new Promise((resolve) => {
   });
   peer.write(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) + '\\n');
 });
-${toolClient}`;
+${serve}`;
 
 interface Stage {
   readonly home: TestHome;
