@@ -133,7 +133,8 @@ t.test(
 
     await signIn('maya', passwords.maya, forwarded);
     await signIn('maya', 'typed-wrong-password', forwarded);
-    for (let count = 0; count < 10; count += 1) await signIn('typed-password-as-name', 'x', forwarded);
+    // Ten are enough, unless a minute ends meanwhile and the count begins again.
+    while ((await signIn('typed-password-as-name', 'x', forwarded)).status !== 429);
     await signIn('noor', passwords.noor, forwarded);
 
     const from = { from: 'page', what: 'signed in', on: { sender: '2001:db8:0:0::/64' } };
@@ -145,7 +146,7 @@ t.test(
       { ...from, who: 'maya', refused: 'the name or the password is wrong' },
       { ...from, who: 'maya', refused: undefined },
     ]);
-    t.equal(rows.length, 5, 'ten of one sender are one row');
+    t.equal(rows.length, 5, 'all of one sender are one row');
     t.notMatch(JSON.stringify([rows, daemon.log]), /typed-|q8Zr4Lk2|Hd3Jf6Pw/);
   },
 );
