@@ -321,11 +321,11 @@ function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string
   const sum = hmacOf(algorithm, keyBytes);
   return (content, signatures) => {
     const digest = sum(content);
-    const isGenuine = signatures.some((one) => {
+    for (const one of signatures) {
       const signature = bytesOf(one);
-      return signature !== undefined && sameBytes(signature, digest);
-    });
-    return isGenuine ? digestOf(digest) : undefined;
+      if (signature !== undefined && sameBytes(signature, digest)) return digestOf(digest);
+    }
+    return undefined;
   };
 }
 

@@ -57,8 +57,10 @@ export function signatureVerifier(route: Verified, secret: RouteSecret): Signatu
     const named = pinned ?? five.map((one) => ({ ...one, scheme: withPlainKey(one.scheme, text) }));
     const verifiers = named.map(({ name, scheme }) => compileScheme(scheme, { name, secret: text, publicUrl }));
     const fallback = pinned === undefined ? undefined : verifiers[0];
-    return (request) =>
-      (verifiers.find(({ applies }) => applies(request)) ?? fallback)?.verify(request) ?? unrecognised;
+    return (request) => {
+      for (const verifier of verifiers) if (verifier.applies(request)) return verifier.verify(request);
+      return fallback?.verify(request) ?? unrecognised;
+    };
   });
 }
 
