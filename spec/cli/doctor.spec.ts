@@ -27,7 +27,7 @@ t.test('CLI-2 · doctor finds nothing wrong with a home as setup makes it, with 
       rows.filter(({ level }) => level === 'wrong' || level === 'warning'),
       [],
     );
-    t.same(new Set(rows.map(({ area }) => area)), areas, 'every area is told');
+    t.same(new Set(rows.map(({ area }) => area)), areas, 'every area is reported');
   };
   await look();
   await startDaemon(t, home.path);

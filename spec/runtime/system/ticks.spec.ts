@@ -63,7 +63,7 @@ t.test('CON-2 · one that stops another in the same beat, or itself, harms nobod
 const module = new URL('../../../runtime/system/ticks.js', import.meta.url).href;
 
 t.test('INS-1 · wakes once after its wait, and not after it was taken back', async (t) => {
-  // A wait that keeps nobody from stopping needs something else that lives.
+  // A wait that does not keep the process alive needs something else that does.
   const alive = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(alive));
   const woken: string[] = [];
