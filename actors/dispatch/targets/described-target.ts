@@ -90,7 +90,7 @@ export interface Description
     issued(json: JsonObject): { readonly token: Json | undefined; readonly seconds: unknown } | undefined;
     isRefused(json: JsonObject, status: number): boolean;
   };
-  /** Headers of every call. */
+  /** Headers of every call but the one for a token. */
   headers?(context: Context): Readonly<Record<string, string>>;
   /** The call that sends a message, or why there is none. */
   call(message: Message, context: Context): Call | SendOutcome | Promise<Call | SendOutcome>;
@@ -152,12 +152,14 @@ export function createDescribedTarget(
     read: (answer: HttpAnswer, json: JsonObject) => Outcome | undefined,
   ): Promise<Outcome | SendOutcome> {
     const path = address.path === undefined ? call.path : withQuery(address.path, call.path);
-    const headers = { ...description.headers?.(context), ...call.headers };
+    // The request for a token has none to show.
+    const isForToken = issuing !== undefined && context.token === '';
+    const headers = { ...(isForToken ? {} : description.headers?.(context)), ...call.headers };
     return client.ask({ method: 'POST', ...call, path, headers }, signal, async (answer) => {
       const json = isJsonObject(answer.json) ? answer.json : {};
       const outcome = read(answer, json);
       if (outcome !== undefined) return outcome;
-      if (context.token !== '' && issuing?.isRefused(json, answer.status)) return tokenRefused;
+      if (!isForToken && issuing?.isRefused(json, answer.status)) return tokenRefused;
       const judged = await description.judge?.(answer, json, { ...context, call, chat });
       if (judged !== undefined && 'path' in judged) return askOf(context, { call: judged, chat }, signal, read);
       return judged ?? refusalOf(answer, json);

@@ -6,6 +6,7 @@
  */
 
 import { cut } from '../../../machines/base/json.ts';
+import { longestTimerMs } from '../../../machines/base/timer.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { mailAddress } from '../../../machines/config/targets.ts';
 import {
@@ -197,7 +198,7 @@ function transportOptions(
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     // RFC 5321 §4.5.3.2: a server may examine a text for minutes before it answers.
-    socketTimeout: replyTimes * timeoutMs,
+    socketTimeout: Math.min(replyTimes * timeoutMs, longestTimerMs),
     disableFileAccess: true,
     disableUrlAccess: true,
     transactionLog: true,

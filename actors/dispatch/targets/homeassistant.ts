@@ -46,10 +46,13 @@ export const homeAssistant: Description = {
       status === 200 && typeof message === 'string' ? ({ kind: 'verified' } as const) : undefined,
     ),
   judge: ({ status }, _, { call, chat, ask }) =>
-    status === 400 && call.path === `/api/services/notify/${serviceOf(chat)}`
+    status === 400 && call.path === `/api/services/notify/${serviceOf(chat)}` && !isForEntity(call)
       ? badRequest(serviceOf(chat), { call, ask })
       : undefined,
 };
+
+/** A service may be named as the one that sends to an entity. */
+const isForEntity = ({ json }: Call): boolean => isJsonObject(json) && json.entity_id !== undefined;
 
 function serviceOf(chat: string): string {
   return chat.replace(/^notify\./, '');

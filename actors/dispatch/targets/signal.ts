@@ -64,7 +64,8 @@ export const signal: Description = {
     // A daemon with a single account has no such method and does not need it.
     return listed.kind === 'refused' && listed.reason.includes('-32601') ? { kind: 'verified' } : listed;
   },
-  code: (json, status) => (status === 200 ? objectAt(json, 'error').code : undefined),
+  // An error without a code is one too.
+  code: ({ error }, status) => (status === 200 && isJsonObject(error) ? (error.code ?? '') : undefined),
   // Codes of SignalJsonRpcCommandHandler and of JSON-RPC.
   meanings: {
     [-1]: 'permanent',

@@ -78,7 +78,8 @@ const cloud: Description = {
       status === 200 && isJsonObject(json) && json.error === undefined ? verifiedAs(json.verified_name) : undefined,
     ),
   // Meta documents that clients should read the codes, not the statuses.
-  code: (json) => objectAt(json, 'error').code,
+  // An error without a code is one too.
+  code: ({ error }) => (isJsonObject(error) ? (error.code ?? '') : undefined),
   meanings: {
     0: 'auth',
     190: 'auth',
@@ -159,7 +160,8 @@ const bridge: Description = {
       if (status === 'connected') return { kind: 'verified' };
       return transient('the bridge runs and is not linked to an account; pair it with the phone') as VerifyOutcome;
     }),
-  judge({ status }, { success }) {
+  judge({ status }, { success }, { call }) {
+    if (call.path !== '/send') return undefined;
     // The failure may be anywhere between the bridge and the phone.
     if (status === 500) return unknownOutcome(`the bridge failed while it sent (${saying(status)})`);
     return status === 200 && success === false ? refusedAs('permanent', saying(status)) : undefined;

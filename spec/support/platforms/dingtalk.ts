@@ -81,7 +81,9 @@ export const dingtalkApp: PlatformFixture = {
   sends: ({ path }) => path.startsWith('/v1.0/robot/'),
   answer({ path, headers, json }, world) {
     if (path === '/v1.0/oauth2/accessToken') {
-      return json.appKey === 'dingkey' && json.appSecret === appSecret
+      return headers['x-acs-dingtalk-access-token'] === undefined &&
+        json.appKey === 'dingkey' &&
+        json.appSecret === appSecret
         ? { status: 200, json: { accessToken: 'sec-token', expireIn: 7200 } }
         : dingtalkAppError(400, 'invalidClientIdOrSecret');
     }

@@ -37,7 +37,7 @@ export const feishuApi: PlatformFixture = {
   sends: ({ path }) => path.startsWith('/open-apis/im/v1/messages'),
   answer({ path, query, headers, json }, world) {
     if (path === '/open-apis/auth/v3/tenant_access_token/internal') {
-      return json.app_id === 'cli_1' && json.app_secret === appSecret
+      return headers.authorization === undefined && json.app_id === 'cli_1' && json.app_secret === appSecret
         ? { status: 200, json: { code: 0, msg: 'ok', tenant_access_token: 'sec-t-1', expire: 7200 } }
         : feishuError(200, 10014);
     }

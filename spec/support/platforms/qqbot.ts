@@ -55,7 +55,7 @@ export const qqbotApi: PlatformFixture = {
   sends: ({ path }) => path.endsWith('/messages'),
   answer({ method, path, headers, json }, world) {
     if (path === '/app/getAppAccessToken') {
-      return json.appId === '102000001' && json.clientSecret === clientSecret
+      return headers.authorization === undefined && json.appId === '102000001' && json.clientSecret === clientSecret
         ? { status: 200, json: { access_token: 'sec-qq-token', expires_in: '7200' } }
         : { status: 200, json: { code: 100016, message: providerWords } };
     }

@@ -36,6 +36,7 @@ export const signalApi: PlatformFixture = {
     ['a rejected captcha', rpcError(-6), is.auth],
     ['an input or output error', rpcError(-3), is.transient],
     ['a user error', rpcError(-1), is.permanent],
+    ['an error without a code', { status: 200, json: { error: { message: providerWords } } }, is.permanent],
     ['an unexpected error', rpcError(-32603), is.unknown],
     ['an unknown account', rpcError(-32602), { ...is.auth, reason: /account/ }],
     ['a wrong host name', { status: 421 }, { ...is.permanent, reason: /host name/ }],

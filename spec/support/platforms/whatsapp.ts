@@ -24,6 +24,7 @@ export const whatsappApi: PlatformFixture = {
   limited: { ...graphError(429, 130429), headers: { 'retry-after': '2' } },
   recorded: [
     ['an expired token', graphError(401, 190), is.auth],
+    ['an error without a code', { status: 200, json: { error: { message: providerWords } } }, is.permanent],
     ['outside the window of 24 hours', graphError(400, 131047), { ...is.forbidden, reason: /24 hours.*templates/ }],
     ['too often to one recipient', graphError(400, 131056), is.waitMs(6_000)],
     ['the throughput limit with a 400', graphError(400, 130429), is.waitMs(60_000)],
