@@ -71,15 +71,16 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
     throw thrown;
   });
   // The umask can only remove bits, but an existing folder may have more permissions than a home should.
-  const { mode } = await stat(path);
+  const { mode, uid } = await stat(path);
   if (made === undefined && (mode & 0o077) !== 0) {
-    if ((mode & sticky) !== 0 || resolve(path) === '/') throw sharedFolder(path);
+    const isOwn = !isRoot() && uid === process.getuid?.();
+    if (!isOwn && ((mode & sticky) !== 0 || resolve(path) === '/')) throw sharedFolder(path);
     await chmod(path, privateFolder);
   }
   if (made !== undefined && isRoot()) await giveFolders(made, path);
 }
 
-/** Root could make such a folder private, and nothing else would work any longer. */
+/** Root could make such a folder private, and nothing else would work any longer. One of the user's own, as a tmpfs, harms no other. */
 function sharedFolder(path: string): Error {
   const message = `EPERM: ${path} belongs to all users of the machine`;
   return Object.assign(new Error(message), { code: 'EPERM', syscall: 'chmod', path });

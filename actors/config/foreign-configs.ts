@@ -5,7 +5,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import { parseDocument } from '../../machines/config/document.ts';
+import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { type ForeignText, parseJsonc, parseToml, parseYaml } from '../../machines/config/foreign-text.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
@@ -45,7 +45,7 @@ export async function planForeign(
   const [config = '', env = ''] = await Promise.all([readText(paths.config), readText(paths.env)]);
   return planImport({
     found: configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server }))),
-    config: parseDocument(config).value,
+    config: parseConfig(config).value,
     secrets: parseEnvFile(env),
     env: places.env,
     userHome: places.userHome,

@@ -6,8 +6,7 @@
 
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { parseDocument } from '../../machines/config/document.ts';
-import { editConfig, editVariable, isKept, valueAt } from '../../machines/config/edit.ts';
+import { editConfig, editVariable, isKept, parseConfig, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
@@ -80,7 +79,7 @@ export async function changeServerEntry(
   const written = (await readText(config)) ?? '';
   if (!isKept(written)) return unwritable(config, written);
   let outcome: EntryPlan | EntryRefusal | Unwritable = planOf({
-    config: parseDocument(written).value,
+    config: parseConfig(written).value,
     secrets: parseEnvFile((await readText(env)) ?? ''),
   });
   if (outcome.kind === 'refused') return outcome;
@@ -88,7 +87,7 @@ export async function changeServerEntry(
   await ensurePrivateFolder(folder);
   if (outcome.variables.length > 0) {
     await updateFileLocked(env, (text = '') => {
-      const plan = planOf({ config: parseDocument(written).value, secrets: parseEnvFile(text) });
+      const plan = planOf({ config: parseConfig(written).value, secrets: parseEnvFile(text) });
       outcome = plan;
       return plan.kind === 'refused' ? undefined : withVariables(text, plan.variables);
     });
@@ -98,7 +97,7 @@ export async function changeServerEntry(
   if (planned.kind === 'refused') return planned;
   const secrets = parseEnvFile((await readText(env)) ?? '');
   await updateFileLocked(config, (text = '') => {
-    const plan = text === written ? planned : planOf({ config: parseDocument(text).value, secrets });
+    const plan = text === written ? planned : planOf({ config: parseConfig(text).value, secrets });
     outcome = plan;
     if (plan.kind === 'refused') return undefined;
     const edited = editConfig(text, plan.edits);

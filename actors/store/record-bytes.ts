@@ -185,6 +185,7 @@ function roomInScratch(bytes: number): Room {
 /** A number, a boolean, null, or the separators of a value. */
 const smallBytes = 8;
 
+/** Estimates the bytes of a value as JSON without formatting it. */
 export function weightOf(value: Json | undefined): number {
   if (typeof value === 'string') return value.length + smallBytes;
   if (typeof value !== 'object' || value === null) return smallBytes;

@@ -57,7 +57,8 @@ const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
 /** Without a match, every integer is exact and none is a phone number. */
 const longDigits = /\d{16}|0x[\da-f]{14}|\+\d{7}/i;
 /** Without a match, every number and every word for true or false is written as JavaScript writes it. */
-const oddWriting = /\b0[\dxo]|\.\d*0\b|\d\.(?!\d)|(?<!\d)\.\d|\d[eE]|\d{16}|[+-][.\d]|\b(?:True|TRUE|False|FALSE)\b/;
+const oddWriting =
+  /\b0[\dxo]|\.\d*0\b|\d\.(?!\d)|(?<!\d)\.\d|\d[eE]|\d[\d.]{15}|[+-][.\d]|\b(?:True|TRUE|False|FALSE)\b/;
 /** YAML reads it as a number, which has no plus. */
 const phoneNumber = /^\+[1-9]\d{6,14}$/;
 /** A reference outside of quotes, judged by one line. */
@@ -303,9 +304,12 @@ function unwrapped(value: unknown, schema: Schema | undefined): Json {
   );
 }
 
-/** Where texts alone are allowed, a number stays one: a finding says that it belongs in quotes. */
+/**
+ * Where a text is meant, it is the first of several types. Where texts alone are allowed, a number stays one: a finding says
+ * that it belongs in quotes.
+ */
 function takesTexts(schema: Schema | undefined): boolean {
-  return Array.isArray(schema?.type) && schema.type.includes('string');
+  return Array.isArray(schema?.type) && schema.type[0] === 'string';
 }
 
 /** Follows the path as far as it exists; the offset of a key, not of its value. `members` caches the mappings read. */

@@ -21,7 +21,8 @@ import {
 } from 'yaml';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { cutOut, endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './cut-out.ts';
-import { type ConfigPath, keepDigits, parseDocument } from './document.ts';
+import { type ConfigDocument, type ConfigPath, keepDigits, parseDocument } from './document.ts';
+import { homeSchema } from './schema.ts';
 
 export interface ConfigEdit {
   readonly path: ConfigPath;
@@ -41,9 +42,14 @@ export function editConfig(text: string, edits: readonly ConfigEdit[]): string |
   return mark + edited;
 }
 
+/** Parses a `config.yaml`: where a text is meant, a value without quotes is the text as written (CFG-2). */
+export function parseConfig(text: string): ConfigDocument {
+  return parseDocument(text, homeSchema);
+}
+
 /** The value at a path as it is written; undefined if there is none or the text is not YAML. */
 export function valueAt(text: string, path: ConfigPath): Json | undefined {
-  let at: Json | undefined = parseDocument(text).value;
+  let at: Json | undefined = parseConfig(text).value;
   for (const step of path) at = isJsonObject(at) && Object.hasOwn(at, step) ? at[String(step)] : undefined;
   return at;
 }

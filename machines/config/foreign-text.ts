@@ -8,8 +8,10 @@
 import { parse, TomlError } from 'smol-toml';
 import type { Json } from '../base/json.ts';
 import { deepestJson, isTooDeep } from '../base/read-json.ts';
+import type { Schema } from './check-schema.ts';
 import { parseDocument } from './document.ts';
 import { homeSchema } from './schema.ts';
+import { serverEntrySchema } from './server-entry.ts';
 
 export type ForeignText =
   | { readonly kind: 'read'; readonly value: Json }
@@ -38,6 +40,7 @@ function asJson(found: string, at: number, text: string): string {
     case '"':
       return found;
     case "'":
+      if (found.length < 2 || !found.endsWith("'")) return found;
       return `"${found.slice(1, -1).replace(/\\.|"/g, (one) => ({ "\\'": "'", '"': '\\"' })[one] ?? one)}"`;
     case '/':
       return ' ';
@@ -47,9 +50,18 @@ function asJson(found: string, at: number, text: string): string {
   }
 }
 
+const { args, env, headers } = serverEntrySchema.properties;
+/** Where Hermes Agent and goose keep the texts of servers. */
+const serversSchema: Schema = {
+  properties: {
+    mcp_servers: homeSchema.properties.mcp_servers,
+    extensions: { additionalProperties: { properties: { args, envs: env, headers } } },
+  },
+};
+
 /** Texts of servers stay as they are written (CFG-2). */
 export function parseYaml(text: string): ForeignText {
-  const { value, findings } = parseDocument(text, homeSchema);
+  const { value, findings } = parseDocument(text, serversSchema);
   const [found] = findings;
   return found === undefined
     ? { kind: 'read', value }

@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { wordInSentence, wordOfCommand } from '../base/shown-json.ts';
+import type { Schema } from '../config/check-schema.ts';
 import { serverEntrySchema } from '../config/server-entry.ts';
 import { type ForeignProgram, type ForeignServer, objectOf, texts } from './foreign-files.ts';
 import { ownReferences, type WantedVariable } from './foreign-references.ts';
@@ -79,9 +80,9 @@ function ofGoose({ cmd, uri, envs, env_keys, timeout, available_tools, ...rest }
     ...rest,
     command: cmd,
     url: uri,
-    env: { ...kept, ...objectOf(envs) },
+    env: { ...kept, ...objectOf(rest.env), ...objectOf(envs) },
     timeout: typeof timeout === 'number' ? timeout * 1_000 : undefined,
-    includeTools: texts(available_tools).length > 0 ? available_tools : undefined,
+    includeTools: texts(available_tools).length > 0 ? available_tools : rest.includeTools,
   });
 }
 
@@ -101,9 +102,9 @@ function ofOpenClaw({
     env: referring(rest.env),
     headers: referring(rest.headers),
     cwd: cwd ?? workingDirectory,
-    timeout: requestTimeoutMs,
-    includeTools: include,
-    excludeTools: exclude,
+    timeout: requestTimeoutMs ?? rest.timeout,
+    includeTools: include ?? rest.includeTools,
+    excludeTools: exclude ?? rest.excludeTools,
     type: transport ?? type ?? 'sse',
   });
 }
@@ -120,13 +121,29 @@ function referring(texts: Json | undefined): Json | undefined {
 }
 
 /** Hermes Agent has the same keys, except those that only one of the two has; its `args` may be one text. */
-function fromHermes({ args, ...rest }: JsonObject, notes: string[]): JsonObject {
-  const known = Object.entries(rest).filter(([key]) => Object.hasOwn(serverEntrySchema.properties, key));
-  leaveOut(Object.fromEntries(Object.entries(rest).filter(([key]) => !known.some(([own]) => own === key))), notes);
+function fromHermes(value: JsonObject, notes: string[]): JsonObject {
+  const { args, env, headers, ...known } = knownOf(value, serverEntrySchema, '', notes);
+  const words = typeof args === 'string' ? args.split(/\s+/).filter(Boolean) : args;
   return present({
-    ...Object.fromEntries(known),
-    args: typeof args === 'string' ? args.split(/\s+/).filter(Boolean) : args,
+    ...known,
+    args: Array.isArray(words) && words.length === 0 ? undefined : words,
+    env: filled(env),
+    headers: filled(headers),
   });
+}
+
+/** The members that the schema knows, at any depth. */
+function knownOf(value: JsonObject, { properties = {} }: Schema, place: string, notes: string[]): JsonObject {
+  const known: [string, Json][] = [];
+  const others: [string, Json][] = [];
+  for (const [key, held] of Object.entries(value)) {
+    const own = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (own === undefined) others.push([`${place}${key}`, held]);
+    else if (own.properties === undefined || !isJsonObject(held)) known.push([key, held]);
+    else known.push([key, knownOf(held, own, `${place}${key}.`, notes)]);
+  }
+  leaveOut(Object.fromEntries(others), notes);
+  return Object.fromEntries(known);
 }
 
 function referred(
@@ -201,9 +218,9 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     enabled: disabled === true || enabled === false ? false : undefined,
     timeout: isTimed ? timeout / 1_000 : undefined,
     connect_timeout: typeof connectionTimeoutMs === 'number' ? connectionTimeoutMs / 1_000 : undefined,
-    ssl_verify: sslVerify === false ? false : undefined,
-    client_cert: clientCert,
-    client_key: clientKey,
+    ssl_verify: !isStdio && sslVerify === false ? false : undefined,
+    client_cert: isStdio ? undefined : clientCert,
+    client_key: isStdio ? undefined : clientKey,
     supports_parallel_tool_calls: supportsParallelToolCalls === true ? true : undefined,
     tools: toolsOf(includeTools, [...texts(excludeTools), ...texts(disabledTools)]),
     ...(isStdio || login === undefined ? {} : loginOf(login, notes)),

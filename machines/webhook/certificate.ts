@@ -1,5 +1,6 @@
 /**
- * Senders that sign with a published certificate: where it may be fetched from, and what they sign, and whether a signature is genuine. Fetches nothing.
+ * Senders that sign with a published certificate: where it may be fetched from, what they sign, and
+ * whether a signature is genuine. Fetches nothing.
  * @see SRC-1 in docs/specification.md
  * @see [PayPal](https://developer.paypal.com/api/rest/webhooks/rest/)
  * @see [Amazon SNS](https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html)

@@ -117,7 +117,8 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
       return refused('the body is the signed content of a scheme with a time');
     const signatures = also === undefined ? signaturesOf(given) : [given, also(request) ?? ''].flatMap(signaturesOf);
     if (certified !== undefined) return certified(request, signatures[0] ?? '');
-    if (signatures.length === 0) return refused(`${where} holds no signature ${formOf(scheme)}`);
+    if (signatures.length === 0)
+      return refused(`${where} holds no ${scheme.algorithm === 'token' ? 'token' : 'signature'} ${formOf(scheme)}`);
     const fitsHere = isTwilio && saysSha256.test(request.headers[twilioSettings] ?? '') ? fitsSha256 : fits;
     let digest: string | undefined;
     if (several === undefined) digest = fits(contentOf(texts, request.body), signatures);

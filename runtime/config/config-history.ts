@@ -6,7 +6,7 @@
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { configChanges } from '../../machines/config/config-changes.ts';
-import { parseDocument } from '../../machines/config/document.ts';
+import { parseConfig } from '../../machines/config/edit.ts';
 
 export interface ConfigChange {
   readonly atMs: number;
@@ -45,7 +45,7 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
         const before = standing.profiles.get(name)?.text;
         if (before === text) continue;
         since.set(name, atMs);
-        const what = configChanges(parseDocument(before ?? '').value, parseDocument(text).value);
+        const what = configChanges(parseConfig(before ?? '').value, parseConfig(text).value);
         keep({ atMs, profile: name, kind: 'applied', what: what.length === 0 ? ['Comments or order changed'] : what });
       }
       standing = home;

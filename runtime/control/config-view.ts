@@ -8,7 +8,7 @@ import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { readText } from '../../actors/files.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
-import { parseDocument } from '../../machines/config/document.ts';
+import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { runVariables } from '../../machines/config/program-variables.ts';
@@ -26,7 +26,7 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   // The defaults of a profile that does not exist would be shown as its settings.
   if (profile !== defaultProfile && !existsSync(paths.home)) throw notServed(profile);
   const text = (await readText(paths.config)) ?? '';
-  const document = parseDocument(text);
+  const document = parseConfig(text);
   const ofFile = parseEnvFile((await readText(paths.env)) ?? '');
   const redactor = createRedactor();
   // As a draft, a profile is read whether it is served or not.

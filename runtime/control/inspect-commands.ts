@@ -1,7 +1,6 @@
 /**
- * The commands of the inspector: the tree, one actor, the stream, a chart, the link that opens the page, and
- * the overview. Part of the
- * table of the control socket.
+ * The commands of the inspector: the tree, one actor, the stream, a chart, the link that opens the page, and the overview.
+ * Part of the table of the control socket.
  * @see INS-2, INS-4, SEC-1 and CLI-3 in docs/specification.md
  */
 

@@ -7,11 +7,12 @@
 
 import type { Method } from './contract.ts';
 
-/** `reads`: changes nothing. `calls`: has its own record. Otherwise the change, as the audit log reports it. */
+/** Needs a daemon. */
 const daemon = (does: string) => ({ does, isOfHome: false });
 /** Needs no daemon. */
 const home = (does: string) => ({ does, isOfHome: true });
 
+/** `reads`: changes nothing. `calls`: has its own record. Otherwise the change, as the audit log reports it. */
 const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'approvals.answer': daemon('answered a question'),
   'approvals.answered': daemon('reads'),

@@ -15,7 +15,7 @@ import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject, objectAt } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { parseDocument } from '../../machines/config/document.ts';
+import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -128,7 +128,7 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
   const profile = profileOf(params.profile);
   const paths = profilePaths(source.home, profile);
   const text = (await readText(paths.config)) ?? '';
-  const document = parseDocument(text);
+  const document = parseConfig(text);
   const config = document.value;
   const servers = objectAt(config, 'mcp_servers');
   if (!Object.hasOwn(servers, name)) throw unknownServer(name, Object.keys(servers));

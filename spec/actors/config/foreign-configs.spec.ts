@@ -193,7 +193,7 @@ t.test('CLI-5 · goose, Hermes Agent and OpenClaw: YAML and JSON5, and a file th
     enabled: true
     cmd: npx
     args: [-y, notes]
-    envs: { NOTES_API_KEY: n0tes-s3cret-key }
+    envs: { NOTES_API_KEY: n0tes-s3cret-key, PIN: 0042 }
     timeout: 300
 `;
   const hermes =
@@ -205,7 +205,12 @@ t.test('CLI-5 · goose, Hermes Agent and OpenClaw: YAML and JSON5, and a file th
     '.openclaw/openclaw.json': openclaw,
   });
   t.strictSame(entriesOf(configs), {
-    notes: { command: 'npx', args: ['-y', 'notes'], env: { NOTES_API_KEY: '${NOTES_API_KEY}' }, timeout: 300 },
+    notes: {
+      command: 'npx',
+      args: ['-y', 'notes'],
+      env: { NOTES_API_KEY: '${NOTES_API_KEY}', PIN: '0042' },
+      timeout: 300,
+    },
     time: { command: 'uvx', args: ['mcp-server-time', '1.10'], timeout: 120 },
     docs: { url: 'https://docs.example/mcp' },
   });

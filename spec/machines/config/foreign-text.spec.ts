@@ -11,7 +11,7 @@ t.test('CLI-5 · comments and a last comma of JSON are skipped, and not in strin
     ['\uFEFF{"a": "\\"// no"}', { a: '"// no' }],
   ];
   for (const [text, value] of rows) t.same(parseJsonc(text), { kind: 'read', value }, text);
-  for (const text of ['', '{', '{"token": "s3cret" "x"}', '/* never ends']) {
+  for (const text of ['', '{', "{a: 'b\n}", '{"token": "s3cret" "x"}', '/* never ends']) {
     const verdict = parseJsonc(text);
     t.equal(verdict.kind, 'malformed', text);
     t.notMatch(JSON.stringify(verdict), 's3cret');

@@ -210,6 +210,7 @@ mcp_servers:
     args: [-m, server, --python, 3.10, 1e3, .5]
     env: { <<: *shared, API_VERSION: 1.10, PIN: 0042, DEBUG: True, PORT: 8080, RATIO: 0.5 }
     timeout: 2.50
+    ssl_verify: False
     enabled: True
 platforms:
   telegram: { token: t-t-t, home_channel: 0042 }
@@ -223,6 +224,7 @@ platforms:
   const numbers = { PORT: 8080, RATIO: 0.5 };
   t.strictSame(entry?.env, { HEX: '0x1F', MODE: '0640', API_VERSION: '1.10', PIN: '0042', DEBUG: 'True', ...numbers });
   t.equal(entry?.timeout, 2.5);
+  t.equal(entry?.ssl_verify, false);
   t.match(JSON.stringify(settings.platforms), '"0042"');
   t.end();
 });

@@ -57,6 +57,8 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
       connect_timeout: 60,
       tools: { include: ['a'] },
       retries: 3,
+      headers: {},
+      sampling: { enabled: true, log_level: 'info' },
     },
     {
       entry: {
@@ -66,9 +68,10 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
         timeout: 120,
         connect_timeout: 60,
         tools: { include: ['a'] },
+        sampling: { enabled: true },
       },
       wanted: [{ variable: 'NOTES_KEY' }],
-      notes: ['not imported: retries'],
+      notes: ['not imported: sampling.log_level', 'not imported: retries'],
     },
   ],
   [

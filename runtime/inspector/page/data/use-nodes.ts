@@ -2,6 +2,7 @@
 
 import { useEffect } from 'preact/hooks';
 import type { NodeRow, Result } from '../../../control/contract.ts';
+import { link } from './live.ts';
 import { type Asking, call, useAsked } from './rpc.ts';
 
 /** Each read queries every gateway through the database. */
@@ -28,7 +29,7 @@ export function useAgain<Found>({ asked, again }: Asking<Found>, afterMs = restM
     if (asked.kind === 'waiting') return;
     let timer: ReturnType<typeof setTimeout>;
     const rest = (): void => {
-      timer = setTimeout(() => (document.hidden ? rest() : again()), afterMs);
+      timer = setTimeout(() => (document.hidden || link.get() !== 'live' ? rest() : again()), afterMs);
     };
     rest();
     return () => clearTimeout(timer);

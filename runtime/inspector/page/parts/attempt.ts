@@ -9,8 +9,11 @@ export interface Attempt {
   readonly busy: string | undefined;
   /** Why the last change was refused, and its words. */
   readonly refused: (Refusal & { readonly words: string }) | undefined;
-  /** @param failed is called instead of setting `refused` */
-  attempt(words: string, change: () => Promise<unknown>, failed?: (why: string) => void): Promise<void>;
+  /**
+   * Resolves with whether the change was begun: not while another one is under way.
+   * @param failed is called instead of setting `refused`
+   */
+  attempt(words: string, change: () => Promise<unknown>, failed?: (why: string) => void): Promise<boolean>;
 }
 
 export function useAttempt(): Attempt {
@@ -21,7 +24,7 @@ export function useAttempt(): Attempt {
     refused,
     async attempt(words, change, failed) {
       // The keys and the palette do not know that the button is disabled.
-      if (busy !== undefined) return;
+      if (busy !== undefined) return false;
       setBusy(words);
       setRefused(undefined);
       try {
@@ -33,6 +36,7 @@ export function useAttempt(): Attempt {
       } finally {
         setBusy(undefined);
       }
+      return true;
     },
   };
 }

@@ -39,14 +39,17 @@ export interface Refusal {
 export function WhyNot({
   refused,
   button,
+  what = 'Nothing was changed yet.',
 }: {
   readonly refused: Refusal | undefined;
+  /** What was not done, where the session must be renewed first. */
+  readonly what?: string;
   /** The button to press again; not needed if there is one button. */
   readonly button?: string;
 }): JSX.Element | null {
   if (refused === undefined) return null;
   if (refused.code === 'link-not-fresh') {
-    return <NeedsFresh what="Nothing was changed yet." {...(button === undefined ? {} : { button })} />;
+    return <NeedsFresh what={what} {...(button === undefined ? {} : { button })} />;
   }
   return (
     <Banner mark="failed" alert>

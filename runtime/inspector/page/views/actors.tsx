@@ -193,9 +193,10 @@ function optionsOf(values: readonly string[], chosen: string): (readonly [string
 
 function Choice(props: BareSelectProps): JSX.Element {
   return (
-    <div class="field">
+    // biome-ignore lint/a11y/noLabelWithoutControl: the choice is a select
+    <label class="field">
       <span>{props.label}</span>
       <BareSelect {...props} />
-    </div>
+    </label>
   );
 }

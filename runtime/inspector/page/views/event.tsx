@@ -63,7 +63,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   );
 
   async function act(words: string, what: string, run: () => Promise<unknown>): Promise<void> {
-    await attempt(words, run, (why) => announce(`${what}: ${why}`, true));
+    if (!(await attempt(words, run, (why) => announce(`${what}: ${why}`, true)))) return;
     // Another dialog may have been opened meanwhile.
     setOpen((now) => (now === 'replay' || now === 'cancel' ? undefined : now));
   }

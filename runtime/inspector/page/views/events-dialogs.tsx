@@ -31,7 +31,7 @@ export function TestEvent({
   );
   const offered = samples.asked.kind === 'there' ? samples.asked.value.samples : [];
 
-  const send = (): Promise<void> =>
+  const send = (): Promise<unknown> =>
     attempt('Sending…', async () => {
       setAnswer(undefined);
       if (route === undefined) return;

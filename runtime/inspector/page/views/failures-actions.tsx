@@ -56,8 +56,7 @@ export function FailureActions({
 
   async function act(while_: string, run: () => Promise<void>): Promise<void> {
     const change = (): Promise<void> => run().then(onDone);
-    await attempt(while_, change, (why) => announce(`Nothing was changed: ${why}`, true));
-    close();
+    if (await attempt(while_, change, (why) => announce(`Nothing was changed: ${why}`, true))) close();
   }
 
   const noted = reason.trim() === '' ? {} : { reason: reason.trim() };

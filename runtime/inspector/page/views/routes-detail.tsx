@@ -103,11 +103,12 @@ function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
   const inProfile = searchIn(ofRoute, chosen.profile);
 
   async function act(words: string, done: string, work: () => Promise<unknown>): Promise<void> {
-    await attempt(words, async () => {
+    const isBegun = await attempt(words, async () => {
       await work();
       announce(done);
       onChanged();
     });
+    if (!isBegun) return;
     // Another dialog may have been opened meanwhile.
     setAsking((now) => (now === asking ? undefined : now));
   }

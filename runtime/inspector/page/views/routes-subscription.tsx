@@ -50,7 +50,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const { prompt, deliver } = work;
   const list = events.split(',').flatMap((one) => one.trim() || []);
 
-  const save = (): Promise<void> =>
+  const save = (): Promise<unknown> =>
     change.attempt('Saving…', async () => {
       if (route === undefined) {
         const record: JsonObject = {

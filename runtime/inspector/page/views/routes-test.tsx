@@ -36,7 +36,7 @@ export function RouteTest({
   const [answer, setAnswer] = useState<Result<'webhook.test'>>();
   const { busy, refused, attempt } = useAttempt();
 
-  const send = (name: string): Promise<void> =>
+  const send = (name: string): Promise<unknown> =>
     attempt('Testing…', async () => {
       setAnswer(undefined);
       setAnswer(

@@ -26,7 +26,7 @@ export function NewSchedule({ onClose, onChanged }: ChangeProps): JSX.Element {
   const [profile, setProfile] = useState(useProfile() ?? 'default');
   const change = useAttempt();
 
-  const create = (): Promise<void> =>
+  const create = (): Promise<unknown> =>
     change.attempt('Creating…', async () => {
       const record = {
         ...(schedule.trim() === '' ? {} : { schedule }),
@@ -72,7 +72,7 @@ export function RemoveSchedule({ row, onClose, onChanged }: ChangeProps & { read
   const { busy, refused, attempt } = useAttempt();
   const yes = `Remove schedule ${row.name}`;
 
-  const remove = (): Promise<void> =>
+  const remove = (): Promise<unknown> =>
     attempt('Removing…', async () => {
       await call('cron.remove', { job: row.id, profile: row.profile });
       announce(`Schedule ${row.name} removed.`);

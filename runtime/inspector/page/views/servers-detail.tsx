@@ -65,19 +65,19 @@ export function ServerDetail({
   const canLogIn =
     oauth.asked.kind === 'there' && oauth.asked.value.some((one) => one.profile === profile && one.server === server);
 
-  const act = (button: string, work: () => Promise<string>): Promise<void> =>
+  const act = (button: string, work: () => Promise<string>): Promise<unknown> =>
     attempt(button, async () => {
       announce(await work());
       again();
       shown.again();
     });
-  const reconnect = (): Promise<void> =>
+  const reconnect = (): Promise<unknown> =>
     act('Try again now', async () => {
       await call('mcp.reconnect', { server, profile });
       return `Connecting ${server}…`;
     });
   const isOff = state === 'disabled';
-  const turn = (): Promise<void> =>
+  const turn = (): Promise<unknown> =>
     act(isOff ? 'Enable' : 'Disable', async () => {
       const { not_in_force: why } = await call(isOff ? 'mcp.enable' : 'mcp.disable', { server, profile });
       if (why !== undefined) return `Written, but not in force: ${why}`;
@@ -249,7 +249,7 @@ function RemoveServer({
   const { busy, refused, attempt } = useAttempt();
   const yes = `Remove server ${server}`;
 
-  const remove = (): Promise<void> =>
+  const remove = (): Promise<unknown> =>
     attempt('Removing…', async () => {
       const { not_in_force: why } = await call('mcp.remove', { server, profile });
       if (why === undefined) announce(`Server ${server} removed.`);
@@ -270,7 +270,7 @@ function RemoveServer({
         {own.length === 0 ? '' : `, and ${own.join(', ')} ${own.length === 1 ? 'remains' : 'remain'} in .env`}. To keep
         the entry, disable the server instead.
       </p>
-      <WhyNot refused={refused} button={yes} />
+      <WhyNot refused={refused} button={yes} what="Nothing was removed yet." />
     </Confirm>
   );
 }

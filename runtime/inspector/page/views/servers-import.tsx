@@ -32,7 +32,7 @@ export function ImportServers({
   useEffect(() => onBusy(busy !== undefined), [busy]);
   const yes = chosen.length === 0 ? 'Add servers' : `Add ${counted(chosen.length, 'server')}`;
 
-  const add = (): Promise<void> =>
+  const add = (): Promise<unknown> =>
     attempt('Adding…', async () => {
       const { added, failed } = await call('mcp.import', { names: chosen, profile });
       const problems = failed.map(({ name, why }) => `${name}: ${why}`).join('; ');
@@ -87,7 +87,7 @@ export function ImportServers({
           )
         }
       </Answer>
-      <WhyNot refused={refused} button={yes} />
+      <WhyNot refused={refused} button={yes} what="Nothing was added yet." />
     </SheetForm>
   );
 }

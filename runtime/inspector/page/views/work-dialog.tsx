@@ -28,7 +28,7 @@ export interface WorkDialogProps {
   /** Several targets, which cannot be changed here. */
   readonly targets?: string;
   readonly onWork: (work: Work) => void;
-  readonly onSave: () => Promise<void>;
+  readonly onSave: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
