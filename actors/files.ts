@@ -161,10 +161,9 @@ export async function readText(path: string): Promise<string | undefined> {
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    // The system names no path here.
-    if (code === 'EISDIR' && thrown instanceof Error)
-      thrown.message = `${code}: ${path} is a folder, where a file belongs; move it away`;
-    throw thrown;
+    if (code !== 'EISDIR') throw thrown;
+    // Node 20 names no path here. An error of our own, since the home is not at fault.
+    throw Object.assign(new Error(`${code}: ${path} is a folder, where a file belongs; move it away`), { code });
   }
 }
 

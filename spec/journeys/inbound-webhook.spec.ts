@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { sampleNames } from '../../machines/webhook/samples.ts';
 import { askCli, startBlocked, startDaemon } from '../support/daemon.ts';
-import { fronts } from '../support/fronts.ts';
+import { fronts, noBinary } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { until } from '../support/processes.ts';
@@ -626,25 +626,29 @@ t.test('RTE-4 · what follows a request changes nothing about its answer', async
   t.match(await cliJson(home.path, 'webhook', 'deliveries'), [{ delivery_id: 'd1' }]);
 });
 
-t.test('SEC-9 · a gateway beside a binary that is not the pinned one serves on node:http and says so', async (t) => {
-  const home = makeHome(t, {
-    'config.yaml': config('auto', '        one: {}\n'),
-    'scripts/agent.sh': agent,
-    'preload.mjs': `import fs from 'node:fs';
+t.test(
+  'SEC-9 · a gateway beside a binary that is not the pinned one serves on node:http and says so',
+  { skip: noBinary },
+  async (t) => {
+    const home = makeHome(t, {
+      'config.yaml': config('auto', '        one: {}\n'),
+      'scripts/agent.sh': agent,
+      'preload.mjs': `import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 const read = fs.readFileSync;
 fs.readFileSync = (path, ...more) => String(path).includes('uws_') ? Buffer.from('another') : read(path, ...more);
 syncBuiltinESMExports();
 `,
-  });
-  const daemon = await startDaemon(t, home.path, { NODE_OPTIONS: `--import file://${home.path}/preload.mjs` });
+    });
+    const daemon = await startDaemon(t, home.path, { NODE_OPTIONS: `--import file://${home.path}/preload.mjs` });
 
-  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
-  t.match(
-    daemon.log.filter(({ message }) => message.startsWith('HTTP server: ')),
-    [{ level: 'warn', message: /node:http \(uWebSockets\.js cannot load: .* is not the pinned binary/ }],
-  );
-});
+    t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
+    t.match(
+      daemon.log.filter(({ message }) => message.startsWith('HTTP server: ')),
+      [{ level: 'warn', message: /node:http \(uWebSockets\.js cannot load: .* is not the pinned binary/ }],
+    );
+  },
+);
 
 t.test('SEC-3 · unverified bodies fill a budget, and a sender beyond it is asked to come back', async (t) => {
   const small = config('auto', '        one: {}\n').replace('max_body', 'max_unverified_bytes: 1500\n      max_body');

@@ -10,6 +10,10 @@ export const noUws: string | false =
   missing !== undefined &&
   `uWebSockets.js ${missing.text} on Node ${process.versions.node}; npm run native helps its conformance suite`;
 
+/** Each version of Node.js needs a binary of its own, and the newest may have none: what that binary is cannot be tested then. */
+export const noBinary: string | false =
+  missing !== undefined && / has no binary /.test(missing.text) && `uWebSockets.js ${missing.text}`;
+
 /** For journeys: `npm test` runs them over the one that a gateway has by itself. */
 export const fronts = [
   { front: 'node', skip: false },

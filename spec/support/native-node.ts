@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { whyNotLoadable } from '../../runtime/http/native.ts';
+import { noBinary } from './fronts.ts';
 
 const cache = resolve('node_modules/.cache/debian-13');
 const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
@@ -16,6 +17,7 @@ const linker = join(libraries, process.arch === 'arm64' ? 'ld-linux-aarch64.so.1
 /** The program and its first arguments; undefined where the native server cannot load on this machine. */
 export function nativeNode(): readonly [program: string, ...words: string[]] | undefined {
   if (whyNotLoadable() === undefined) return [process.execPath];
+  if (noBinary !== false) return undefined;
   return existsSync(linker) ? [linker, '--library-path', libraries, process.execPath] : undefined;
 }
 
