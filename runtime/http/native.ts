@@ -40,11 +40,13 @@ const require = createRequire(import.meta.url);
 
 /** Loads the library; throws if its binary is absent, is not the pinned one or cannot load. */
 export function loadUws(read?: (path: string) => Buffer): typeof import('uWebSockets.js') {
-  const { modules } = process.versions;
-  const build = `${process.platform}_${process.arch}_${modules}`;
+  // First of all: where it is not installed, that is what is said.
+  const folder = dirname(require.resolve('uWebSockets.js'));
+  const { platform, arch, version, versions } = process;
+  const build = `${platform}_${arch}_${versions.modules}`;
   const pin = pinned[build];
-  if (pin === undefined) throw new Error(`it has no binary for ${build}`);
-  const path = join(dirname(require.resolve('uWebSockets.js')), `uws_${build}.node`);
+  if (pin === undefined) throw new Error(`it has no binary for Node.js ${version} on ${platform} ${arch}`);
+  const path = join(folder, `uws_${build}.node`);
   checkPinned(path, pin, read);
   // The library reads its limit for heads that arrive in pieces from this variable once, when it is loaded.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeaderBytes);

@@ -43,6 +43,11 @@ t.test('PKG-1 · the package alone serves events, tools and the page, and sends 
   const page = new URL((JSON.parse(await agent('inspect', '--web', '--json')) as { url: string }).url);
   t.match(await (await fetch(page)).text(), /<script/);
   t.match(await agent('doctor'), /config +no findings/);
+  t.same(
+    daemon.log.filter(({ message }) => message.startsWith('HTTP server: ')).map(({ level }) => level),
+    ['info'],
+    'what is not installed is no warning, whether or not it has a binary for this version of Node.js',
+  );
   await until(() => collector.spans.length > 0);
 
   const serve = spawn(process.execPath, [entry, 'mcp', 'serve'], { env, stdio: ['pipe', 'pipe', 'inherit'] });

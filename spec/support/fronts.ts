@@ -12,7 +12,7 @@ export const noUws: string | false =
 
 /** Each version of Node.js needs a binary of its own, and the newest may have none: what that binary is cannot be tested then. */
 export const noBinary: string | false =
-  missing !== undefined && / has no binary /.test(missing.text) && `uWebSockets.js ${missing.text}`;
+  missing !== undefined && / has no binary for Node/.test(missing.text) && `uWebSockets.js ${missing.text}`;
 
 /** For journeys: `npm test` runs them over the one that a gateway has by itself. */
 export const fronts = [
