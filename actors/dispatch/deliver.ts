@@ -42,13 +42,8 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
     case 'log':
       return { ...createLogTarget(log), verify: () => Promise.resolve({ kind: 'verified' }) };
     case 'github_comment': {
-      return createGithubComment({
-        command: clientOf(settings),
-        cwd,
-        timeoutMs: githubTimeoutMs,
-        scope,
-        wait: ports.wait,
-      });
+      const client = { command: clientOf(settings), cwd, timeoutMs: githubTimeoutMs, scope };
+      return createGithubComment(client, settings, ports);
     }
     default:
       return createPlatformTarget?.(name, settings, ports);

@@ -4,30 +4,35 @@
  * @see DLV-3 in docs/specification.md
  */
 
-import type { Json } from '../../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
 import {
-  nothingToSend,
+  deliveredAs,
   type RefusalClass,
-  refused as refusedAs,
+  refused,
   type SendOutcome,
   transient,
+  type Undelivered,
   unknownOutcome,
   type VerifyOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
-import { messagesOf } from '../../../machines/dispatch/split-text.ts';
 import { endOf, runCommand, scrubbedEnv } from '../../process-group.ts';
-import { type PlatformTarget, verifiedAs } from './platform-target.ts';
-import { type Sending, sendPieces } from './send-pieces.ts';
+import {
+  createPieceTarget,
+  type Message,
+  type PlatformTarget,
+  type TargetPorts,
+  verifiedAs,
+} from './platform-target.ts';
 
-export interface GithubCommentSettings {
-  /** The client; `gh` unless configured. */
+export interface GithubClient {
+  /** `gh` unless configured. */
   readonly command: string;
   readonly cwd: string;
   readonly timeoutMs: number;
   /** The profile's `.env`, which may set GH_TOKEN and GH_HOST. */
   readonly scope: ReadonlyMap<string, string>;
-  readonly wait: Sending['wait'];
 }
 
 /** Neither part begins like a flag or consists of dots only. */
@@ -69,55 +74,53 @@ const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'tr
   [/HTTP 5\d\d|reset by peer|broken pipe|EOF|timed? ?out|something went wrong/i, 'unknown'],
 ];
 
-export function createGithubComment(settings: GithubCommentSettings): PlatformTarget {
-  return {
-    verify: (signal) => verifyLogin(settings, signal),
-    placeOf({ repo, pr_number }) {
-      const number = numberOf(pr_number);
-      return typeof repo === 'string' && number !== undefined ? `${repo}#${number}` : undefined;
+export function createGithubComment(
+  client: GithubClient,
+  settings: PlatformSettings,
+  ports: TargetPorts,
+): PlatformTarget {
+  return createPieceTarget(
+    {
+      name: 'github_comment',
+      limit,
+      maxPieces: mostComments,
+      inert: (text) => withoutMentions(text, limit.most),
+      extraProblem,
+      placeKeys: ['repo', 'pr_number'],
+      placeFrom({ repo, pr_number }) {
+        const number = numberOf(pr_number);
+        return typeof repo === 'string' && number !== undefined ? `${repo}#${number}` : undefined;
+      },
+      send: (message, signal) => writeComment(client, message, signal),
+      verify: (signal) => verifyLogin(client, signal),
     },
-    deduplicatesForMs: () => 0,
-    async deliver({ text: written, extra, sent, pace, waits }, signal) {
-      const text = withoutMentions(written, limit.most);
-      const repo = extra.repo;
-      const number = numberOf(extra.pr_number);
-      if (typeof repo !== 'string' || !repoPattern.test(repo)) {
-        return refused(`deliver_extra.repo must be owner/name; it is ${JSON.stringify(repo ?? null)}`);
-      }
-      if (number === undefined) {
-        return refused(
-          `deliver_extra.pr_number must be a positive whole number; it is ${JSON.stringify(extra.pr_number ?? null)}`,
-        );
-      }
-      // A text far over the limit is refused without splitting it.
-      const comments = text.length > limit.most * mostComments ? undefined : messagesOf(text, limit);
-      if (comments === undefined || comments.length > mostComments) {
-        const most = `${mostComments} comments of ${limit.most} are written at most`;
-        return refused(`a text of ${text.length} characters is too long; ${most}`, 'tooLong');
-      }
-      if (comments.length === 0) return nothingToSend;
-      const words = [extra.kind === 'issue' ? 'issue' : 'pr', 'comment', number, '--repo', repo, '--body-file', '-'];
-      return sendPieces(comments, { sent, wait: settings.wait, signal: waits ?? signal, pace }, (comment) =>
-        writeComment(settings, { words, comment }, signal),
-      );
-    },
-  };
+    settings,
+    ports,
+  );
+}
+
+function extraProblem({ repo, pr_number }: JsonObject): Undelivered | undefined {
+  if (typeof repo !== 'string' || !repoPattern.test(repo))
+    return refused('permanent', `deliver_extra.repo must be owner/name; it is ${JSON.stringify(repo ?? null)}`);
+  if (numberOf(pr_number) !== undefined) return undefined;
+  const given = JSON.stringify(pr_number ?? null);
+  return refused('permanent', `deliver_extra.pr_number must be a positive whole number; it is ${given}`);
 }
 
 /**
  * Asks the client for its login at the host that it comments at. Without a host it would test every account, and fail for
  * one that no comment needs. Another client may lack this command; then the first comment shows whether it is logged in.
  */
-async function verifyLogin(settings: GithubCommentSettings, signal: AbortSignal): Promise<VerifyOutcome> {
-  const host = settings.scope.get('GH_HOST');
-  const answer = await askLogin(settings, host ?? commonHost, signal);
+async function verifyLogin(client: GithubClient, signal: AbortSignal): Promise<Undelivered | VerifyOutcome> {
+  const host = client.scope.get('GH_HOST');
+  const answer = await askLogin(client, host ?? commonHost, signal);
   if ('kind' in answer) return answer;
   if (answer.code === 0 || hostsOf(answer.said).size > 0 || !noAccount.test(answer.said))
-    return readLogin(settings, answer);
+    return readLogin(client, answer);
   // If it has logins at one host only, it comments there.
-  const all = host === undefined ? await askLogin(settings, undefined, signal) : answer;
+  const all = host === undefined ? await askLogin(client, undefined, signal) : answer;
   if ('kind' in all) return all;
-  return hostsOf(all.said).size === 1 ? readLogin(settings, all) : loggedOut(settings);
+  return hostsOf(all.said).size === 1 ? readLogin(client, all) : loggedOut(client);
 }
 
 interface LoginAnswer {
@@ -126,15 +129,14 @@ interface LoginAnswer {
 }
 
 async function askLogin(
-  settings: GithubCommentSettings,
+  client: GithubClient,
   host: string | undefined,
   signal: AbortSignal,
-): Promise<LoginAnswer | VerifyOutcome> {
+): Promise<LoginAnswer | Undelivered> {
   const words = ['auth', 'status', ...(host === undefined ? [] : ['--hostname', host])];
-  const result = await runClient(settings, { words, text: '' }, signal);
-  if (result.kind === 'missing') return missingClient(settings.command, result.cause) as VerifyOutcome;
-  if (result.kind !== 'exited')
-    return transient(named('the client did not say whether it is logged in')) as VerifyOutcome;
+  const result = await runClient(client, { words, text: '' }, signal);
+  if (result.kind === 'missing') return missingClient(client.command, result.cause);
+  if (result.kind !== 'exited') return transient('the client did not say whether it is logged in');
   return { code: result.code, said: `${result.stdout}\n${result.stderr}` };
 }
 
@@ -144,26 +146,23 @@ function hostsOf(said: string): ReadonlySet<string | undefined> {
 }
 
 /** If one host has several accounts, only the active one writes comments. */
-function readLogin(settings: GithubCommentSettings, { code, said }: LoginAnswer): VerifyOutcome {
+function readLogin(client: GithubClient, { code, said }: LoginAnswer): Undelivered | VerifyOutcome {
   const accounts = said.split(/^(?=.*(?:logged|log) in to \S)/im);
   const active = accounts.filter((account) => /active account: true/i.test(account)).join('\n') || said;
-  if (/token .*invalid|failed to log in|auth(?:entication)? failed/i.test(active)) return loggedOut(settings);
+  if (/token .*invalid|failed to log in|auth(?:entication)? failed/i.test(active)) return loggedOut(client);
   if (complaints.some(([words, meaning]) => meaning === 'transient' && words.test(active)))
-    return transient(named('the client did not reach its host')) as VerifyOutcome;
+    return transient('the client did not reach its host');
   const account = /logged in to \S+ (?:account|as) (\S+)/i.exec(active)?.[1];
   if (code === 0 || account !== undefined) return verifiedAs(account);
   return { kind: 'unverifiable', reason: "the client's login shows with the first comment" };
 }
 
-function loggedOut({ command }: GithubCommentSettings): VerifyOutcome {
-  return refused(
-    `the client is not logged in; run \`${command} auth login\` as the gateway's user`,
-    'auth',
-  ) as VerifyOutcome;
+function loggedOut({ command }: GithubClient): Undelivered {
+  return refused('auth', `the client is not logged in; run \`${command} auth login\` as the gateway's user`);
 }
 
 function runClient(
-  { command, cwd, scope, timeoutMs }: GithubCommentSettings,
+  { command, cwd, scope, timeoutMs }: GithubClient,
   { words, text }: { readonly words: readonly string[]; readonly text: string },
   signal: AbortSignal,
 ) {
@@ -178,20 +177,23 @@ function runClient(
   });
 }
 
-function missingClient(command: string, cause: string | undefined): SendOutcome {
-  if (cause !== undefined) return refused(`"${command}" could not be started: ${cause}`);
+function missingClient(command: string, cause: string | undefined): Undelivered {
+  if (cause !== undefined) return refused('permanent', `"${command}" could not be started: ${cause}`);
   return refused(
+    'permanent',
     `"${command}" was not found in the gateway's PATH; install it there and log in with \`${command} auth login\``,
   );
 }
 
 async function writeComment(
-  settings: GithubCommentSettings,
-  { words, comment }: { readonly words: readonly string[]; readonly comment: string },
+  client: GithubClient,
+  { text, extra }: Pick<Message, 'text' | 'extra'>,
   signal: AbortSignal,
 ): Promise<SendOutcome> {
-  const { command, timeoutMs } = settings;
-  const result = await runClient(settings, { words, text: comment }, signal);
+  const { command, timeoutMs } = client;
+  const about = [extra.kind === 'issue' ? 'issue' : 'pr', 'comment', numberOf(extra.pr_number) ?? ''];
+  const words = [...about, '--repo', String(extra.repo), '--body-file', '-'];
+  const result = await runClient(client, { words, text }, signal);
   switch (result.kind) {
     case 'exited':
       return exitOutcome(result.code, result.stdout.trim(), endOf(result.stderr, keptReason));
@@ -200,32 +202,32 @@ async function writeComment(
     case 'notBegun':
       return transient(`"${command}" could not be started: ${result.cause}`);
     case 'flooded':
-      return unknown(`"${command}" printed more than expected and was ended`);
+      return unknownOutcome(`"${command}" printed more than expected and was ended`);
     case 'timedOut':
-      return unknown(`"${command}" gave no answer within ${timeoutMs / 1_000} s`);
+      return unknownOutcome(`"${command}" gave no answer within ${timeoutMs / 1_000} s`);
     case 'aborted':
-      return unknown(`"${command}" was stopped before it answered`);
+      return unknownOutcome(`"${command}" was stopped before it answered`);
   }
 }
 
 function exitOutcome(code: number | null, stdout: string, stderr: string): SendOutcome {
-  if (code === 0) return stdout === '' ? { kind: 'delivered' } : { kind: 'delivered', messageId: stdout };
+  if (code === 0) return deliveredAs(stdout);
   if (code === 4)
-    return refused(`the client is not logged in; run \`gh auth login\` as the gateway's user: ${stderr}`, 'auth');
+    return refused('auth', `the client is not logged in; run \`gh auth login\` as the gateway's user: ${stderr}`);
   // A client that was ended by a signal may already have sent the comment.
-  if (code === null || code > signalled) return unknown('the client was killed before it answered');
+  if (code === null || code > signalled) return unknownOutcome('the client was killed before it answered');
   const cure = /resolve to a PullRequest/i.test(stderr) ? '; for an issue, deliver_extra.kind must be "issue"' : '';
   const reason = `the client exited with ${code}: ${stderr}${cure}`;
   const meaning = complaints.find(([words]) => words.test(stderr))?.[1] ?? 'permanent';
   switch (meaning) {
     case 'rateLimited':
-      return { kind: 'rateLimited', retryAfterMs: limitedMs, reason: named(reason) };
+      return { kind: 'rateLimited', retryAfterMs: limitedMs, reason };
     case 'transient':
-      return transient(named(reason));
+      return transient(reason);
     case 'unknown':
-      return unknown(reason);
+      return unknownOutcome(reason);
     default:
-      return refused(reason, meaning);
+      return refused(meaning, reason);
   }
 }
 
@@ -243,16 +245,4 @@ function ofTheHost(): Record<string, string> {
 function numberOf(value: Json | undefined): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && numberPattern.test(text) ? text : undefined;
-}
-
-function refused(reason: string, refusal: RefusalClass = 'permanent'): SendOutcome {
-  return refusedAs(refusal, named(reason));
-}
-
-function unknown(reason: string): SendOutcome {
-  return unknownOutcome(named(reason));
-}
-
-function named(reason: string): string {
-  return `github_comment: ${reason}`;
 }

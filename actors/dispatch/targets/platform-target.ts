@@ -70,10 +70,12 @@ export interface Wire {
   readonly onlyPlace?: string;
   /** As of the target. */
   readonly isOrderedByEvent?: true;
+  /** What is missing or wrong in `deliver_extra`, checked before the place. */
+  extraProblem?(extra: JsonObject): Undelivered | undefined;
   /** Keys of `deliver_extra` that together name the place, instead of `chat_id`. */
   readonly placeKeys?: readonly string[];
   /** The place that those keys name, in the form of a `chat_id`; called if one of them is set. */
-  placeFrom?(extra: JsonObject): string;
+  placeFrom?(extra: JsonObject): string | undefined;
   /** Why a place is not valid; by the table of forms unless given. */
   placeProblem?(chat: string, extra: JsonObject): Undelivered | undefined;
   send(message: Message, signal: AbortSignal): Promise<SendOutcome>;
@@ -112,6 +114,8 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     const { extra, sent, begunAt, pace, waits = signal } = request;
     const text = wire.inert?.(request.text) ?? request.text;
     if (wire.problem !== undefined) return refused('auth', wire.problem);
+    const wrong = wire.extraProblem?.(extra);
+    if (wrong !== undefined) return wrong;
     const asked = textOf(extra.chat_id);
     if (wire.onlyPlace !== undefined && asked !== undefined) {
       return refused('notFound', `these credentials lead to ${wire.onlyPlace} only; leave deliver_extra.chat_id out`);

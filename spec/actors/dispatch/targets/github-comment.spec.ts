@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { createGithubComment } from '../../../../actors/dispatch/targets/github-comment.ts';
+import { defaultGithubComment } from '../../../../actors/dispatch/deliver.ts';
+import { createGithubComment, type GithubClient } from '../../../../actors/dispatch/targets/github-comment.ts';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { PartlySent, SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
 import { requestOf } from '../../../conformance/target.ts';
@@ -8,6 +9,14 @@ import { makeHome } from '../../../support/home.ts';
 import { numbersIn, until } from '../../../support/processes.ts';
 
 const never = new AbortController().signal;
+
+function targetOf(client: Partial<GithubClient>) {
+  return createGithubComment(
+    { command: 'gh', cwd: '.', timeoutMs: 60_000, scope: new Map(), ...client },
+    defaultGithubComment,
+    { now: () => 0, wait: () => Promise.resolve(), random: () => 0 },
+  );
+}
 
 interface StandIn {
   deliver(extra: JsonObject, text?: string, signal?: AbortSignal, sent?: PartlySent): Promise<SendOutcome>;
@@ -31,13 +40,8 @@ function standIn(
     `#!/bin/bash\nfor word in "$@"; do printf '%s\\n' "$word"; done >words\ncat >text\n${then}\n`,
     0o700,
   );
-  const target = createGithubComment({
-    command: `${home.path}/bin/gh`,
-    cwd: home.path,
-    timeoutMs,
-    scope: new Map([['GH_TOKEN', 'of-the-profile']]),
-    wait: () => Promise.resolve(),
-  });
+  const scope = new Map([['GH_TOKEN', 'of-the-profile']]);
+  const target = targetOf({ command: `${home.path}/bin/gh`, cwd: home.path, timeoutMs, scope });
   const read = (name: string): string => readFileSync(`${home.path}/${name}`, 'utf8');
   return {
     deliver: (extra, text = 'Looks good.', signal = never, sent) =>
@@ -172,7 +176,7 @@ t.test('DLV-4 · a text above the host’s limit becomes several comments, and g
   t.match(await client.deliver(pull, 'x'.repeat(655_361)), {
     kind: 'refused',
     class: 'tooLong',
-    reason: /a text of 655361 characters is too long; 10 comments of 65536/,
+    reason: /a text of 655361 characters is too long; 10 messages of 65536/,
   });
 });
 
@@ -180,7 +184,7 @@ t.test('DLV-4 · a text that fills more comments than are written is refused com
   const client = standIn(t);
   const text = Array.from({ length: 12 }, () => 'x'.repeat(40_000)).join('\n\n');
 
-  t.match(await client.deliver(pull, text), { kind: 'refused', class: 'tooLong', reason: /10 comments of 65536/ });
+  t.match(await client.deliver(pull, text), { kind: 'refused', class: 'tooLong', reason: /10 messages of 65536/ });
 
   t.equal(client.last(), undefined);
 });
@@ -201,14 +205,7 @@ t.test('DLV-4 · a comment is cut between characters and blocks, and a megabyte 
 });
 
 t.test('DLV-3 · a client that is not installed is named with its cure', async (t) => {
-  const target = createGithubComment({
-    command: 'no-such-client',
-    cwd: '.',
-    timeoutMs: 1_000,
-    scope: new Map(),
-    wait: async () => {},
-  });
-  t.match(await target.deliver(requestOf('x', pull), never), {
+  t.match(await targetOf({ command: 'no-such-client' }).deliver(requestOf('x', pull), never), {
     kind: 'refused',
     reason: /"no-such-client" was not found in the gateway's PATH; install it/,
   });
@@ -216,29 +213,28 @@ t.test('DLV-3 · a client that is not installed is named with its cure', async (
 
 t.test('DLV-4 · the client is asked for its login, and one that is not there is failed with the cure', async (t) => {
   const home = makeHome(t);
-  const targetOf = (script: string | undefined, scope: readonly (readonly [string, string])[] = []) => {
+  const clientOf = (script: string | undefined, scope: readonly (readonly [string, string])[] = []) => {
     if (script !== undefined) home.write('bin/gh', `#!/bin/bash\nprintf '%s ' "$@" >words\n${script}\n`, 0o700);
     const command = script === undefined ? `${home.path}/no/gh` : `${home.path}/bin/gh`;
-    const settings = { cwd: home.path, timeoutMs: 60_000, scope: new Map(scope), wait: () => Promise.resolve() };
-    return createGithubComment({ command, ...settings });
+    return targetOf({ command, cwd: home.path, scope: new Map(scope) });
   };
 
-  t.match(await targetOf(undefined).verify(never), {
+  t.match(await clientOf(undefined).verify(never), {
     kind: 'refused',
     reason: /was not found in the gateway's PATH; install it.*auth login/,
   });
-  t.same(await targetOf('echo "  Logged in to github.com account ops (GH_TOKEN)" >&2').verify(never), {
+  t.same(await clientOf('echo "  Logged in to github.com account ops (GH_TOKEN)" >&2').verify(never), {
     kind: 'verified',
     as: 'ops',
   });
   t.equal(readFileSync(`${home.path}/words`, 'utf8'), 'auth status --hostname github.com ');
-  const loggedOut = targetOf('echo "You are not logged into any GitHub hosts. To log in, run: gh auth login"; exit 1', [
+  const loggedOut = clientOf('echo "You are not logged into any GitHub hosts. To log in, run: gh auth login"; exit 1', [
     ['GH_HOST', 'git.example.org'],
   ]);
   t.match(await loggedOut.verify(never), { kind: 'refused', class: 'auth', reason: /auth login/ });
   t.equal(readFileSync(`${home.path}/words`, 'utf8'), 'auth status --hostname git.example.org ');
-  t.match(await targetOf('echo "error connecting to api.github.com"; exit 1').verify(never), { kind: 'transient' });
-  t.match(await targetOf('echo "unknown command"; exit 2').verify(never), { kind: 'unverifiable' });
+  t.match(await clientOf('echo "error connecting to api.github.com"; exit 1').verify(never), { kind: 'transient' });
+  t.match(await clientOf('echo "unknown command"; exit 2').verify(never), { kind: 'unverifiable' });
 });
 
 t.test('DLV-4 · only the account that writes the comments decides whether the client is logged in', async (t) => {
@@ -252,8 +248,7 @@ t.test('DLV-4 · only the account that writes the comments decides whether the c
     const home = makeHome(t, { here, all: here === none ? others : here + others });
     const script = `case "$*" in *--hostname*) file=here;; *) file=all;; esac\ncat $file\n! grep -qE 'X Failed|not logged' $file\n`;
     home.write('bin/gh', `#!/bin/bash\n${script}`, 0o700);
-    const settings = { cwd: home.path, timeoutMs: 60_000, scope: new Map(scope), wait: () => Promise.resolve() };
-    return createGithubComment({ command: `${home.path}/bin/gh`, ...settings }).verify(never);
+    return targetOf({ command: `${home.path}/bin/gh`, cwd: home.path, scope: new Map(scope) }).verify(never);
   };
   const ops = { kind: 'verified', as: 'ops' };
   const auth = { kind: 'refused', class: 'auth' };

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { defaultGithubComment } from '../../../../actors/dispatch/deliver.ts';
 import { createMailTransport } from '../../../../actors/dispatch/mail-transport.ts';
 import { createEmail } from '../../../../actors/dispatch/targets/email.ts';
 import { createGithubComment } from '../../../../actors/dispatch/targets/github-comment.ts';
@@ -38,6 +39,8 @@ import { telegramApi } from '../../../support/platforms/telegram.ts';
 import { wecomApp, wecomRobot } from '../../../support/platforms/wecom.ts';
 import { weixinApi } from '../../../support/platforms/weixin.ts';
 import { whatsappApi, whatsappBridge } from '../../../support/platforms/whatsapp.ts';
+
+const ports = { now: () => 0, wait: () => Promise.resolve(), random: () => 1 };
 
 const joiner = '\u2060';
 const texts = {
@@ -178,13 +181,8 @@ for (const { fixture, chat, read, sent, beside = {} } of rows) {
 t.test('DLV-4 · nothing in a text calls people or runs in a comment on GitHub', async (t) => {
   const home = makeHome(t);
   home.write('bin/gh', '#!/bin/bash\ncat >text\n', 0o700);
-  const target = createGithubComment({
-    command: `${home.path}/bin/gh`,
-    cwd: home.path,
-    timeoutMs: 60_000,
-    scope: new Map(),
-    wait: () => Promise.resolve(),
-  });
+  const client = { command: `${home.path}/bin/gh`, cwd: home.path, timeoutMs: 60_000, scope: new Map() };
+  const target = createGithubComment(client, defaultGithubComment, ports);
   for (const [name, text] of Object.entries(texts)) {
     t.match(await target.deliver(requestOf(text, { repo: 'acme/app', pr_number: 7 }), never), { kind: 'delivered' });
     t.equal(readFileSync(`${home.path}/text`, 'utf8'), calls[name as keyof Sent], name);
@@ -194,10 +192,7 @@ t.test('DLV-4 · nothing in a text calls people or runs in a comment on GitHub',
 t.test('DLV-4 · nothing in a text becomes a header of a mail', async (t) => {
   const server = await startSmtp(t);
   const options = { host: '127.0.0.1', port: server.port, from: smtpUser };
-  const target = createEmail(
-    { enabled: true, timeoutMs: 20_000, options },
-    { now: () => 0, wait: () => Promise.resolve(), random: () => 1, createMailTransport },
-  );
+  const target = createEmail({ enabled: true, timeoutMs: 20_000, options }, { ...ports, createMailTransport });
   for (const [name, text] of Object.entries(texts)) {
     const extra = { chat_id: smtpRecipient, subject: text };
     t.match(await target.deliver(requestOf(text, extra), never), { kind: 'delivered' }, name);
