@@ -15,15 +15,13 @@ import {
   type VerifyOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
 import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
-import type { HttpAnswer } from './http-request.ts';
+import { type HttpAnswer, type HttpCall, httpRequest } from './http-request.ts';
 import {
   type CodeMeaning,
-  createClient,
   createPieceTarget,
   type Message,
   missing,
   optionOf,
-  type PlatformCall,
   type PlatformTarget,
   readCode,
   readStatus,
@@ -46,8 +44,13 @@ export type Places =
   /** The settings lead to this place only. */
   | { readonly only: string };
 
-/** POST unless given. */
-export type Call = Omit<PlatformCall, 'method'> & Partial<Pick<PlatformCall, 'method'>>;
+export interface Call extends Omit<HttpCall, 'url' | 'timeoutMs' | 'method'> {
+  /** POST unless given. */
+  readonly method?: HttpCall['method'];
+  readonly path: string;
+  /** Replaces the platform's default address; `api_base` in the settings replaces both. */
+  readonly base?: string;
+}
 
 export interface Context {
   /** A setting as text; empty if it is missing. */
@@ -128,7 +131,6 @@ export function createDescribedTarget(
 ): PlatformTarget {
   const { name, needs, places, verify, token: issuing } = description;
   const address = addressOf(settings);
-  const client = createClient(settings, address.origin ?? description.base ?? '');
   const option = (key: string): string => optionOf(settings, key) ?? '';
   /** The last token that was verified with `oncePerToken`, and the outcome. */
   let known: { readonly token: string; readonly outcome: VerifyOutcome } | undefined;
@@ -145,25 +147,28 @@ export function createDescribedTarget(
     return context;
   }
 
-  function askOf<Outcome>(
+  async function askOf<Outcome>(
     context: Context,
     { call, chat }: Sent,
     signal: AbortSignal,
     read: (answer: HttpAnswer, json: JsonObject) => Outcome | undefined,
   ): Promise<Outcome | SendOutcome> {
+    const root = settings.apiBase ?? call.base ?? address.origin ?? description.base ?? '';
     const path = address.path === undefined ? call.path : withQuery(address.path, call.path);
+    const url = `${root.replace(/\/+$/, '')}${path}`;
     // The request for a token has none to show.
     const isForToken = issuing !== undefined && context.token === '';
     const headers = { ...(isForToken ? {} : description.headers?.(context)), ...call.headers };
-    return client.ask({ method: 'POST', ...call, path, headers }, signal, async (answer) => {
-      const json = isJsonObject(answer.json) ? answer.json : {};
-      const outcome = read(answer, json);
-      if (outcome !== undefined) return outcome;
-      if (!isForToken && issuing?.isRefused(json, answer.status)) return tokenRefused;
-      const judged = await description.judge?.(answer, json, { ...context, call, chat });
-      if (judged !== undefined && 'path' in judged) return askOf(context, { call: judged, chat }, signal, read);
-      return judged ?? refusalOf(answer, json);
-    });
+    const { timeoutMs } = settings;
+    const answer = await httpRequest({ method: 'POST', ...call, url, headers, timeoutMs }, signal);
+    if (answer.kind !== 'answered') return answer;
+    const json = isJsonObject(answer.json) ? answer.json : {};
+    const outcome = read(answer, json);
+    if (outcome !== undefined) return outcome;
+    if (!isForToken && issuing?.isRefused(json, answer.status)) return tokenRefused;
+    const judged = await description.judge?.(answer, json, { ...context, call, chat });
+    if (judged !== undefined && 'path' in judged) return askOf(context, { call: judged, chat }, signal, read);
+    return judged ?? refusalOf(answer, json);
   }
 
   function refusalOf(answer: HttpAnswer, json: JsonObject): Undelivered {

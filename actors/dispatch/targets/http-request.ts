@@ -1,7 +1,7 @@
 /**
- * Sends one request to a platform and returns its outcome, never an exception: an answer, or none and whether the request
- * had been sent by then, which decides whether a text may be sent again. Does not interpret answers, follows no redirect,
- * and quotes neither address nor header, because both may contain a token.
+ * Sends one request to a platform and returns its outcome, never an exception: an answer, or how the request failed, which
+ * decides whether a text may be sent again. Does not interpret answers, follows no redirect, and quotes neither address
+ * nor header, because both may contain a token.
  * @see DLV-4 and DUR-1 in docs/specification.md
  */
 
@@ -9,6 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Json } from '../../../machines/base/json.ts';
 import { parseJson } from '../../../machines/base/read-json.ts';
+import { refused, transient, type Undelivered, unknownOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { certificateProblem, connectionCause } from '../../connection-cause.ts';
 import { createStopSignal } from '../../stop-signal.ts';
 import { throughProxy } from '../../through-proxy.ts';
@@ -35,15 +36,6 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-export type HttpOutcome =
-  | HttpAnswer
-  /** The request was not sent, so it may be repeated. */
-  | { readonly kind: 'neverSent'; readonly reason: string }
-  /** The request was sent, and no complete answer came. */
-  | { readonly kind: 'lost'; readonly reason: string }
-  /** The request cannot be made: the address or a header is invalid. */
-  | { readonly kind: 'unsendable'; readonly reason: string };
-
 /** Trackers repeat a comment in their answer, with escapes: GitLab's may have a million characters. */
 const maxBodyBytes = 8_388_608;
 
@@ -65,20 +57,21 @@ subscribe('undici:client:sendHeaders', (message) => {
   if (mine !== undefined) mine.written = true;
 });
 
-export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<HttpOutcome> {
-  if (signal.aborted) return { kind: 'neverSent', reason: 'stopped before the request was sent' };
+/**
+ * Without an answer: `transient` if the request was not sent, `unknown` if it was and no complete answer came, `refused` if
+ * it cannot be made.
+ */
+export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer | Undelivered> {
+  if (signal.aborted) return transient('stopped before the request was sent');
   const request = buildRequest(call);
   if (request === undefined)
-    return {
-      kind: 'unsendable',
-      reason: 'no request can be made of these settings; check api_base and the credentials',
-    };
+    return refused('permanent', 'no request can be made of these settings; check api_base and the credentials');
   const mine: Progress = { written: false };
   const stop = createStopSignal([signal], call.timeoutMs);
   try {
     // The signal is passed to `fetch`: one of the `Request` is collected with it, before the body is read.
     const route = await throughProxy(call.url);
-    if (route.kind === 'unusable') return { kind: 'unsendable', reason: route.why };
+    if (route.kind === 'unusable') return refused('permanent', route.why);
     const response = await progress.run(mine, () => fetch(request, { ...route.init, signal: stop.signal }));
     if (call.ignoresBody !== true) return await readAnswer(response);
     // What cannot be cancelled has ended.
@@ -86,21 +79,20 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
     return { kind: 'answered', status: response.status, headers: response.headers, json: undefined, text: '' };
   } catch (thrown) {
     if (isClosedPort(thrown))
-      return { kind: 'unsendable', reason: `no HTTP client speaks to port ${new URL(call.url).port}; check api_base` };
+      return refused('permanent', `no HTTP client speaks to port ${new URL(call.url).port}; check api_base`);
     const untrusted = certificateProblem(thrown);
-    if (untrusted !== undefined && !mine.written)
-      return {
-        kind: untrusted.passes ? 'neverSent' : 'unsendable',
-        reason: `${hostOf(call.url)}: ${untrusted.why}`,
-      };
+    if (untrusted !== undefined && !mine.written) {
+      const reason = `${hostOf(call.url)}: ${untrusted.why}`;
+      return untrusted.passes ? transient(reason) : refused('permanent', reason);
+    }
     const why = signal.aborted
       ? 'stopped before an answer came'
       : stop.isTimeOver()
         ? `no answer within ${call.timeoutMs / 1_000} s`
         : connectionCause(thrown);
     return mine.written
-      ? { kind: 'lost', reason: `the request was sent, and then: ${why}` }
-      : { kind: 'neverSent', reason: `${hostOf(call.url)} was not reached: ${why}` };
+      ? unknownOutcome(`the request was sent, and then: ${why}`)
+      : transient(`${hostOf(call.url)} was not reached: ${why}`);
   } finally {
     stop.release();
   }

@@ -24,7 +24,7 @@ import {
 import { lengthIn, messagesOf, type TextLimit } from '../../../machines/dispatch/split-text.ts';
 import { isKnownAgain } from '../../../machines/webhook/interruption.ts';
 import type { DeliveryRequest, DeliveryTarget, Now } from '../../ports.ts';
-import { type HttpAnswer, type HttpCall, type HttpOutcome, httpRequest } from './http-request.ts';
+import type { HttpAnswer } from './http-request.ts';
 import { sendPieces } from './send-pieces.ts';
 
 export interface PlatformTarget extends DeliveryTarget {
@@ -182,50 +182,6 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       }
     },
   };
-}
-
-/** A platform's address and time limit; each call adds its path and headers. */
-export interface PlatformClient {
-  /** Sends a call. `read` interprets an answer; a missing answer is classified here. */
-  ask<Outcome>(
-    call: PlatformCall,
-    signal: AbortSignal,
-    read: (answer: HttpAnswer) => Outcome | Promise<Outcome>,
-  ): Promise<Outcome | Undelivered>;
-  /** Sends a call without interpreting the answer. */
-  call(call: PlatformCall, signal: AbortSignal): Promise<HttpOutcome>;
-}
-
-export interface PlatformCall extends Omit<HttpCall, 'url' | 'timeoutMs'> {
-  readonly path: string;
-  /** Replaces the client's default base. */
-  readonly base?: string;
-}
-
-/** `api_base` in the settings replaces every base of the platform. */
-export function createClient(settings: PlatformSettings, defaultBase: string): PlatformClient {
-  const call: PlatformClient['call'] = ({ path, base, ...rest }, signal) => {
-    const root = (settings.apiBase ?? base ?? defaultBase).replace(/\/+$/, '');
-    return httpRequest({ ...rest, url: `${root}${path}`, timeoutMs: settings.timeoutMs }, signal);
-  };
-  return {
-    call,
-    async ask(words, signal, read) {
-      const outcome = await call(words, signal);
-      return outcome.kind === 'answered' ? read(outcome) : withoutAnswer(outcome);
-    },
-  };
-}
-
-function withoutAnswer(outcome: Exclude<HttpOutcome, HttpAnswer>): Undelivered {
-  switch (outcome.kind) {
-    case 'neverSent':
-      return transient(outcome.reason);
-    case 'lost':
-      return unknownOutcome(outcome.reason);
-    case 'unsendable':
-      return refused('permanent', outcome.reason);
-  }
 }
 
 /**

@@ -36,24 +36,19 @@ t.test('DUR-1 · what never left this machine is told from what was written and 
   });
   const gone = `127.0.0.1:${await freePort()}`;
   for (const [title, url, limitMs, expected] of [
-    ['refused', `http://${gone}/`, timeoutMs, { kind: 'neverSent', reason: /ECONNREFUSED/ }],
-    [
-      'a port of another protocol',
-      'http://127.0.0.1:25/',
-      timeoutMs,
-      { kind: 'unsendable', reason: /port 25.*api_base/ },
-    ],
-    ['no such name', 'http://host.invalid/', timeoutMs, { kind: 'neverSent', reason: /host\.invalid was not reached/ }],
-    ['no TLS at the other end', `https://${resetting}/`, timeoutMs, { kind: 'neverSent' }],
+    ['refused', `http://${gone}/`, timeoutMs, { kind: 'transient', reason: /ECONNREFUSED/ }],
+    ['a port of another protocol', 'http://127.0.0.1:25/', timeoutMs, { kind: 'refused', reason: /port 25.*api_base/ }],
+    ['no such name', 'http://host.invalid/', timeoutMs, { kind: 'transient', reason: /host\.invalid was not reached/ }],
+    ['no TLS at the other end', `https://${resetting}/`, timeoutMs, { kind: 'transient' }],
     [
       'no answer to the TLS greeting',
       `https://${silent}/`,
       300,
-      { kind: 'neverSent', reason: /no answer within 0\.3 s/ },
+      { kind: 'transient', reason: /no answer within 0\.3 s/ },
     ],
-    ['closed at once', `https://${closing}/`, timeoutMs, { kind: 'neverSent' }],
-    ['reset after it was written', `http://${resetting}/`, timeoutMs, { kind: 'lost', reason: /ECONNRESET/ }],
-    ['no answer', `http://${silent}/`, 300, { kind: 'lost', reason: /no answer within 0\.3 s/ }],
+    ['closed at once', `https://${closing}/`, timeoutMs, { kind: 'transient' }],
+    ['reset after it was written', `http://${resetting}/`, timeoutMs, { kind: 'unknown', reason: /ECONNRESET/ }],
+    ['no answer', `http://${silent}/`, 300, { kind: 'unknown', reason: /no answer within 0\.3 s/ }],
   ] as const) {
     t.match(await httpRequest({ method: 'POST', url, json: { a: 1 }, timeoutMs: limitMs }, never), expected, title);
   }
@@ -71,7 +66,7 @@ t.test('DUR-1 · requests under way at the same time are told apart', async (t) 
 
   t.same(
     outcomes.map(({ kind }) => kind),
-    outcomes.map((_, index) => (index % 2 === 0 ? 'lost' : 'neverSent')),
+    outcomes.map((_, index) => (index % 2 === 0 ? 'unknown' : 'transient')),
   );
 });
 
@@ -114,7 +109,7 @@ t.test('DLV-4 · a certificate that is not trusted is no outage: it says so, and
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
   t.match(await httpRequest({ method: 'GET', url, timeoutMs: 20_000 }, new AbortController().signal), {
-    kind: 'unsendable',
+    kind: 'refused',
     reason: /^127\.0\.0\.1:\d+: its certificate is not trusted \([A-Z_]+\); .*NODE_EXTRA_CA_CERTS/,
   });
 });
@@ -129,7 +124,7 @@ t.test('DLV-4 · a certificate whose dates do not fit the clock is an outage tha
       new TypeError('fetch failed', { cause: Object.assign(new Error('dates'), { code: 'CERT_NOT_YET_VALID' }) }),
     );
   t.match(await httpRequest({ method: 'GET', url: 'https://hub.example/', timeoutMs }, never), {
-    kind: 'neverSent',
+    kind: 'transient',
     reason: /^hub\.example: its certificate is not trusted \(CERT_NOT_YET_VALID\); .*clock/,
   });
 });
@@ -164,16 +159,16 @@ t.test(
 
     t.match(await ask('http://platform.invalid/send'), { kind: 'answered', status: 200 });
     t.match(await ask(`${own}/own`), { kind: 'answered' });
-    t.match(await ask('http://direct.invalid/'), { kind: 'neverSent', reason: /direct\.invalid was not reached/ });
+    t.match(await ask('http://direct.invalid/'), { kind: 'transient', reason: /direct\.invalid was not reached/ });
     t.match(
       await ask('https://platform.invalid/send'),
-      { kind: 'neverSent' },
+      { kind: 'transient' },
       'a tunnel that fails has carried nothing',
     );
     t.same(asked, ['http://platform.invalid/send', '/own', 'CONNECT platform.invalid:443']);
     process.env.http_proxy = 'socks5://sec-user:sec-word@127.0.0.1:1';
     const refused = await ask('http://platform.invalid/');
-    t.match(refused, { kind: 'unsendable', reason: /only http and https proxies/ });
+    t.match(refused, { kind: 'refused', reason: /only http and https proxies/ });
     t.notMatch(JSON.stringify(refused), /sec-/);
   },
 );
