@@ -74,6 +74,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const beganMs = steadyMs();
   const rootOf = (): AnyActorRef => root;
   const settings = () => homes.inForce().main.settings;
+  const concurrency = (): number => settings().agent.concurrency;
   const { every, end: endTicks } = createTicks();
   const reloads = createReloads(homes, log);
   const reload = (): Promise<void> => reloads.ask(root);
@@ -121,7 +122,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     mostWaiting,
     log,
   });
-  const { neighbours, keeper } = webhooks;
+  const { neighbours, keeper, load } = webhooks;
   const placement = neighbours && createPlacement({ keeper, neighbours, every });
   const servers = assembleServers({ ...shared, env, version, placement, log });
   servers.approvals.onAsked(webhooks.asked);
@@ -133,11 +134,11 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     root: rootOf,
     mcp,
     metrics,
-    keeper: webhooks.keeper,
-    isShared: webhooks.neighbours !== undefined,
+    keeper,
+    isShared: neighbours !== undefined,
     profiles: () => [...homes.inForce().profiles.keys()],
-    load: webhooks.load,
-    concurrency: () => settings().agent.concurrency,
+    load,
+    concurrency,
     routes: webhooks.routesVersion,
     questionsElsewhere() {
       const questions = host.nodes?.questionsOfOthers() ?? [];
@@ -153,7 +154,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   });
   const questions = questionsEverywhere(servers.approvals, () => host.nodes);
   const stats = createEventStats({
-    keeper: webhooks.keeper,
+    keeper,
     refused: webhooks.decisions.refused,
     seenRun: webhooks.seenRun,
     runsThatWait: questions.runsThatWait,
@@ -162,11 +163,11 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const overview = createOverview({
     root: rootOf,
     host: () => host,
-    keeper: webhooks.keeper,
+    keeper,
     events: stats,
     recent: metrics.recent,
-    load: webhooks.load,
-    concurrency: () => settings().agent.concurrency,
+    load,
+    concurrency,
     runsThatWait: servers.approvals.runsThatWait,
     onStep: inspector.onStep,
     redact: redactor.record,
@@ -225,19 +226,12 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     desk: () => ({ home: homes.inForce(), sources: webhooks.sources(), problems: homes.problems() }),
     version,
     daemon: createDaemonView({
+      ...webhooks,
       root,
       home,
       path: source.env.PATH ?? '',
       version,
       inspector,
-      keeper: webhooks.keeper,
-      decisions: webhooks.decisions,
-      replay: webhooks.replay,
-      sendOwn: webhooks.sendOwn,
-      sendings: webhooks.sendings,
-      pauseOf: webhooks.pauseOf,
-      cancelRun: webhooks.cancelRun,
-      seenRun: webhooks.seenRun,
       stats,
       mcp,
       chat: {
@@ -245,10 +239,8 @@ export async function assembleDaemon(ports: AssemblyPorts) {
         tools: servers.chatTools,
         settings: (profile) => profileOf(homes.inForce(), profile)?.settings.agent,
       },
-      cron: webhooks.cron,
       overview,
       recent: metrics.recent,
-      recovered: webhooks.recovered,
       configHistory,
       workOf: (run) => ({
         calls: servers.memory.ofRun(run),

@@ -6,8 +6,7 @@
 
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
+import { type AnyActorRef, fromPromise } from 'xstate';
 import { createMailTransport } from '../../actors/dispatch/mail-transport.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
@@ -22,61 +21,32 @@ import { wake } from '../system/ticks.ts';
 import { platformKey } from './live-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
 
-export interface PlatformsHalfPorts {
+export interface PlatformsHalfPorts
+  extends Pick<PlatformsPorts, 'home' | 'runOf' | 'ending' | 'nowMs' | 'steadyMs' | 'log'> {
   readonly root: () => AnyActorRef;
-  readonly home: () => LoadedHome;
-  readonly runOf: PlatformsPorts['runOf'];
-  readonly ending: AbortSignal;
   readonly compiling: CompileOptions;
-  readonly nowMs: () => number;
-  readonly steadyMs: () => number;
-  readonly log: Logger;
 }
 
-export interface PlatformsHalf {
-  /** The gateway chart keeps it under the system id `platforms`. */
-  readonly ward: AnyActorLogic;
-  readonly platforms: Platforms;
-}
-
-/** A whole number below 2³². */
-const random32 = (): number => randomInt(2 ** 32);
-
-export function assemblePlatforms({
-  root,
-  home,
-  runOf,
-  ending,
-  compiling,
-  nowMs,
-  steadyMs,
-  log,
-}: PlatformsHalfPorts): PlatformsHalf {
+export function assemblePlatforms(ports: PlatformsHalfPorts) {
+  const { root, compiling, nowMs, log } = ports;
   const platforms = createPlatforms({
-    home,
-    runOf,
-    ending,
+    ...ports,
     ward: (): WardHandle<PlatformInput> | undefined => {
       const ref: AnyActorRef | undefined = root().system.get('platforms');
       return ref && wardHandle(ref);
     },
-    owner: {
-      log,
-      ports: {
-        now: nowMs,
-        wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
-        random: random32,
-        createMailTransport,
-      },
+    targetPorts: {
+      now: nowMs,
+      wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
+      random: () => randomInt(2 ** 32),
+      createMailTransport,
     },
     wake,
-    nowMs,
-    steadyMs,
     random: Math.random,
-    log,
   });
   return {
     platforms,
+    /** The gateway chart keeps it under the system id `platforms`. */
     ward: createWard({
       name: 'platforms',
       logic: compile(wirePlatform({ platforms: () => platforms, log }), compiling),

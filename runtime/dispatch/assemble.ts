@@ -50,7 +50,7 @@ import { createSettleRun, type RunEnds } from './responses.ts';
 import { createRouteSlots } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
 import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
-import { readAgain } from './written.ts';
+import { type RecordPorts, readAgain } from './written.ts';
 
 export interface WorkPorts {
   readonly root: () => AnyActorRef;
@@ -134,8 +134,7 @@ const lookMs = 5_000;
 const sharedLookMs = 1_000;
 
 export function assembleWork(ports: WorkPorts): WorkHalf {
-  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } =
-    ports;
+  const { root, home, deskOf, keeper, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } = ports;
   const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const isShared = home().main.settings.gateway.journal === 'postgres';
@@ -203,8 +202,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const seenRun: SeenRun = (key, record, heldBy) => {
     // A queued run needs no look-up, and there may be ten thousand.
     if (record.status !== 'running' || keeper.isElsewhere(heldBy)) return record;
-    const ward: AnyActorRef | undefined = root().system.get('runs');
-    const chart: AnyActorRef | undefined = ward && wardHandle(ward).get(key);
+    const chart: AnyActorRef | undefined = wards().runs.get(key);
     return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
   };
 
@@ -212,14 +210,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const ending = new AbortController();
   setMaxListeners(0, ending.signal);
   const { ward: platformWard, platforms } = assemblePlatforms({
-    root,
-    home,
+    ...ports,
     runOf: async (key) => (await keeper.journal()?.get('runs', key))?.value,
     ending: ending.signal,
-    compiling,
-    nowMs,
-    steadyMs,
-    log,
   });
   const older = createOlderOnDisk({
     platforms,
@@ -230,20 +223,18 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     },
     steadyMs,
   });
-  const settleRun = createSettleRun({ keeper, wards });
+  const records: RecordPorts = { keeper, writer, wards, nowMs };
+  const settleRun = createSettleRun(records);
   const runEnds: RunEnds = new Roster();
   const order = createQueueOrder(nowMs);
   const startedMs = nowMs() - steadyMs();
   /** Aborted when the gateway drains or crashes. */
   let life = new AbortController();
-  const recovered = createRecoveredWork({ keeper, nowMs });
+  const recovered = createRecoveredWork(records);
   const resumePorts: ResumePorts = {
-    keeper,
-    writer,
+    ...records,
     bursts,
-    wards,
     settleRun,
-    nowMs,
     dueMs: () => Math.max(nowMs(), startedMs + steadyMs()),
     log,
     recovered: recovered.note,
@@ -273,9 +264,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
 
   const awaited = isShared
     ? createAwaited({
-        keeper,
-        writer,
-        nowMs,
+        ...records,
         every,
         settled: (key, record) => wards().deliverySettled(key, record),
         late(key) {
@@ -286,30 +275,19 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     : undefined;
 
   const cron = assembleCron({
-    root,
-    home,
-    keeper,
+    ...ports,
     hasRoom: refill.hasRoom,
     open: (opened) => wards().open(opened),
-    nextId,
     redact: redactor.record,
     seenRun,
-    compiling,
-    nowMs,
-    steadyMs,
-    every,
-    log,
   });
 
   const runTraces = createRunTraces(tracing);
   const crowded = (): boolean => resumePorts.deliveryRoom() <= 0;
   const noticePorts = {
-    keeper,
-    writer,
+    ...records,
     redact: redactor.text,
-    nowMs,
     nextOrder: order.next,
-    wards,
     // On a shared journal all notices stay on disk, and the leader sends them in order, whichever gateway wrote them.
     crowded: () => keeper.isShared() || crowded(),
     left: (key: string, record: DeliveryRecord) => {
@@ -336,7 +314,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       createRunAgent({
         event: eventOf,
         runnerOf: (profile) => deskOf(profile)?.runner,
-        handOver: writeHandOver({ writer, nowMs }),
+        handOver: writeHandOver(records),
         whileAsked: ports.whileAsked,
         traceparentOf: runTraces.traceparentOf,
         log,
@@ -347,8 +325,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     ...noticePorts,
   });
   const deliveryWork = wireDelivery({
-    keeper,
-    writer,
+    ...records,
     platforms: {
       ...platforms,
       ask: older.ask,
@@ -356,9 +333,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       sendWithin: (record) => (tracing.isOn() ? undefined : platforms.sendWithin(record)),
     },
     redact: redactor.text,
-    nowMs,
     wake,
-    wards,
     settleRun,
     runEnds,
     retried: (key, record) => logDelivery(key, record, log),
@@ -398,7 +373,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     gateway: {
       groups: createWard({
         name: 'groups',
-        logic: compile(wireGroup({ bursts, keeper, hasRoom: refill.hasRoom, nowMs, wards, log }), {
+        logic: compile(wireGroup({ ...records, bursts, hasRoom: refill.hasRoom, log }), {
           ...compiling,
           copy: groupContext,
         }),
@@ -444,7 +419,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       park() {
         life.abort();
         platforms.park();
-        if (isShared) void leaveWaiting({ keeper, writer, wards }).catch((thrown) => unforeseen('the drain', thrown));
+        if (isShared) void leaveWaiting(records).catch((thrown) => unforeseen('the drain', thrown));
       },
       cut: () => ending.abort(),
       leaveBatches: isShared ? () => leaveBatches({ bursts, wards }) : undefined,
@@ -459,18 +434,15 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     load: places.load,
     sendings: (keyOf) =>
       createDeliveryDesk({
-        keeper,
-        writer,
+        ...records,
         platforms,
-        wards,
         settleRun,
         keyOf,
         redact: redactor.record,
-        nowMs,
         hasRoom: () => !keeper.isShared() && resumePorts.deliveryRoom() > 0,
       }),
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
-    cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
+    cancelRun: createCancelRun({ ...records, runs: () => wards().runs, ended: runEnded }),
     seenRun,
     recovered: recovered.rows,
     resume: async () => {

@@ -5,20 +5,15 @@
  */
 
 import type { StoredRecord } from '../../actors/store/journal.ts';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordWriter } from '../../actors/store/record-writer.ts';
 import { directDeadlineMs } from '../../actors/webhook/claim-delivery.ts';
 import { notSentInTime } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
-import { releaseOf } from './deliveries.ts';
-import { unread } from './written.ts';
+import { releaseOf } from './responses.ts';
+import { type RecordPorts, unread } from './written.ts';
 
-export interface AwaitedPorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
-  readonly nowMs: () => number;
+export interface AwaitedPorts extends Omit<RecordPorts, 'wards'> {
   readonly every: Every;
   /** Passes the outcome of a delivery to the request that waits for it. */
   readonly settled: (key: string, record: DeliveryRecord) => void;

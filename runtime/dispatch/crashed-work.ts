@@ -5,9 +5,8 @@
  */
 
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
-import { releaseOf } from './deliveries.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
-import { openResponses, type SettleRun } from './responses.ts';
+import { openResponses, type SettleRun, writeEnded } from './responses.ts';
 
 export interface CrashedWorkPorts extends NoticePorts {
   readonly settleRun: SettleRun;
@@ -55,10 +54,7 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
       const mayHaveGone = record.status === 'sending' || record.unsureSinceMs !== undefined;
       const status = mayHaveGone ? 'unknown' : isWaitedFor(record) ? 'failed' : 'deadLettered';
       const closed: DeliveryRecord = { ...rest, status, reason, endedAtMs: nowMs() };
-      const released = await releaseOf(closed, ports);
-      await ports.settleRun(closed, (run) =>
-        writer.write([{ collection: 'deliveries', key, value: closed, dueAtMs: null }], [...released, ...run]),
-      );
+      await writeEnded(key, closed, ports);
       return closed;
     },
   };

@@ -2,37 +2,23 @@
 
 import { type AnyActorRef, fromPromise } from 'xstate';
 import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
-import type { Write } from '../../actors/store/journal.ts';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { changed } from '../../machines/base/json.ts';
 import { Roster } from '../../machines/base/roster.ts';
 import type { Attempt } from '../../machines/dispatch/next-try.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
-import {
-  claimNames,
-  type DeliveryRecord,
-  isOver,
-  isWaitedFor,
-  orderOf,
-  type RunRecord,
-} from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, isOver, isWaitedFor, orderOf, type RunRecord } from '../../machines/webhook/record.ts';
 import { withResponses } from '../../machines/webhook/responses.ts';
-import type { Wards } from '../system/wards.ts';
 import type { Platforms } from './platforms.ts';
-import type { RunEnds, SettleRun } from './responses.ts';
-import { tellWritten, unread } from './written.ts';
+import { type RunEnds, type SettleRun, writeEnded } from './responses.ts';
+import { type RecordPorts, tellWritten, unread } from './written.ts';
 
-export interface DeliveryPorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
+export interface DeliveryPorts extends RecordPorts {
   readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'> & Partial<Pick<Platforms, 'sendWithin'>>;
   /** Redacts secrets: a target's error text becomes part of a record that people read. */
   readonly redact: (text: string) => string;
-  readonly nowMs: () => number;
   /** Calls back once after a wait; returns a function that cancels it. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
-  readonly wards: () => Wards;
   readonly settleRun: SettleRun;
   readonly runEnds: RunEnds;
   /** Reports that an attempt has failed and another will follow. */
@@ -132,11 +118,6 @@ export function wireDelivery(ports: DeliveryPorts) {
         // The order as due time: only a restart looks for work in progress, and by order the head of a chat comes first.
         const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
         const change = { collection: 'deliveries', key, value, dueAtMs, free } as const;
-        const write = (also: readonly Write[][] = []) => ports.writer.write([change], also.flat());
-        const ended = async () => {
-          const released = await releaseOf(record, ports);
-          return ports.settleRun(record, (run) => write([released, [...run]]));
-        };
         const run = runEnded(record, nowMs);
         if (run !== undefined) {
           // The run first: only its write can be refused, and then nothing needs to be undone.
@@ -146,7 +127,8 @@ export function wireDelivery(ports: DeliveryPorts) {
           });
           return;
         }
-        void (over ? ended() : write()).catch(unread).then((verdict) => {
+        const written = over ? writeEnded(key, value, ports) : ports.writer.write([change]);
+        void written.catch(unread).then((verdict) => {
           if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
           else tellWritten(self, verdict);
         });
@@ -174,15 +156,4 @@ export function wireDelivery(ports: DeliveryPorts) {
 /** A direct delivery ends when its sender's wait ends. */
 function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: number): StopSignal {
   return createStopSignal([signal], answerByMs === undefined ? undefined : answerByMs - nowMs);
-}
-
-/**
- * A failed direct delivery releases its id and its signature, so that the sender's next attempt is accepted (IDM-2). A
- * dropped one does too: its sender was answered that it failed, and must not get `duplicate` later.
- */
-export async function releaseOf(record: DeliveryRecord, { keeper }: Pick<DeliveryPorts, 'keeper'>): Promise<Write[]> {
-  const failed = isOver(record) && record.status !== 'delivered';
-  if (!isWaitedFor(record) || !failed) return [];
-  const event = (await keeper.journal()?.get('events', record.eventKey))?.value;
-  return claimNames(event ?? record).map((name) => ({ kind: 'release', name }));
 }

@@ -7,32 +7,27 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AnyActorRef } from 'xstate';
 import type { StoredRecord, Write } from '../../actors/store/journal.ts';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { collectionOf, type RecordWriter } from '../../actors/store/record-writer.ts';
+import { collectionOf } from '../../actors/store/record-writer.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import type { Bulk, DeadLetterQuery, DeliveryDesk, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
-import type { Wards } from '../system/wards.ts';
 import { deliveriesLike } from './history.ts';
 import { latest, meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
 import type { SettleRun } from './responses.ts';
+import type { RecordPorts } from './written.ts';
 
-export interface DeliveryDeskPorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
+export interface DeliveryDeskPorts extends RecordPorts {
   readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
-  readonly wards: () => Wards;
   readonly settleRun: SettleRun;
   /** The key of a delivery by the id of its event; undefined if the event is unknown. */
   readonly keyOf: (id: string) => Promise<string | undefined>;
   /** Redacts secrets. */
   readonly redact: <Given extends object>(record: Given) => Given;
-  readonly nowMs: () => number;
   /** False while there are so many deliveries in memory that others wait on disk, from where they are recovered. */
   readonly hasRoom: () => boolean;
 }

@@ -5,24 +5,17 @@
  */
 
 import type { AnyActorRef } from 'xstate';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { type DeliveryRecord, orderOf, type RunRecord } from '../../machines/webhook/record.ts';
 import type { Wards } from '../system/wards.ts';
-import { unread } from './written.ts';
-
-export interface LeavePorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
-  readonly wards: () => Wards;
-}
+import { type RecordPorts, unread } from './written.ts';
 
 const waitingRuns = ['queued', 'postponed', 'unbegun'];
 const waitingDeliveries = ['queued', 'waitingToRetry'];
 
 /** Resolves when everything is on disk; what could not be written becomes free at the end of the session. */
-export async function leaveWaiting({ keeper, writer, wards }: LeavePorts): Promise<void> {
+export async function leaveWaiting({ keeper, writer, wards }: Omit<RecordPorts, 'nowMs'>): Promise<void> {
   const runs = chartsOf(wards().runs, waitingRuns).map(({ key, chart }) => {
     const record: RunRecord = chart.getSnapshot().context.record;
     return leave(chart, { collection: 'runs', key, value: record, dueAtMs: record.queuedAtMs, free: true }, writer);
@@ -32,7 +25,7 @@ export async function leaveWaiting({ keeper, writer, wards }: LeavePorts): Promi
 }
 
 /** The same for deliveries alone, if another gateway leads. */
-export async function leaveDeliveries({ writer, wards }: Omit<LeavePorts, 'keeper'>): Promise<void> {
+export async function leaveDeliveries({ writer, wards }: Pick<RecordPorts, 'writer' | 'wards'>): Promise<void> {
   const left = chartsOf(wards().deliveries, waitingDeliveries).map(({ key, chart }) => {
     const value: DeliveryRecord = chart.getSnapshot().context.record;
     const dueAtMs = value.dueAtMs ?? orderOf(value);

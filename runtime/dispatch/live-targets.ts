@@ -15,6 +15,7 @@ import {
 import type { PlatformTarget } from '../../actors/dispatch/targets/platform-target.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { defined } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
@@ -25,7 +26,7 @@ import type {
   PlatformInput,
   VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
-import { type SendOutcome, transient } from '../../machines/dispatch/send-outcome.ts';
+import type { SendOutcome } from '../../machines/dispatch/send-outcome.ts';
 import type { TargetRow } from '../control/contract.ts';
 import { createRespawns } from '../system/respawns.ts';
 import { createTargetLane, type TargetLane } from './target-lane.ts';
@@ -34,7 +35,7 @@ export interface LiveTargetsPorts {
   readonly home: () => LoadedHome;
   /** Undefined while the pool does not run. */
   readonly ward: () => WardHandle<PlatformInput> | undefined;
-  readonly owner: Pick<TargetOwner, 'ports' | 'log'>;
+  readonly targetPorts: TargetOwner['ports'];
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly nowMs: () => number;
   /** Milliseconds that only rise: for waits, which setting the clock must not change. */
@@ -61,40 +62,7 @@ export interface LiveTarget {
   lastAskedMs: number;
 }
 
-export interface LiveTargets {
-  /**
-   * Applies the configuration in force to the connections and changes only what differs. Deliveries wait for it
-   * meanwhile.
-   */
-  reconcile(): Promise<void>;
-  /** Resolves when the current `reconcile` has ended. */
-  made(): Promise<void>;
-  find(profile: string, name: string): LiveTarget | undefined;
-  /** The queue of a target, where deliveries may wait although its entry was removed. */
-  laneOf(profile: string, name: string): TargetLane | undefined;
-  /** The connection of a target; undefined if it has none. */
-  connectionOf(target: LiveTarget): PlatformConnection | undefined;
-  /** Resolves when the check in progress has ended, or the signal aborts. */
-  checkEnded(target: LiveTarget, signal: AbortSignal): Promise<void>;
-  /** Checks the credentials at the platform again. */
-  lookAgain(target: LiveTarget): void;
-  /** Applies the outcome of a delivery, which began at this time by the steady clock, to the target's state. */
-  learn(target: LiveTarget, outcome: SendOutcome, begunAtMs: number): void;
-  verify(context: PlatformContext, signal: AbortSignal): Promise<VerifyResult>;
-  /** Called when a check or the connection has ended. */
-  checked(key: string): void;
-  /** Called when a connection's chart has ended. */
-  ended(key: string): void;
-  /** Called when a connection's chart has crashed. */
-  crashed(key: string, error: unknown): void;
-  /** Checks a failed or paused target again: for a person who has fixed it. */
-  check(profile: string, name: string): void;
-  rows(): readonly TargetRow[];
-  /** For a stopping gateway: waiting deliveries continue after the next start. */
-  park(): void;
-  /** Ends the remains of a crashed gateway. */
-  clear(): void;
-}
+export type LiveTargets = ReturnType<typeof createLiveTargets>;
 
 /** The snapshot of a connection's chart. */
 export interface PlatformConnection {
@@ -105,7 +73,7 @@ export interface PlatformConnection {
 
 const logSettings: PlatformSettings = { enabled: true, timeoutMs: 10_000, options: {} };
 
-export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
+export function createLiveTargets(ports: LiveTargetsPorts) {
   const { home, ward, steadyMs } = ports;
   const respawns = createRespawns(ports);
   let kept = new Map<string, LiveTarget>();
@@ -122,7 +90,8 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     const standing = kept.get(key);
     if (standing?.print === print) return standing;
     const made = createTarget(target, settings, {
-      ...ports.owner,
+      ports: ports.targetPorts,
+      log: ports.log,
       scope: profile.scope,
       cwd: profile.paths.home,
       ...(createPlatformTarget === undefined ? {} : { createPlatformTarget }),
@@ -194,6 +163,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     living.spawn(key, inputOf(entry));
   }
 
+  /** Resolves when the check in progress has ended, or the signal aborts. */
   function checkEnded({ key }: LiveTarget, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const waiters = waiting.get(key) ?? new Set();
@@ -209,29 +179,40 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     });
   }
 
+  /** Checks the credentials at the platform again. */
   function lookAgain(entry: LiveTarget): void {
     entry.lastAskedMs = steadyMs();
     ward()?.get(entry.key)?.send({ type: 'platform.check' });
   }
 
+  /** Called when a check or the connection has ended. */
   function checked(key: string): void {
     for (const done of [...(waiting.get(key) ?? [])]) done();
   }
 
   return {
-    reconcile() {
+    /**
+     * Applies the configuration in force to the connections and changes only what differs. Deliveries wait for it
+     * meanwhile.
+     */
+    reconcile(): Promise<void> {
       reconciled = reconciled.then(carryOver).catch((thrown: unknown) => {
         ports.log.log('error', `the targets could not be made: ${causeOf(thrown)}`);
       });
       return reconciled;
     },
-    made: () => reconciled,
+    /** Resolves when the current `reconcile` has ended. */
+    made: (): Promise<void> => reconciled,
     find,
-    laneOf: (profile, name) => lanes.get(platformKey(profile, canonicalTarget(name) ?? name)),
-    connectionOf: ({ key }) => stateOf(key),
+    /** The queue of a target, where deliveries may wait although its entry was removed. */
+    laneOf: (profile: string, name: string): TargetLane | undefined =>
+      lanes.get(platformKey(profile, canonicalTarget(name) ?? name)),
+    /** The connection of a target; undefined if it has none. */
+    connectionOf: ({ key }: LiveTarget) => stateOf(key),
     checkEnded,
     lookAgain,
-    learn(entry, outcome, begunAtMs) {
+    /** Applies the outcome of a delivery, which began at this time by the steady clock, to the target's state. */
+    learn(entry: LiveTarget, outcome: SendOutcome, begunAtMs: number): void {
       // An outcome for a replaced entry is not evidence about its successor, which uses the same queue.
       if (find(entry.profile, entry.target) !== entry) return;
       const connection = ward()?.get(entry.key);
@@ -248,19 +229,21 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
       if (outcome.kind === 'rateLimited' && outcome.ofChat !== true)
         entry.lane?.pauseFor(outcome.retryAfterMs, outcome.reason);
     },
-    async verify({ profile, target }, signal) {
+    async verify({ profile, target }: PlatformContext, signal: AbortSignal): Promise<VerifyResult> {
       const entry = find(profile, target);
       if (entry === undefined)
-        return { outcome: transient('it is not configured any more'), jitter: 0 } as VerifyResult;
+        return { outcome: { kind: 'transient', reason: 'it is not configured any more' }, jitter: 0 };
       entry.lastAskedMs = steadyMs();
       return { outcome: await entry.made.verify(signal), jitter: ports.random() };
     },
     checked,
-    ended(key) {
+    /** Called when a connection's chart has ended. */
+    ended(key: string): void {
       checked(key);
       spawn(key);
     },
-    crashed(key, error) {
+    /** Called when a connection's chart has crashed. */
+    crashed(key: string, error: unknown): void {
       checked(key);
       const entry = kept.get(key);
       const wasSpent = respawns.isSpent(key);
@@ -268,43 +251,25 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
       const why = `it crashed in the gateway again and again: ${causeOf(error)}; read the log, then reload to try it anew`;
       ward()?.spawn(key, { ...inputOf(entry), begin: 'failed', why });
     },
-    check(profile, name) {
+    /** Checks a failed or paused target again: for a person who has fixed it. */
+    check(profile: string, name: string): void {
       const entry = find(profile, name);
       if (entry === undefined) return;
       if (stateOf(entry.key)?.value === 'failed') lookAgain(entry);
       entry.lane?.probe();
     },
-    rows() {
-      const rows: TargetRow[] = [];
-      for (const entry of kept.values()) {
-        const { key, profile, settings, target, lane } = entry;
-        const seen = stateOf(key);
-        if (seen === undefined) continue;
-        const paused = lane?.pauseNow();
-        const { as, note, why } = seen.context;
-        rows.push({
-          name: settings.name ?? target,
-          target,
-          title: targetTitle(target),
-          profile,
-          state: seen.value,
-          since: new Date(seen.since).toISOString(),
-          ...(as === null ? {} : { account: as }),
-          ...(settings.homeChannel === undefined ? {} : { home_channel: settings.homeChannel }),
-          ...(lane === undefined ? {} : { waiting: lane.load().waiting }),
-          ...(paused === undefined
-            ? {}
-            : { paused_until: new Date(paused.untilMs).toISOString(), pause_reason: paused.reason }),
-          ...(note === null ? {} : { note }),
-          ...(why === null ? {} : { error: why }),
-        });
-      }
-      return rows;
+    rows(): readonly TargetRow[] {
+      return [...kept.values()].flatMap((entry) => {
+        const seen = stateOf(entry.key);
+        return seen === undefined ? [] : [rowOf(entry, seen)];
+      });
     },
-    park() {
+    /** For a stopping gateway: waiting deliveries continue after the next start. */
+    park(): void {
       for (const lane of lanes.values()) lane.park();
     },
-    clear() {
+    /** Ends the remains of a crashed gateway. */
+    clear(): void {
       ward()?.clear();
       respawns.clear();
       for (const lane of lanes.values()) lane.clear();
@@ -316,6 +281,28 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
 /** The key of a target's connection in the pool, by its configured name. */
 export function platformKey(profile: string, target: string): string {
   return inProfile(target, profile);
+}
+
+function rowOf({ profile, settings, target, lane }: LiveTarget, seen: PlatformConnection): TargetRow {
+  const paused = lane?.pauseNow();
+  const { as, note, why } = seen.context;
+  return {
+    name: settings.name ?? target,
+    target,
+    title: targetTitle(target),
+    profile,
+    state: seen.value,
+    since: new Date(seen.since).toISOString(),
+    ...defined({
+      account: as ?? undefined,
+      home_channel: settings.homeChannel,
+      waiting: lane?.load().waiting,
+      paused_until: paused && new Date(paused.untilMs).toISOString(),
+      pause_reason: paused?.reason,
+      note: note ?? undefined,
+      error: why ?? undefined,
+    }),
+  };
 }
 
 function inputOf({ profile, target, settings }: LiveTarget): PlatformInput {

@@ -5,21 +5,16 @@
  */
 
 import type { StoredRecord } from '../../actors/store/journal.ts';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { RecordChange } from '../../actors/store/record-writer.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { failureNotices, hasFailed, noticeKey, noticeKeys } from '../../machines/webhook/run-notices.ts';
-import type { Wards } from '../system/wards.ts';
+import type { RecordPorts } from './written.ts';
 
-export interface NoticePorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
+export interface NoticePorts extends RecordPorts {
   /** Redacts secrets, because the text leaves the gateway. */
   readonly redact: (text: string) => string;
-  readonly nowMs: () => number;
   /** The number of the next delivery. */
   readonly nextOrder: () => number;
-  readonly wards: () => Wards;
   /** True while there are so many deliveries in memory that waiting ones stay on disk. */
   readonly crowded: () => boolean;
   /** Keeps the order of a chat whose delivery was left on disk. */

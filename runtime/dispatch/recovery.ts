@@ -9,25 +9,19 @@ import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import type { Collection, Journal, Put, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { RecordChange } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
-import type { Wards } from '../system/wards.ts';
-import { releaseOf } from './deliveries.ts';
 import type { OlderOnDisk } from './older-on-disk.ts';
 import type { QueueOrder } from './queue-order.ts';
-import type { SettleRun } from './responses.ts';
+import { type SettleRun, writeEnded } from './responses.ts';
 import { tellUnforeseen } from './work-log.ts';
-import { readAgain } from './written.ts';
+import { type RecordPorts, readAgain } from './written.ts';
 
-export interface ResumePorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
+export interface ResumePorts extends RecordPorts {
   readonly bursts: Bursts;
-  readonly wards: () => Wards;
   readonly settleRun: SettleRun;
-  readonly nowMs: () => number;
   /** The current time, unaffected when the clock is set back: what was due stays due. */
   readonly dueMs: () => number;
   readonly log: Logger;
@@ -238,10 +232,7 @@ async function resumeDelivery(
   const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
   if (isOver(next)) {
     const ended = { ...next, endedAtMs: nowMs };
-    const released = await releaseOf(ended, ports);
-    const verdict = await ports.settleRun(ended, (run) =>
-      ports.writer.write([{ collection: 'deliveries', key, value: ended, dueAtMs: null }], [...released, ...run]),
-    );
+    const verdict = await writeEnded(key, ended, ports);
     if (verdict.kind === 'refused') throw new Error(verdict.reason);
     const cutOff = 'delivery cut off by a crash: its outcome is unknown and it is not sent again';
     ports.log.log('warn', ended.status === 'unknown' ? cutOff : 'delivery not sent', {

@@ -1,6 +1,6 @@
 /**
- * The deliveries of a run's response: writes them with the response in one commit, begins them, and updates the run's
- * record with their outcomes. A single delivery reports to its run; several begin once the run has closed.
+ * The deliveries of a run's response: writes them with the response in one commit, begins them, and writes their end with
+ * what it changes. A single delivery reports to its run; several begin once the run has closed, and update its record.
  * @see DLV-7 and DUR-1 in docs/specification.md
  */
 
@@ -8,10 +8,17 @@ import type { Collection, JournalReader, StoredRecord, Write } from '../../actor
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, WriteVerdict } from '../../actors/store/record-writer.ts';
 import type { Roster } from '../../machines/base/roster.ts';
-import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import {
+  claimNames,
+  type DeliveryRecord,
+  type EventRecord,
+  isOver,
+  isWaitedFor,
+  type RunRecord,
+} from '../../machines/webhook/record.ts';
 import { placesOf, responseKeys, textFor, withResponses } from '../../machines/webhook/responses.ts';
-import type { Wards } from '../system/wards.ts';
 import { type NoticePorts, openWritten } from './notices.ts';
+import type { RecordPorts } from './written.ts';
 
 type ResponseChange = Extract<RecordChange, { readonly collection: 'deliveries' }> & { readonly value: DeliveryRecord };
 
@@ -85,11 +92,6 @@ export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string,
  */
 export type RunEnds = Roster<string, WriteVerdict>;
 
-export type ResponsePorts = {
-  readonly keeper: JournalKeeper;
-  readonly wards: () => Wards;
-};
-
 /** The outcome of a commit; for a version conflict, with its collection. */
 interface Settled {
   readonly kind: string;
@@ -109,7 +111,7 @@ export type SettleRun = <Done extends Settled>(
 /** Each attempt except the last met a write of another gateway. */
 const mostTries = 50;
 
-export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
+export function createSettleRun({ keeper, wards }: Pick<RecordPorts, 'keeper' | 'wards'>): SettleRun {
   const turns = new Map<string, Promise<unknown>>();
 
   async function runAfter(key: string, record: DeliveryRecord): Promise<Write[]> {
@@ -148,6 +150,29 @@ export function createSettleRun({ keeper, wards }: ResponsePorts): SettleRun {
       if (turns.get(runKey) === turn) turns.delete(runKey);
     }
   };
+}
+
+/** Writes the record of an ended delivery, with what its end changes, in one commit. */
+export async function writeEnded(
+  key: string,
+  value: DeliveryRecord,
+  { keeper, writer, settleRun }: RecordPorts & { readonly settleRun: SettleRun },
+): Promise<WriteVerdict> {
+  const released = await releaseOf(value, { keeper });
+  return settleRun(value, (run) =>
+    writer.write([{ collection: 'deliveries', key, value, dueAtMs: null }], [...released, ...run]),
+  );
+}
+
+/**
+ * A failed direct delivery releases its id and its signature, so that the sender's next attempt is accepted (IDM-2). A
+ * dropped one does too: its sender was answered that it failed, and must not get `duplicate` later.
+ */
+export async function releaseOf(record: DeliveryRecord, { keeper }: Pick<RecordPorts, 'keeper'>): Promise<Write[]> {
+  const failed = isOver(record) && record.status !== 'delivered';
+  if (!isWaitedFor(record) || !failed) return [];
+  const event = (await keeper.journal()?.get('events', record.eventKey))?.value;
+  return claimNames(event ?? record).map((name) => ({ kind: 'release', name }));
 }
 
 /** The deliveries of a run on disk, with one replaced by its new record. */

@@ -1,8 +1,18 @@
-/** Reports the outcome of a record's write to its chart, with the events that charts share. */
+/** The records of work: what reads and writes them, and how a chart gets the outcome of a write. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WriteVerdict } from '../../actors/store/record-writer.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordWriter, WriteVerdict } from '../../actors/store/record-writer.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import type { Wards } from '../system/wards.ts';
+
+export interface RecordPorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  /** The charts of the records. */
+  readonly wards: () => Wards;
+  readonly nowMs: () => number;
+}
 
 export interface WriteListener {
   send(

@@ -41,7 +41,7 @@ export async function openPlatforms(t: Test, slack: object = {}) {
     home: () => loaded,
     runOf: async () => undefined,
     ward,
-    owner: { log, ports: { now: () => clock.ms, wait: () => Promise.resolve(), random: () => 1 } },
+    targetPorts: { now: () => clock.ms, wait: () => Promise.resolve(), random: () => 1 },
     wake: (callback) => {
       woken.push(callback);
       return () => {};
