@@ -10,13 +10,12 @@ import { canonicalTarget, cureOfTarget } from '../../machines/config/targets.ts'
 import { refused, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import type { Logger } from '../ports.ts';
 import type { createPlatformTarget } from './targets/all.ts';
-import type { MailPorts } from './targets/email.ts';
 import { createGithubComment } from './targets/github-comment.ts';
 import { createLogTarget } from './targets/log.ts';
-import type { PlatformTarget } from './targets/platform-target.ts';
+import type { PlatformTarget, TargetPorts } from './targets/platform-target.ts';
 
 export interface TargetOwner {
-  readonly ports: MailPorts;
+  readonly ports: TargetPorts;
   readonly log: Logger;
   /** The profile's `.env` and its home. */
   readonly scope: ReadonlyMap<string, string>;

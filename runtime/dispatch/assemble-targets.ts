@@ -7,7 +7,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AnyActorRef, fromPromise } from 'xstate';
-import { createMailTransport } from '../../actors/dispatch/mail-transport.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
@@ -39,7 +38,6 @@ export function assemblePlatforms(ports: PlatformsHalfPorts) {
       now: nowMs,
       wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
       random: () => randomInt(2 ** 32),
-      createMailTransport,
     },
     wake,
     random: Math.random,

@@ -8,7 +8,7 @@ import { bluebubbles } from './bluebubbles.ts';
 import { createDescribedTarget, type Description } from './described-target.ts';
 import { createDingtalk } from './dingtalk.ts';
 import { discord } from './discord.ts';
-import { createEmail, type MailPorts } from './email.ts';
+import { createEmail } from './email.ts';
 import { feishu } from './feishu.ts';
 import { giteaComment } from './gitea-comment.ts';
 import { gitlabComment } from './gitlab-comment.ts';
@@ -21,7 +21,7 @@ import { matrix } from './matrix.ts';
 import { mattermost } from './mattermost.ts';
 import { ntfy } from './ntfy.ts';
 import { pagerduty } from './pagerduty.ts';
-import type { PlatformTarget } from './platform-target.ts';
+import type { PlatformTarget, TargetPorts } from './platform-target.ts';
 import { qqbot } from './qqbot.ts';
 import { sentry } from './sentry.ts';
 import { signal } from './signal.ts';
@@ -33,7 +33,7 @@ import { createWecom } from './wecom.ts';
 import { weixin } from './weixin.ts';
 import { createWhatsapp } from './whatsapp.ts';
 
-type CreateTarget = (settings: PlatformSettings, ports: MailPorts) => PlatformTarget;
+type CreateTarget = (settings: PlatformSettings, ports: TargetPorts) => PlatformTarget;
 
 const described = (description: Description): [string, CreateTarget] => [
   description.name,
@@ -58,7 +58,7 @@ export const platformNames: readonly string[] = [...creators.keys()];
 export function createPlatformTarget(
   name: string,
   settings: PlatformSettings,
-  ports: MailPorts,
+  ports: TargetPorts,
 ): PlatformTarget | undefined {
   return creators.get(name)?.(settings, ports);
 }

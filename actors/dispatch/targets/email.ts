@@ -1,6 +1,5 @@
 /**
- * email: one message over SMTP. nodemailer's transport is injected, so that this file can be tested without it: implicit
- * TLS on port 465, STARTTLS elsewhere. A text is sent in one piece.
+ * email: one message over SMTP by nodemailer: implicit TLS on port 465, STARTTLS elsewhere. A text is sent in one piece.
  * @see [RFC 5321 §4.2](https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2) for the replies
  * @see DLV-1 in docs/specification.md
  */
@@ -74,11 +73,16 @@ export interface MailTransport {
   close(): void;
 }
 
-/** nodemailer's `createTransport`, which may have to be loaded first. */
 export type MailTransportFactory = (options: MailTransportOptions) => MailTransport | Promise<MailTransport>;
 
-/** Without the factory, every delivery is refused with that reason. */
+/** Loaded with the first mail, so that a gateway that sends none does not load the package. */
+const nodemailerTransport: MailTransportFactory = async (options) => {
+  const { createTransport } = await import('nodemailer');
+  return createTransport(options);
+};
+
 export interface MailPorts extends TargetPorts {
+  /** nodemailer's unless given. */
   readonly createMailTransport?: MailTransportFactory;
 }
 
@@ -100,12 +104,10 @@ const longestSubject = 120;
 const mostBytes = 5_000_000;
 
 export function createEmail(settings: PlatformSettings, ports: MailPorts): PlatformTarget {
-  const { createMailTransport } = ports;
+  const { createMailTransport = nodemailerTransport } = ports;
   const from = optionOf(settings, 'from') ?? optionOf(settings, 'username') ?? '';
   const sender = /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from;
   const withTransport = async <Outcome>(use: (transport: MailTransport) => Promise<Outcome>) => {
-    if (createMailTransport === undefined)
-      return refused('permanent', 'this gateway was built without a mail transport');
     const unanswered: unknown[] = [];
     let textSent = false;
     const transport = await createMailTransport(

@@ -1,12 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
-import { createMailTransport } from '../../../actors/dispatch/mail-transport.ts';
-import { createEmail } from '../../../actors/dispatch/targets/email.ts';
-import type { JsonObject } from '../../../machines/base/json.ts';
-import { never, requestOf } from '../../conformance/target.ts';
-import { makeHome } from '../../support/home.ts';
-import { makeCertificates } from '../../support/tls.ts';
+import { createEmail } from '../../../../actors/dispatch/targets/email.ts';
+import type { JsonObject } from '../../../../machines/base/json.ts';
+import { never, requestOf } from '../../../conformance/target.ts';
+import { makeHome } from '../../../support/home.ts';
+import { makeCertificates } from '../../../support/tls.ts';
 
 const password = 'sec-smtp-password';
 
@@ -58,7 +57,7 @@ async function openServer(t: Test, options: SMTPServerOptions = {}) {
         timeoutMs: 20_000,
         options: { host: '127.0.0.1', port, username: 'ops', password, from: 'Ops <ops@example.org>', ...more },
       },
-      { now: () => 0, wait: () => Promise.resolve(), random: () => 1, createMailTransport },
+      { now: () => 0, wait: () => Promise.resolve(), random: () => 1 },
     );
   const send = async (text: string, chat = 'me@example.org', more: JsonObject = {}) => {
     const outcome = await target(more).deliver(requestOf(text, { chat_id: chat }), never);

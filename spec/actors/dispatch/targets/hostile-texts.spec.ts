@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { defaultGithubComment } from '../../../../actors/dispatch/deliver.ts';
-import { createMailTransport } from '../../../../actors/dispatch/mail-transport.ts';
 import { createEmail } from '../../../../actors/dispatch/targets/email.ts';
 import { createGithubComment } from '../../../../actors/dispatch/targets/github-comment.ts';
 import { createLogTarget } from '../../../../actors/dispatch/targets/log.ts';
@@ -192,7 +191,7 @@ t.test('DLV-4 · nothing in a text calls people or runs in a comment on GitHub',
 t.test('DLV-4 · nothing in a text becomes a header of a mail', async (t) => {
   const server = await startSmtp(t);
   const options = { host: '127.0.0.1', port: server.port, from: smtpUser };
-  const target = createEmail({ enabled: true, timeoutMs: 20_000, options }, { ...ports, createMailTransport });
+  const target = createEmail({ enabled: true, timeoutMs: 20_000, options }, ports);
   for (const [name, text] of Object.entries(texts)) {
     const extra = { chat_id: smtpRecipient, subject: text };
     t.match(await target.deliver(requestOf(text, extra), never), { kind: 'delivered' }, name);
