@@ -326,6 +326,11 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
       { status: 429, text: page, headers: { 'retry-after': '7' } },
       { kind: 'rateLimited', retryAfterMs: 7_000 },
     ],
+    [
+      'a failure of a proxy that asks to wait',
+      { status: 502, text: page, headers: { 'retry-after': '7' } },
+      { kind: 'rateLimited', retryAfterMs: 7_000 },
+    ],
     ['a page that forbids', { status: 403, text: page }, { kind: 'refused', class: 'forbidden' }],
     ['a body of a megabyte', { status: 200, text: 'x'.repeat(1_048_576) }, { kind: 'unknown' }],
   ] as const) {

@@ -9,17 +9,15 @@
 import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import { sources } from '../../../machines/config/sources.ts';
 import { retryAfterMs } from '../../../machines/dispatch/retry-after.ts';
-import { limitedInChat, transient } from '../../../machines/dispatch/send-outcome.ts';
+import { transient } from '../../../machines/dispatch/send-outcome.ts';
 import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { Description } from './described-target.ts';
 import { saying } from './platform-target.ts';
 
 // Only the signature with a shared secret.
 const { byPublicKey: _, ...scheme } = sources['standard-webhooks'].schemes[0];
-/** Statuses that another attempt does not change. */
-const final: ReadonlySet<number> = new Set([401, 403, 410, 413]);
-/** `readStatus` reads their waits, and that a proxy may have passed the report on. */
-const known: ReadonlySet<number> = new Set([429, 503, 504, 520, 524]);
+/** Statuses that another attempt does not change, and the limit of all reports. */
+const known: ReadonlySet<number> = new Set([401, 403, 410, 413, 429]);
 
 export const http: Description = {
   name: 'http',
@@ -50,13 +48,11 @@ export const http: Description = {
   accepted: ({ status }) => (status >= 200 && status < 300 ? true : undefined),
   verify: { unverifiable: 'the receiver shows with the first report whether it accepts the signature' },
   judge({ status, headers }, _, { nowMs }) {
-    if (status < 400 || final.has(status) || known.has(status)) return undefined;
+    if (status < 400 || status >= 500 || known.has(status)) return undefined;
     const said = saying(status);
-    const isOfReport = status < 500;
     const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs()) ?? 0;
-    if (wait === 0) return isOfReport ? transient(`the receiver did not accept the report (${said})`) : undefined;
-    const asked = { kind: 'rateLimited', retryAfterMs: wait, reason: `the receiver asks to wait (${said})` } as const;
+    if (wait === 0) return transient(`the receiver did not accept the report (${said})`);
     // Reports of other events are not concerned.
-    return isOfReport ? limitedInChat(asked) : asked;
+    return { kind: 'rateLimited', retryAfterMs: wait, ofChat: true, reason: `the receiver asks to wait (${said})` };
   },
 };

@@ -200,13 +200,7 @@ export function readStatus(
   if (status === 408 || status === 425) return transient(`the request was not taken (${said})`);
   if (status === 504 || status === 520 || status === 524)
     return unknownOutcome(`the platform took too long behind its proxy (${said})`);
-  if (status === 503) {
-    const wait = retryAfterMs({ header: answer.headers.get('retry-after') }, words.nowMs);
-    if (wait !== undefined)
-      return { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform is busy (${said})` };
-  }
-  if (status >= 500) return transient(`the platform failed (${said})`);
-  return refusedAs(classOf(status), said);
+  return status >= 500 ? failed(answer, said, words.nowMs) : refusedAs(classOf(status), said);
 }
 
 /** The meaning of a platform's code. */
@@ -239,7 +233,7 @@ export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
     case 'rateLimited':
       return rateLimited(said, hints, words.nowMs, words.otherwiseMs);
     case 'transient':
-      return transient(`the platform failed (${said})`);
+      return failed(answer, said, words.nowMs);
     case 'unknown':
       return unknownOutcome(`the platform does not say whether it took the message (${said})`);
     default:
@@ -247,6 +241,14 @@ export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
         ? refusedAs(meaning, said)
         : refused(meaning.refusal, `${meaning.because} (${said})`);
   }
+}
+
+/** A failure that may pass; a wait that the platform asks for is respected. */
+function failed({ headers }: HttpAnswer, said: string, nowMs: number): Undelivered {
+  const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
+  return wait > 0
+    ? { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform is busy (${said})` }
+    : transient(`the platform failed (${said})`);
 }
 
 /** A refusal in our own words, with the platform's code. */

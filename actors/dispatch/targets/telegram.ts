@@ -53,6 +53,8 @@ export const telegram: Description = {
     context.ask({ method: 'GET', path: `${botOf(context)}/getMe` }, (_, { ok, result }) =>
       ok === true && isJsonObject(result) ? verifiedAs(result.username) : undefined,
     ),
+  // `judge` reads Telegram's own limits. That of a proxy in front of it shows nothing about other chats.
+  limitsChat: () => true,
   judge(answer, json, { call, chat, nowMs }) {
     const body = call.json as JsonObject | undefined;
     const { migrate_to_chat_id: moved, retry_after: seconds } = objectAt(json, 'parameters');

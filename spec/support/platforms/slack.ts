@@ -37,6 +37,11 @@ export const slackApi: PlatformFixture = {
     ],
     ['ratelimited without a wait', slackError('ratelimited'), is.waitMs(30_000)],
     ['service_unavailable', slackError('service_unavailable'), is.transient],
+    [
+      'service_unavailable with a wait',
+      { ...slackError('service_unavailable'), headers: { 'retry-after': '30' } },
+      is.waitMs(30_000),
+    ],
     ['fatal_error: some of it may be done', slackError('fatal_error'), is.unknown],
     ['internal_error: some of it may be done', slackError('internal_error'), is.unknown],
   ],

@@ -44,6 +44,15 @@ t.test('DLV-4 · the limit of a group delays no other chat', async (t) => {
   t.match(await bench.deliver('hello', { chat_id: '42' }), { kind: 'rateLimited', ofChat: undefined });
 });
 
+t.test('DLV-4 · the limit of a proxy in front of the platform delays no other chat', async (t) => {
+  const bench = await openBench(t, telegramApi);
+  const limited = { status: 429, text: '<html>Too Many Requests</html>' };
+  bench.platform.scripts.push({ ...limited, headers: { 'retry-after': '7' } }, limited);
+
+  t.match(await bench.deliver('hello'), { kind: 'rateLimited', retryAfterMs: 7_000, ofChat: true });
+  t.match(await bench.deliver('hello'), { kind: 'rateLimited', retryAfterMs: 30_000, ofChat: true });
+});
+
 t.test('DLV-1 · a text that the platform cannot parse goes as plain text', async (t) => {
   const bench = await openBench(t, telegramApi);
   const unparsed = telegramError(400, "Bad Request: can't parse entities: Can't find end of the entity");
