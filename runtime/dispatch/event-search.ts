@@ -47,6 +47,11 @@ const followedOpen = 2_000;
 const mostNews = 500;
 const longestResult = 200;
 
+interface Page {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
 interface Meant {
   readonly range: TimeRange;
   readonly test: EventTest;
@@ -80,7 +85,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
   }
 
   /** The keys of a page, newest first; one more than the limit if there are more. */
-  async function keysOf(meant: Meant, reading: Reading, { cursor, limit }: { cursor?: string; limit: number }) {
+  async function keysOf(meant: Meant, reading: Reading, { cursor, limit }: Page) {
     const { range, statuses } = meant;
     const keys: string[] = [];
     const fits = ({ status }: CountedEvent): boolean => statuses === undefined || statuses.has(status);
@@ -98,27 +103,19 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     }
     let reachedMs = reading.countedFromMs;
     if (keys.length <= limit && summedMs > reachedMs) {
-      reachedMs = await readOlder(meant, {
-        summedMs,
-        reachedMs,
-        limit,
-        keys,
-        ...(cursor === undefined ? {} : { cursor }),
-      });
+      reachedMs = await readOlder(meant, keys, { cursor, limit, summedMs, reachedMs });
     }
     return { keys, reachedMs };
   }
 
-  /** Adds the keys of events that are known only as sums. They are finished, so the index finds those of given statuses. */
+  /**
+   * Adds the keys of events from `reachedMs` to `summedMs`, which are known only as sums. They are finished, so the index
+   * finds those of given statuses. Returns the time that it got to.
+   */
   async function readOlder(
     { test, statuses }: Meant,
-    {
-      cursor,
-      summedMs,
-      reachedMs,
-      limit,
-      keys,
-    }: { cursor?: string; summedMs: number; reachedMs: number; limit: number; keys: string[] },
+    keys: string[],
+    { cursor, limit, summedMs, reachedMs }: Page & { readonly summedMs: number; readonly reachedMs: number },
   ): Promise<number> {
     const end = timeKey(summedMs);
     const question: Question<'events'> = {
@@ -126,9 +123,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       limit: Number.POSITIVE_INFINITY,
       before: cursor !== undefined && cursor < end ? cursor : end,
       from: timeKey(reachedMs),
-      ...(statuses === undefined
-        ? {}
-        : { marks: [...statuses].filter((one) => !isPassing(one)).map((one) => [statusMark(one)]) }),
+      marks: statuses && [...statuses].filter((one) => !isPassing(one)).map((one) => [statusMark(one)]),
     };
     const endMs = nowMs() + mostMs;
     for await (const stored of recordsOf(journal(), question)) {
@@ -170,8 +165,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     async search({ cursor, limit, ...asked }) {
       const meant = await meantBy(asked);
       const reading = await stats.read(meant.range, meant.test, mostMs);
-      const page = cursor === undefined ? { limit } : { cursor, limit };
-      const { keys, reachedMs } = await keysOf(meant, reading, page);
+      const { keys, reachedMs } = await keysOf(meant, reading, { cursor, limit });
       const refused = reading.refused.filter(
         ({ key, event }) =>
           (cursor === undefined || key < cursor) &&

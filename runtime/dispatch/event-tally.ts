@@ -159,7 +159,7 @@ export function createTally(ports: TallyPorts): Tally {
       collection: 'events',
       limit: Number.POSITIVE_INFINITY,
       from: timeKey(fromMs),
-      ...(toMs === undefined ? {} : { before: timeKey(toMs) }),
+      before: toMs === undefined ? undefined : timeKey(toMs),
     };
   }
 

@@ -64,7 +64,7 @@ export function createFailureView({ journal, get, redact, nowMs }: FailureViewPo
     const question = {
       collection: 'deliveries',
       limit: limit ?? Number.POSITIVE_INFINITY,
-      ...(before === undefined ? {} : { before }),
+      before,
       marks: statuses.map((status) => [statusMark(status)]),
     } as const;
     return newestFirst(journal(), question, ({ key: id, value: record }) => {

@@ -20,27 +20,19 @@ import { timeKey } from '../system/ids.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
 /** The events of a route, of a status as rows show it, or of both. */
-export async function eventsLike(
+export function eventsLike(
   journal: JournalReader | undefined,
   query: HistoryQuery,
   seenRun: SeenRun,
 ): Promise<Question<'events'>> {
-  const { status, limit } = query;
-  const marks = marksOf(query);
-  return {
-    collection: 'events',
-    limit,
-    ...boundsOf(query),
-    ...(marks.length === 0 ? {} : { marks: [marks] }),
-    ...(isPassing(status) && journal !== undefined
-      ? { also: await eventsUnderWay(journal, String(status), seenRun) }
-      : {}),
-  };
+  return rowsLike('events', journal, query, {
+    underWay: (at) => eventsUnderWay(at, String(query.status), seenRun),
+  });
 }
 
 /** The runs of a route, of a status, or of both. */
 export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Promise<Question<'runs'>> {
-  return workLike('runs', journal, query, marksOf(query));
+  return rowsLike('runs', journal, query, { underWay: (at) => at.dueKeys('runs') });
 }
 
 /** The deliveries to a target, of a route or of a status, or of several of these. */
@@ -48,11 +40,8 @@ export function deliveriesLike(
   journal: JournalReader | undefined,
   query: SendingQuery,
 ): Promise<Question<'deliveries'>> {
-  const { target } = query;
-  return workLike('deliveries', journal, query, [
-    ...marksOf(query),
-    ...(target === undefined ? [] : [targetMark(target)]),
-  ]);
+  const marks = query.target === undefined ? [] : [targetMark(query.target)];
+  return rowsLike('deliveries', journal, query, { marks, underWay: (at) => at.dueKeys('deliveries') });
 }
 
 /** The events of cron jobs. */
@@ -60,32 +49,29 @@ export function eventsOfJobs(jobs: readonly string[], limit: number): Question<'
   return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
 }
 
-/** The bounds of the rows' keys: a key begins with the time of its event. */
-function boundsOf({ before, since }: HistoryQuery): Pick<Question, 'before' | 'from'> {
-  return {
-    ...(before === undefined ? {} : { before }),
-    ...(since === undefined ? {} : { from: timeKey(Date.parse(since)) }),
-  };
+interface Ways {
+  /** Entries of the index beside those of the route and the status. */
+  readonly marks?: readonly string[];
+  /** The keys of the rows whose status still changes. */
+  readonly underWay: (journal: JournalReader) => Promise<readonly string[]>;
 }
 
-function marksOf({ route, status }: HistoryQuery): string[] {
-  if (status !== undefined) return [statusMark(status, route)];
-  return route === undefined ? [] : [routeMark(route)];
-}
-
-async function workLike<In extends 'runs' | 'deliveries'>(
+async function rowsLike<In extends 'events' | 'runs' | 'deliveries'>(
   collection: In,
   journal: JournalReader | undefined,
-  query: HistoryQuery,
-  marks: readonly string[],
+  { status, route, limit, before, since }: HistoryQuery,
+  { marks: more = [], underWay }: Ways,
 ): Promise<Question<In>> {
-  const { status, limit } = query;
+  const ofRoute = route === undefined ? [] : [routeMark(route)];
+  const marks = [...(status === undefined ? ofRoute : [statusMark(status, route)]), ...more];
   return {
     collection,
     limit,
-    ...boundsOf(query),
-    ...(marks.length === 0 ? {} : { marks: [marks] }),
-    ...(isPassing(status) && journal !== undefined ? { also: await journal.dueKeys(collection) } : {}),
+    before,
+    // A key begins with the time of its event.
+    from: since === undefined ? undefined : timeKey(Date.parse(since)),
+    marks: marks.length === 0 ? undefined : [marks],
+    also: isPassing(status) && journal !== undefined ? await underWay(journal) : undefined,
   };
 }
 

@@ -16,16 +16,16 @@ export interface Question<In extends MarkedCollection = MarkedCollection> {
   readonly collection: In;
   readonly limit: number;
   /** Only records before this key, for the next page. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   /** Only records from this key on. */
-  readonly from?: string;
+  readonly from?: string | undefined;
   /**
    * The index entries that lead to the records: each inner list is one way, whose entries a record must all have. Absent:
    * all records of the collection.
    */
-  readonly marks?: readonly (readonly string[])[];
+  readonly marks?: readonly (readonly string[])[] | undefined;
   /** Keys of further candidates, in any order. */
-  readonly also?: readonly string[];
+  readonly also?: readonly string[] | undefined;
 }
 
 /** Picks rows up to the limit; a record for which `pick` returns undefined is skipped. */
