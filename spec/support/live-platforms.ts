@@ -11,7 +11,13 @@ import { never } from '../conformance/target.ts';
 import { makeHome } from './home.ts';
 import { startPlatform } from './platforms/fake-platform.ts';
 import { slackApi } from './platforms/slack.ts';
+import { plainDelivery } from './records.ts';
 import { startWard } from './wards.ts';
+
+/** A delivery to Slack of an event with this key. */
+export function slackRecord(eventKey: string, more: Partial<DeliveryRecord> = {}): DeliveryRecord {
+  return { ...plainDelivery, eventKey, deliveryId: eventKey, extra: { chat_id: slackApi.chat ?? '' }, ...more };
+}
 
 export async function openPlatforms(t: Test, slack: object = {}) {
   const server = await startPlatform(t, slackApi);
@@ -53,19 +59,16 @@ export async function openPlatforms(t: Test, slack: object = {}) {
   };
   const platforms: Platforms = createPlatforms(ports);
   await platforms.reconcile();
-  const send = (more: Partial<DeliveryRecord> = {}) =>
-    platforms.send(
-      {
-        target: 'slack',
-        deliveryId: 'd',
-        profile: 'default',
-        text: 'hello',
-        extra: { chat_id: slackApi.chat ?? '' },
-        ...more,
-      } as DeliveryRecord,
-      never,
-    );
+  const send = (more: Partial<DeliveryRecord> = {}) => platforms.send(slackRecord('d', more), never);
+  /** The deliveries that got a slot, by their names. */
+  const granted: string[] = [];
+  const ask = (name: string, more: Partial<DeliveryRecord> = {}) =>
+    platforms.ask(slackRecord(name, more), () => void granted.push(name));
+  const pass = (ms: number): void => {
+    clock.ms += ms;
+    for (const wake of woken.splice(0)) wake();
+  };
   const checks = () => server.requests.filter(({ path }) => path === '/auth.test').length;
   const state = (key: string) => ward().get(key)?.getSnapshot().value;
-  return { server, ports, platforms, configure, respell, clock, send, checks, state, ward, woken };
+  return { server, ports, platforms, configure, respell, clock, pass, send, ask, granted, checks, state, ward, woken };
 }

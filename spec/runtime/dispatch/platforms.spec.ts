@@ -2,7 +2,7 @@ import t from 'tap';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { createPlatforms } from '../../../runtime/dispatch/platforms.ts';
 import { never } from '../../conformance/target.ts';
-import { openPlatforms } from '../../support/live-platforms.ts';
+import { openPlatforms, slackRecord } from '../../support/live-platforms.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { httpApi } from '../../support/platforms/described.ts';
 import { discordApi } from '../../support/platforms/discord.ts';
@@ -26,7 +26,7 @@ t.test('DLV-2 · a delivery waits for the first check, and goes when it is good'
 
 t.test('DUR-1 · DLV-2 · no place is given before the first check has ended, and none to who has left', async (t) => {
   const it = await openPlatforms(t);
-  const record = { target: 'slack', profile: 'default', extra: {} } as unknown as DeliveryRecord;
+  const record = slackRecord('d');
   const granted: string[] = [];
   const first = it.platforms.ask(record, () => void granted.push(`first, ${it.state('slack')}`));
   t.equal(it.state('slack'), 'verifying');
@@ -86,57 +86,40 @@ t.test('DLV-4 · a platform that asks to wait holds the others back as well', as
   const it = await openPlatforms(t);
   it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '30' } });
   t.match(await it.send(), { outcome: { kind: 'rateLimited', retryAfterMs: 30_000 } });
-  let granted = 0;
-  const record = {
-    target: 'slack',
-    profile: 'default',
-    status: 'queued',
-    extra: {},
-  } as unknown as DeliveryRecord;
-  const leave = it.platforms.ask(record, () => {
-    granted += 1;
-  });
-  t.equal(granted, 0);
+  const record = slackRecord('d', { extra: {} });
+  const ask = () => it.ask('d', { extra: {} });
+  const leave = ask();
+  t.same(it.granted, []);
   leave();
   it.configure({}, { discord: { enabled: false } });
   await it.platforms.reconcile();
-  it.platforms.ask(record, () => {
-    granted += 1;
-  })();
-  t.equal(granted, 0, 'a reload that does not touch it forgets no pause');
+  ask()();
+  t.same(it.granted, [], 'a reload that does not touch it forgets no pause');
   t.match(it.platforms.rows()[0], { paused_until: /^1970-01-01T/, pause_reason: /asks for fewer messages/ });
   t.match(it.platforms.pauseOf(record), { untilMs: 2_000_000 - it.clock.ms + 30_000 });
   t.equal(it.platforms.pauseOf({ ...record, status: 'sending' }), undefined, 'what is on its way waits for none');
   t.equal(it.platforms.pauseOf({ ...record, status: 'deadLettered' }), undefined, 'nor what is over');
   it.clock.ms += 30_000;
-  it.platforms.ask(record, () => {
-    granted += 1;
-  });
-  t.equal(granted, 1);
+  ask();
+  t.same(it.granted, ['d']);
 });
 
 t.test('DLV-4 · who waits keeps its place in the queue when the entry of its target changes', async (t) => {
   const it = await openPlatforms(t, { messages_per_minute: 1 });
-  const granted: string[] = [];
-  const record = (name: string): DeliveryRecord =>
-    ({
-      ...{ target: 'slack', eventKey: name, profile: 'default', extra: { chat_id: slackApi.chat ?? '' } },
-    }) as unknown as DeliveryRecord;
-  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
   await it.send();
-  const leave = [ask('first'), ask('second')];
+  const leave = [it.ask('first'), it.ask('second')];
   it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
   await it.send();
+  it.platforms.release(slackRecord('d'));
   it.configure({ messages_per_minute: 60_000, timeout_seconds: 300 });
   await it.platforms.reconcile();
-  leave.push(ask('third'));
+  leave.push(it.ask('third'));
   await it.send({ target: 'slack' });
 
   for (const [index, name] of ['first', 'second', 'third'].entries()) {
-    it.clock.ms += 1_001;
-    for (const wake of it.woken.splice(0)) wake();
-    await eventually(() => granted.length > index || undefined);
-    t.same(granted.slice(index), [name], 'one at a time, in their order, at the new pace');
+    it.pass(1_001);
+    await eventually(() => it.granted.length > index || undefined);
+    t.same(it.granted.slice(index), [name], 'one at a time, in their order, at the new pace');
     leave[index]?.();
   }
   t.equal(it.platforms.rows()[0]?.paused_until, undefined, 'what was asked of the earlier entry is found anew');
@@ -145,16 +128,9 @@ t.test('DLV-4 · who waits keeps its place in the queue when the entry of its ta
 t.test('DLV-2 · DLV-4 · a new home channel takes what waits one at a time, with its own texts', async (t) => {
   const it = await openPlatforms(t, { home_channel: slackApi.chat });
   await it.send();
-  const granted: string[] = [];
-  const record = (name: string): DeliveryRecord =>
-    ({
-      ...{ target: 'slack', eventKey: name, profile: 'default', status: 'queued', extra: {} },
-    }) as unknown as DeliveryRecord;
-  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
-  const pass = (): void => {
-    it.clock.ms += 60_000;
-    for (const wake of it.woken.splice(0)) wake();
-  };
+  const { granted } = it;
+  const ask = (name: string) => it.ask(name, { extra: {} });
+  const pass = () => it.pass(60_000);
   pass();
   const first = ask('first');
   const second = ask('second');
@@ -180,63 +156,44 @@ t.test('DLV-4 · texts behind a half-sent one are not held up by it once their t
   const it = await openPlatforms(t);
   await it.send();
   it.clock.ms += 60_000;
-  const granted: string[] = [];
-  const record = (name: string): DeliveryRecord =>
-    ({
-      ...{ target: 'slack', eventKey: name, profile: 'default', status: 'queued' },
-      extra: { chat_id: slackApi.chat ?? '' },
-    }) as unknown as DeliveryRecord;
-  it.platforms.hold({ ...record('first'), sent: { pieces: 1, of: 2 } });
-  it.platforms.ask(record('second'), () => void granted.push('second'));
+  it.platforms.hold(slackRecord('first', { sent: { pieces: 1, of: 2 } }));
+  it.ask('second');
   it.respell('discord');
   await it.platforms.reconcile();
-  t.same(granted, []);
+  t.same(it.granted, []);
 
-  it.platforms.release(record('first'));
+  it.platforms.release(slackRecord('first'));
 
-  t.same(granted, ['second'], 'so that it fails too, with the reason');
+  t.same(it.granted, ['second'], 'so that it fails too, with the reason');
 });
 
 t.test('DLV-4 · who retries has one go in spite of a pause, and what arrives then ends it', async (t) => {
   const it = await openPlatforms(t);
   it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
   await it.send();
-  const granted: string[] = [];
-  const ask = (chat: string) =>
-    it.platforms.ask(
-      { target: 'slack', profile: 'default', extra: { chat_id: chat } } as unknown as DeliveryRecord,
-      () => void granted.push(chat),
-    );
   it.platforms.check('default', 'slack');
-  ask('C1');
-  ask('C2');
-  t.same(granted, ['C1']);
+  for (const chat of ['C1', 'C2']) it.ask(chat, { extra: { chat_id: chat } });
+  t.same(it.granted, ['C1']);
   it.clock.ms += 1;
 
   await it.send();
 
-  t.same(granted, ['C1', 'C2']);
+  t.same(it.granted, ['C1', 'C2']);
   t.equal(it.platforms.rows()[0]?.paused_until, undefined);
 });
 
 t.test('DLV-4 · no text comes into the middle of another that waits for its next try', async (t) => {
   const it = await openPlatforms(t);
-  const granted: string[] = [];
-  const record = (name: string): DeliveryRecord =>
-    ({
-      ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x'.repeat(4_001) },
-      extra: { chat_id: slackApi.chat ?? '' },
-    }) as unknown as DeliveryRecord;
-  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  const { ask, granted } = it;
+  const first = slackRecord('first', { text: 'x'.repeat(4_001) });
   await it.send();
   it.clock.ms += 60_000;
   const leave = ask('first');
   ask('second');
   it.server.scripts.push(undefined as never, slackError('internal_error'));
-  const sending = it.send(record('first'));
+  const sending = it.send(first);
   await eventually(() => it.server.world.messages.length === 2 || undefined);
-  it.clock.ms += 60_000;
-  for (const wake of it.woken.splice(0)) wake();
+  it.pass(60_000);
   t.match(await sending, { outcome: { partly: { pieces: 1, of: 2 } } });
 
   leave();
@@ -245,9 +202,8 @@ t.test('DLV-4 · no text comes into the middle of another that waits for its nex
   t.same(granted, ['first']);
   ask('first')();
   t.same(granted, ['first', 'first']);
-  it.platforms.release(record('first'));
-  it.clock.ms += 60_000;
-  for (const wake of it.woken.splice(0)) wake();
+  it.platforms.release(first);
+  it.pass(60_000);
   t.same(granted, ['first', 'first', 'second']);
 });
 
@@ -258,10 +214,7 @@ t.test('CON-2 · DUR-1 · the end of a drain begins no further piece of a text, 
   const platforms = createPlatforms({ ...it.ports, ending: ending.signal });
   await platforms.reconcile();
   const send = async (more: object, messages: number) => {
-    const record = {
-      ...{ target: 'slack', deliveryId: 'd', eventKey: 'd', profile: 'default', text: 'x'.repeat(4_001) },
-      ...{ extra: { chat_id: slackApi.chat ?? '' }, ...more },
-    } as unknown as DeliveryRecord;
+    const record = slackRecord('d', { text: 'x'.repeat(4_001), ...more });
     // The second piece waits for the pace of its chat.
     platforms.ask(record, () => {})();
     const sending = platforms.send(record, never);
@@ -274,8 +227,7 @@ t.test('CON-2 · DUR-1 · the end of a drain begins no further piece of a text, 
   t.match(await cut.sending, { outcome: { kind: 'transient', partly: { pieces: 1, of: 2 } } });
 
   const awaited = await send({ answerByMs: 9_000_000 }, 3);
-  it.clock.ms += 60_000;
-  for (const wake of it.woken.splice(0)) wake();
+  it.pass(60_000);
   t.match(await awaited.sending, { outcome: { kind: 'delivered' } });
 });
 
@@ -288,8 +240,7 @@ t.test(
     t.match(first, { outcome: { kind: 'delivered' }, chat: old });
     it.configure({ home_channel: 'C0NEW' });
     await it.platforms.reconcile();
-    const at = (more: object) =>
-      it.platforms.placeOf({ target: 'slack', profile: 'default', ...more } as DeliveryRecord);
+    const at = (more: Partial<DeliveryRecord>) => it.platforms.placeOf(slackRecord('d', more));
 
     t.equal(at({ extra: {}, chat: old }), 'C0NEW', 'nothing has arrived: a mended home channel is obeyed');
     t.equal(at({ extra: {}, chat: old, unsureSinceMs: 1 }), old);
@@ -336,10 +287,7 @@ t.test('DLV-4 · DLV-6 · a report that is tried again holds up those of its eve
   const server = await startPlatform(t, httpApi);
   it.configure({}, { http: { enabled: true, ...httpApi.options, url: server.base } });
   await it.platforms.reconcile();
-  const record = (runKey: string, eventKey: string): DeliveryRecord =>
-    ({
-      ...{ target: 'http', runKey, eventKey, profile: 'default', text: 'x', status: 'queued', extra: {} },
-    }) as unknown as DeliveryRecord;
+  const record = (runKey: string, eventKey: string) => slackRecord(eventKey, { target: 'http', runKey, extra: {} });
   it.platforms.hold(record('r1', 'e1'));
   const granted: string[] = [];
   for (const [run, event] of [
@@ -354,18 +302,9 @@ t.test('DLV-4 · DLV-6 · a report that is tried again holds up those of its eve
 
 t.test('CON-2 · DUR-1 · who has a turn and waits for the check is left to the next start, too', async (t) => {
   const it = await openPlatforms(t);
-  const granted: string[] = [];
-  const record = (name: string, more: object = {}): DeliveryRecord =>
-    ({
-      target: 'slack',
-      profile: 'default',
-      eventKey: name,
-      status: 'queued',
-      extra: { chat_id: name },
-      ...more,
-    }) as unknown as DeliveryRecord;
-  it.platforms.ask(record('parked'), () => void granted.push('parked'));
-  it.platforms.ask(record('awaited', { answerByMs: 5 }), () => void granted.push('awaited'));
+  const { granted } = it;
+  it.ask('parked', { extra: { chat_id: 'parked' } });
+  it.ask('awaited', { extra: { chat_id: 'awaited' }, answerByMs: 5 });
   t.equal(it.state('slack'), 'verifying');
 
   it.platforms.park();
@@ -377,23 +316,14 @@ t.test('CON-2 · DUR-1 · who has a turn and waits for the check is left to the 
 t.test('DUR-1 · a target that is spelled anew is waited for under its new name', async (t) => {
   const it = await openPlatforms(t);
   await it.send();
-  const granted: string[] = [];
-  const record = (name: string): DeliveryRecord =>
-    ({
-      target: 'slack',
-      profile: 'default',
-      eventKey: name,
-      status: 'queued',
-      extra: { chat_id: 'c' },
-    }) as unknown as DeliveryRecord;
-  const leave = it.platforms.ask(record('first'), () => void granted.push('first'));
-  it.platforms.ask(record('second'), () => void granted.push('second'));
+  const { granted } = it;
+  const leave = it.ask('first');
+  it.ask('second');
   it.respell('team_chat_a');
   await it.platforms.reconcile();
   t.equal(it.state('team_chat_a'), 'verifying');
   leave();
-  it.clock.ms += 60_000;
-  for (const wake of it.woken.splice(0)) wake();
+  it.pass(60_000);
   t.same(granted, ['first']);
   await eventually(() => it.state('team_chat_a') === 'connected' || undefined);
   await eventually(() => granted.includes('second') || undefined);
@@ -402,29 +332,18 @@ t.test('DUR-1 · a target that is spelled anew is waited for under its new name'
 t.test('DLV-4 · later texts of a chat wait for the one that is tried again, as long as the entry says', async (t) => {
   const it = await openPlatforms(t, { order_hold_seconds: 60 });
   await it.send();
-  const granted: string[] = [];
-  const record = (name: string, more: object = {}): DeliveryRecord =>
-    ({
-      ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x' },
-      extra: { chat_id: slackApi.chat ?? '' },
-      ...more,
-    }) as unknown as DeliveryRecord;
-  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
-  const pass = (ms: number): void => {
-    it.clock.ms += ms;
-    for (const wake of it.woken.splice(0)) wake();
-  };
+  const { ask, granted, pass } = it;
   pass(1_000);
   const leave = ask('first');
   ask('second');
   it.server.scripts.push({ status: 503, text: 'busy' });
-  t.match(await it.send(record('first')), { outcome: { kind: 'transient' } });
+  t.match(await it.send(slackRecord('first')), { outcome: { kind: 'transient' } });
   leave();
 
-  const waiting = record('second', { status: 'queued' });
+  const waiting = slackRecord('second');
   const untilMs = it.ports.nowMs() + 60_000;
   t.match(it.platforms.pauseOf(waiting), { behind: 'first', untilMs, reason: /^delivery first of the same chat/ });
-  t.equal(it.platforms.pauseOf(record('first', { status: 'waitingToRetry' })), undefined, 'it waits for no other');
+  t.equal(it.platforms.pauseOf(slackRecord('first', { status: 'waitingToRetry' })), undefined, 'it waits for no other');
   pass(59_999);
   t.same(granted, ['first']);
   pass(1);
@@ -437,16 +356,13 @@ t.test('DLV-4 · later texts of a chat wait for the one that is tried again, as 
     [{ sent: { pieces: 1, of: 2 } }, 'onDisk'],
   ] as const) {
     const other = await openPlatforms(t, { order_hold_seconds: 60 });
-    other.platforms.hold(record('first', { failedSinceMs: other.ports.nowMs() - 30_000, ...more }), where);
-    const now: string[] = [];
+    other.platforms.hold(slackRecord('first', { failedSinceMs: other.ports.nowMs() - 30_000, ...more }), where);
     await other.send();
-    other.platforms.ask(record('second'), () => void now.push('second'));
-    other.clock.ms += 29_999;
-    for (const wake of other.woken.splice(0)) wake();
-    t.same(now, []);
-    other.clock.ms += 1;
-    for (const wake of other.woken.splice(0)) wake();
-    t.same(now, ['second']);
+    other.ask('second');
+    other.pass(29_999);
+    t.same(other.granted, []);
+    other.pass(1);
+    t.same(other.granted, ['second']);
   }
 });
 
@@ -458,21 +374,12 @@ t.test(
     const missed: string[] = [];
     const direct = (name: string, waitsMs: number) =>
       it.platforms.ask(
-        {
-          ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', status: 'queued' },
-          ...{ extra: { chat_id: slackApi.chat ?? '' }, answerByMs: it.ports.nowMs() + waitsMs },
-        } as unknown as DeliveryRecord,
+        slackRecord(name, { answerByMs: it.ports.nowMs() + waitsMs }),
         () => missed.push(`${name} granted`),
         (reason) => missed.push(`${name} ${reason}`),
       );
     it.clock.ms += 60_000;
-    it.platforms.ask(
-      {
-        ...{ target: 'slack', deliveryId: 'a', eventKey: 'a', profile: 'default' },
-        extra: { chat_id: slackApi.chat ?? '' },
-      } as unknown as DeliveryRecord,
-      () => {},
-    );
+    it.ask('a');
     // It waits behind the first one when the pause begins.
     direct('early', 30_000);
     it.server.scripts.push({
@@ -480,7 +387,7 @@ t.test(
       json: { ok: false, error: 'ratelimited' },
       headers: { 'retry-after': '60' },
     });
-    await it.send({ eventKey: 'limited' } as Partial<DeliveryRecord>);
+    await it.send({ eventKey: 'limited' });
     t.match(missed, [/^early slack: the platform asks for fewer messages .*; not before 60 s$/]);
 
     direct('late', 30_000);
@@ -494,13 +401,7 @@ t.test(
   'DLV-2 · DUR-1 · the log alone delivers within the gateway, and never what may have been delivered',
   async (t) => {
     const it = await openPlatforms(t);
-    const record = {
-      target: 'log',
-      profile: 'default',
-      deliveryId: 'd',
-      text: 'said',
-      extra: {},
-    } as unknown as DeliveryRecord;
+    const record = slackRecord('d', { target: 'log', extra: {} });
     t.ok(it.platforms.isWithin('default', 'log'));
     t.match(it.platforms.sendWithin(record), {
       outcome: { kind: 'delivered' },
