@@ -4,6 +4,8 @@
  * @see DLV-4 in docs/specification.md
  */
 
+import { closesFence } from './split-text.ts';
+
 const wordJoiner = '\u2060';
 
 /**
@@ -106,11 +108,6 @@ function outsideCode(text: string, change: (prose: string) => string): string {
         : spans.map((part, at) => (at % 2 === 0 ? change(part) : part)).join('');
     })
     .join('');
-}
-
-function closesFence(bare: string, fence: string): boolean {
-  const marks = bare.replace(/^ {1,3}/, '');
-  return marks.length >= fence.length && marks === fence.charAt(0).repeat(marks.length);
 }
 
 /** Alternating prose and code spans; undefined if a span is not closed, or other syntax might take precedence. */

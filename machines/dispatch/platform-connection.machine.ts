@@ -20,8 +20,7 @@ export interface PlatformInput {
   readonly why: string | null;
 }
 
-export interface PlatformContext extends Omit<PlatformInput, 'begin'> {
-  readonly begin: PlatformInput['begin'];
+export interface PlatformContext extends PlatformInput {
   /** The account that the platform reports. */
   readonly as: string | null;
   /** Why unconfirmed credentials are trusted. */

@@ -201,7 +201,7 @@ function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
       const opening = `${marker}${info.trimEnd()}`;
       if (marker !== undefined && marker.length * 8 <= most && lengthIn(opening, unit) + 1 <= longest && newline !== -1)
         open = { start: at, contentStart: end, marker, opening };
-    } else if (closes(line, open.marker)) {
+    } else if (closesFence(line, open.marker)) {
       fences.push({ ...open, closeStart: at, end });
       open = undefined;
     }
@@ -211,7 +211,8 @@ function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
   return fences;
 }
 
-function closes(line: string, marker: string): boolean {
+/** Whether a line, without spaces at its end, closes a fence. */
+export function closesFence(line: string, marker: string): boolean {
   const bare = line.replace(/^ {1,3}/, '');
   return bare.length >= marker.length && bare === marker.charAt(0).repeat(bare.length);
 }
