@@ -16,10 +16,9 @@ import type { EventFound, EventNews, EventSearch, FoundEvents, SearchedEvents } 
 import { Refusal } from '../control/refusal.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
 import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';
-import { type EventFacts, type FactsPorts, factsOf, tookOf } from './event-facts.ts';
+import { type EventFacts, type EventTest, type FactsPorts, factsOf, testOf, tookOf } from './event-facts.ts';
 import { countedEvents, type EventStats, factsOfRefused, type Reading } from './event-stats.ts';
 import { type CountedEvent, unite } from './event-sums.ts';
-import { type EventTest, testOf } from './event-test.ts';
 import { type Question, recordsOf } from './newest-first.ts';
 import { type AskedQuestion, questionOf, waitingWords } from './run-history.ts';
 

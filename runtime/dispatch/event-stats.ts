@@ -10,10 +10,9 @@ import { type Buckets, bucketsOf, cellMs, type TimeRange } from '../../machines/
 import type { CountedEvents, CountedRoute } from '../control/contract.ts';
 import { timeOfKey } from '../system/ids.ts';
 import type { FoundEvent } from '../webhook/find-event.ts';
-import { countedOf, type EventFacts, type FactsPorts, factsOf } from './event-facts.ts';
+import { countedOf, type EventFacts, type EventTest, type FactsPorts, factsOf, testOf } from './event-facts.ts';
 import { allRoutes, countsOf, type Sum, type Sums, sumsOf, timesOf, totalOf, unite } from './event-sums.ts';
 import { createTally, type Tally } from './event-tally.ts';
-import { type EventTest, testOf } from './event-test.ts';
 
 export interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
