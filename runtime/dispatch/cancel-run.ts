@@ -10,6 +10,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
+import { chartSettled } from './written.ts';
 
 export type CancelVerdict =
   | { readonly kind: 'cancelled' }
@@ -56,10 +57,12 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
   return async function cancel(key, by): Promise<CancelVerdict> {
     const run: AnyActorRef | undefined = runs().get(key);
     if (run !== undefined) {
-      const ended = endOf(run);
+      const ended = chartSettled(run, ['delivering'], patienceMs);
       run.send({ type: 'run.cancel', by });
-      const isEnded = await ended;
-      const { record } = run.getSnapshot().context as { readonly record: RunRecord };
+      await ended;
+      const seen = run.getSnapshot();
+      const isEnded = seen.status !== 'active';
+      const record: RunRecord = seen.context.record;
       if (record.status === 'cancelled') return isEnded ? { kind: 'cancelled' } : { kind: 'told' };
       return isEnded || record.status === 'delivering' ? { kind: 'over', status: record.status } : { kind: 'told' };
     }
@@ -72,24 +75,4 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
     if (keeper.isElsewhere(stored.heldBy)) return { kind: 'elsewhere' };
     return (await closeOnDisk(stored, by)) ?? cancel(key, by);
   };
-}
-
-/** Resolves when the chart has ended, delivers, or the wait is over; true if it has ended. */
-function endOf(run: AnyActorRef): Promise<boolean> {
-  return new Promise((resolve) => {
-    const settle = (isEnded: boolean): void => {
-      clearTimeout(timer);
-      watch.unsubscribe();
-      resolve(isEnded);
-    };
-    const timer = setTimeout(() => settle(false), patienceMs);
-    const watch = run.subscribe({
-      next: (snapshot: { readonly value?: unknown }) => {
-        if (snapshot.value === 'delivering') settle(false);
-      },
-      complete: () => settle(true),
-      error: () => settle(true),
-    });
-    if (run.getSnapshot().value === 'delivering') settle(false);
-  });
 }

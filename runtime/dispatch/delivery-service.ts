@@ -19,7 +19,7 @@ import { latest, meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
 import type { SettleRun } from './responses.ts';
-import type { RecordPorts } from './written.ts';
+import { chartSettled, type RecordPorts } from './written.ts';
 
 export interface DeliveryDeskPorts extends RecordPorts {
   readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
@@ -68,7 +68,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
    * Returns the deliveries of an id. For an event with several, those that have ended without arriving. The first of them
    * has the event's id, so it is returned alone unless it has arrived (DLV-7).
    */
-  async function findOpen(id: string): Promise<readonly Found[]> {
+  async function findOpen(id: string): Promise<readonly [Found, ...Found[]]> {
     const found = await find(id);
     const { key, record } = found;
     const isEvent = key === record.runKey && (id !== key || record.status === 'delivered');
@@ -77,9 +77,8 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     const all = await Promise.all(responseKeys(key, record.of).map((one) => journal?.get('deliveries', one)));
     const others = all.flatMap((stored) => (stored === undefined ? [] : [foundIn(stored)]));
     const open = others.filter(({ record }) => record.status !== 'delivered' && record.status !== 'dropped');
-    const ended = open.filter(({ record }) => isOver(record));
-    if (ended.length > 0) return ended;
-    return [open[0] ?? found];
+    const [ended, ...more] = open.filter(({ record }) => isOver(record));
+    return ended === undefined ? [open[0] ?? found] : [ended, ...more];
   }
 
   function foundIn(stored: StoredRecord<'deliveries'>): Found {
@@ -171,9 +170,11 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       const isWaiting = state === 'queued' || state === 'waitingToRetry';
       if (!isWaiting && !isBeingDropped(living))
         throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
-      const dropped = endOf(living);
+      // A chart that cannot write its outcome does not end.
+      const dropped = chartSettled(living, ['unrecorded']);
       if (isWaiting) living.send({ type: 'delivery.drop', ...noted });
-      switch (await dropped) {
+      await dropped;
+      switch (living.getSnapshot().value) {
         case 'dropped':
           return;
         case 'unrecorded':
@@ -243,7 +244,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
 
   async function actOnId(id: string, act: (found: Found) => Promise<void>): Promise<OutgoingRow | Sweep> {
     const [found, ...others] = await findOpen(id);
-    if (found === undefined || others.length > 0) return actOn(found === undefined ? [] : [found, ...others], act);
+    if (others.length > 0) return actOn([found, ...others], act);
     await act(found);
     return rowOf(await find(found.key));
   }
@@ -295,21 +296,6 @@ function changed(key: string): Refusal {
 /** Whether a person has dropped it and the record is not on disk yet. */
 function isBeingDropped(chart: AnyActorRef): boolean {
   return chart.getSnapshot().context.record?.status === 'dropped';
-}
-
-/** Resolves with the state in which a chart ends, or with `unrecorded` if it cannot write its outcome. */
-function endOf(chart: AnyActorRef): Promise<unknown> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      watch.unsubscribe();
-      resolve(chart.getSnapshot().value);
-    };
-    const settleUnrecorded = (): void => {
-      if (chart.getSnapshot().value === 'unrecorded') settle();
-    };
-    const watch = chart.subscribe({ next: settleUnrecorded, complete: settle, error: settle });
-    settleUnrecorded();
-  });
 }
 
 function joined(one: Sweep, other: Sweep): Sweep {

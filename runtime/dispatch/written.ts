@@ -1,6 +1,7 @@
-/** The records of work: what reads and writes them, and how a chart gets the outcome of a write. */
+/** The records of work and their charts: who reads and writes them, how a chart gets the outcome, and a wait for its end. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter, WriteVerdict } from '../../actors/store/record-writer.ts';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -39,6 +40,23 @@ export async function readAgain<Value>(read: () => Promise<Value>, pauseMs = rea
       await sleep(pauseMs, undefined, { ref: false });
     }
   }
+}
+
+/** Resolves when a chart has ended or is in one of these states, or the time is over. */
+export function chartSettled(chart: AnyActorRef, states: readonly string[], patienceMs?: number): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      clearTimeout(timer);
+      watch.unsubscribe();
+      resolve();
+    };
+    const look = (): void => {
+      if (states.includes(chart.getSnapshot().value)) settle();
+    };
+    const timer = patienceMs === undefined ? undefined : setTimeout(settle, patienceMs);
+    const watch = chart.subscribe({ next: look, complete: settle, error: settle });
+    look();
+  });
 }
 
 export function tellWritten(listener: WriteListener, verdict: WriteVerdict): void {
