@@ -29,11 +29,11 @@ export interface RunAgentPorts {
   readonly event: (key: string) => Promise<EventRecord | undefined>;
   readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
   /** Records that the agent gets the prompt. Resolves with false if the agent must not get it; never rejects. */
-  readonly handOver?: (key: string, record: RunRecord, signal: AbortSignal) => Promise<boolean>;
+  readonly handOver: (key: string, record: RunRecord, signal: AbortSignal) => Promise<boolean>;
   /** Calls back when a run starts or stops waiting for a person, until the returned function is called. */
-  readonly whileAsked?: (key: string, changed: (waits: boolean) => void) => () => void;
+  readonly whileAsked: (key: string, changed: (waits: boolean) => void) => () => void;
   /** The trace that the agent's own work belongs to. */
-  readonly traceparentOf?: (run: string, event: EventRecord) => string | undefined;
+  readonly traceparentOf: (run: string, event: EventRecord) => string | undefined;
   readonly log: Logger;
 }
 
@@ -43,16 +43,13 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
   /** Routes whose runs cannot begin, until one does, so that each outage is logged once. */
   const lacking = new Set<string>();
   const routeOf = ({ profile, route }: RunRecord) => `${profile}/${route}`;
-  const { handOver } = ports;
   const attempt = createAttempt({
     ...ports,
-    ...(handOver && {
-      handOver: async (key, record, signal) => {
-        const may = await handOver(key, record, signal);
-        if (may) lacking.delete(routeOf(record));
-        return may;
-      },
-    }),
+    handOver: async (key, record, signal) => {
+      const may = await ports.handOver(key, record, signal);
+      if (may) lacking.delete(routeOf(record));
+      return may;
+    },
   });
   return async (key, record, signal) => {
     const outcome = await attempt(key, record, signal);
@@ -113,13 +110,12 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
       return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
 
     const toolsets = toolsetsOf(record, event, runner, ports.log);
-    const traceparent = ports.traceparentOf?.(key, event);
+    const traceparent = ports.traceparentOf(key, event);
     const refused = new AbortController();
     const stop = createStopSignal([signal, refused.signal], runner.timeoutMs);
     // The run's time does not count while a person is asked.
-    const forget = ports.whileAsked?.(key, (waits) => (waits ? stop.pause() : stop.resume()));
+    const forget = ports.whileAsked(key, (waits) => (waits ? stop.pause() : stop.resume()));
     let handing: Promise<void> | undefined;
-    const { handOver } = ports;
     try {
       const outcome = await runner.run(
         {
@@ -131,19 +127,15 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
           attempt: record.attempt,
           prompt: withSkill(text, event, runner),
           toolsets,
-          ...(handOver === undefined
-            ? {}
-            : {
-                handOver: () => {
-                  // While the journal cannot record it, the agent has no prompt and uses no time.
-                  if (handing === undefined) stop.pause();
-                  handing ??= handOver(key, record, stop.signal).then((may) => {
-                    stop.resume();
-                    if (!may) refused.abort();
-                  });
-                  return handing;
-                },
-              }),
+          handOver: () => {
+            // While the journal cannot record it, the agent has no prompt and uses no time.
+            if (handing === undefined) stop.pause();
+            handing ??= ports.handOver(key, record, stop.signal).then((may) => {
+              stop.resume();
+              if (!may) refused.abort();
+            });
+            return handing;
+          },
           ...(event.model === undefined ? {} : { model: event.model }),
           ...(traceparent === undefined ? {} : { traceparent }),
         },
@@ -163,7 +155,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
       // A record has one writer at a time, so the outcome is written after this.
       await handing;
       stop.release();
-      forget?.();
+      forget();
     }
   };
 }

@@ -12,16 +12,16 @@ import { createAnswerAtOnce, createRunAgent } from '../../actors/dispatch/run-ag
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
-import { type Bursts, createBursts } from '../../actors/webhook/bursts.ts';
+import { createBursts } from '../../actors/webhook/bursts.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { Roster } from '../../machines/base/roster.ts';
-import { absentWard, createWard, wardHandle } from '../../machines/base/ward.ts';
+import { absentWard, createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { ProfileDesk } from '../agent/profile-tools.ts';
 import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
-import { assembleCron, type CronHalf } from '../cron/assemble.ts';
+import { assembleCron } from '../cron/assemble.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { countDelivery, countRun } from '../observe/metrics-counts.ts';
 import type { Redactor } from '../observe/redact.ts';
@@ -29,25 +29,23 @@ import type { Tracing } from '../observe/tracing.ts';
 import { createRunTraces } from '../observe/tracing-spans.ts';
 import type { NextId } from '../system/ids.ts';
 import { type Every, wake } from '../system/ticks.ts';
-import { createWards, type Wards } from '../system/wards.ts';
+import { createWards, type WardHandles, type Wards } from '../system/wards.ts';
 import { wireGroup } from '../webhook/batches.ts';
-import type { GatewayPorts } from '../webhook/gateway.ts';
 import { assemblePlatforms } from './assemble-targets.ts';
 import { createAwaited } from './awaited.ts';
-import { type CancelRun, createCancelRun } from './cancel-run.ts';
+import { createCancelRun } from './cancel-run.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { wireDelivery } from './deliveries.ts';
 import { createDeliveryDesk } from './delivery-service.ts';
 import { leaveBatches, leaveWaiting } from './leave-waiting.ts';
+import { createProgressReports } from './notices.ts';
 import { createOlderOnDisk } from './older-on-disk.ts';
-import type { Platforms } from './platforms.ts';
-import { createProgressReports, type ProgressReports } from './progress-reports.ts';
 import { createQueueOrder } from './queue-order.ts';
-import { createRecoveredWork, type RecoveredRows } from './recovered-work.ts';
+import { createRecoveredWork } from './recovered-work.ts';
 import type { ResumePorts } from './recovery.ts';
 import { createRefill } from './refill.ts';
 import { createSettleRun, type RunEnds } from './responses.ts';
-import { createRouteSlots } from './route-slots.ts';
+import { createRouteSlots, type RouteLimit } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
 import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
 import { type RecordPorts, readAgain } from './written.ts';
@@ -58,10 +56,7 @@ export interface WorkPorts {
   readonly home: () => LoadedHome;
   /** What a profile provides to its routes; undefined if the profile is not configured. */
   readonly deskOf: (profile: string) => ProfileDesk | undefined;
-  /** The concurrency limit of a route's runs, if it has one. */
-  readonly routeConcurrency: (profile: string, route: string) => number | undefined;
-  /** Whether a route is in force. */
-  readonly hasRoute: (profile: string, route: string) => boolean;
+  readonly routeLimit: RouteLimit;
   readonly keeper: JournalKeeper;
   readonly nextId: NextId;
   readonly redactor: Redactor;
@@ -79,45 +74,7 @@ export interface WorkPorts {
   readonly log: Logger;
 }
 
-export interface WorkHalf {
-  /** For the gateway chart: the pools of this work, and how it is parked. */
-  readonly gateway: Pick<
-    GatewayPorts,
-    | 'groups'
-    | 'runs'
-    | 'deliveries'
-    | 'platforms'
-    | 'cronJobs'
-    | 'schedule'
-    | 'places'
-    | 'park'
-    | 'cut'
-    | 'leaveBatches'
-    | 'wards'
-  >;
-  readonly wards: () => Wards;
-  readonly bursts: Bursts;
-  readonly cron: Pick<CronHalf, 'findJob' | 'view'>;
-  readonly placeOf: Platforms['placeOf'];
-  readonly pauseOf: Platforms['pauseOf'];
-  /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
-  hasRoom(): boolean;
-  /** How many runs hold a slot and how many wait for one. */
-  load(): { readonly running: number; readonly waiting: number };
-  /** Deliveries to targets, for the commands. */
-  sendings(keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk;
-  readonly reports: ProgressReports & { readonly nextOrder: () => number };
-  readonly cancelRun: CancelRun;
-  readonly seenRun: SeenRun;
-  readonly recovered: RecoveredRows['rows'];
-  /** Recovers the work of the journal. */
-  resume(): Promise<void>;
-  /** Applies a home that was just read. */
-  reconfigure(): void;
-  /** Ends the remains of a crashed gateway. */
-  abandon(): void;
-  close(): void;
-}
+export type WorkHalf = ReturnType<typeof assembleWork>;
 
 const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 /**
@@ -133,7 +90,7 @@ const lookMs = 5_000;
 /** Shorter on a database: other gateways leave work in it, and a notification may be missed. */
 const sharedLookMs = 1_000;
 
-export function assembleWork(ports: WorkPorts): WorkHalf {
+export function assembleWork(ports: WorkPorts) {
   const { root, home, deskOf, keeper, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } = ports;
   const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
@@ -166,27 +123,20 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   };
 
   let standing: Wards | undefined;
+  const handlesBy = (handle: <Input>(name: string) => WardHandle<Input>): WardHandles => ({
+    requests: handle('requests'),
+    groups: handle('groups'),
+    runs: handle('runs'),
+    deliveries: handle('deliveries'),
+  });
   /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
-  const absent = createWards(
-    {
-      requests: absentWard('requests'),
-      groups: absentWard('groups'),
-      runs: absentWard('runs'),
-      deliveries: absentWard('deliveries'),
-    },
-    nowMs,
-  );
+  const absent = createWards(handlesBy(absentWard), nowMs);
   const wards = (): Wards => {
     if (standing !== undefined) return standing;
-    const [requests, groups, runs, deliveries] = wardNames.map((name) => root().system.get(name));
-    if (requests === undefined || groups === undefined || runs === undefined || deliveries === undefined) return absent;
+    const { system } = root();
+    if (wardNames.some((name) => system.get(name) === undefined)) return absent;
     standing = createWards(
-      {
-        requests: wardHandle(requests),
-        groups: wardHandle(groups),
-        runs: wardHandle(runs),
-        deliveries: wardHandle(deliveries),
-      },
+      handlesBy((name) => wardHandle(system.get(name))),
       nowMs,
       {
         began(collection, key, event) {
@@ -299,11 +249,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     runnerOf: (profile) => deskOf(profile)?.runner,
     log,
   });
-  const limitOf = (profile: string, route: string): number | undefined => {
-    const bound = ports.routeConcurrency(profile, route) ?? Number.POSITIVE_INFINITY;
-    return ports.hasRoute(profile, route) ? bound : undefined;
-  };
-  const routeSlots = isShared ? createRouteSlots(keeper, limitOf) : undefined;
+  const routeSlots = isShared ? createRouteSlots(keeper, ports.routeLimit) : undefined;
   const runWork = wireRun({
     places,
     routeSlots,
@@ -321,7 +267,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       }),
       eventOf,
     ),
-    routeConcurrency: ports.routeConcurrency,
+    routeLimit: ports.routeLimit,
     ...noticePorts,
   });
   const deliveryWork = wireDelivery({
@@ -370,6 +316,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   };
 
   return {
+    /** For the gateway chart: the pools of this work, and how it is parked. */
     gateway: {
       groups: createWard({
         name: 'groups',
@@ -432,7 +379,8 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     pauseOf: platforms.pauseOf,
     hasRoom: refill.hasRoom,
     load: places.load,
-    sendings: (keyOf) =>
+    /** Deliveries to targets, for the commands. */
+    sendings: (keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk =>
       createDeliveryDesk({
         ...records,
         platforms,
@@ -445,16 +393,19 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     cancelRun: createCancelRun({ ...records, runs: () => wards().runs, ended: runEnded }),
     seenRun,
     recovered: recovered.rows,
-    resume: async () => {
+    /** Recovers the work of the journal. */
+    resume: async (): Promise<void> => {
       await platforms.reconcile();
       await refill.resume();
     },
-    reconfigure() {
-      places.resize(concurrency(), limitOf);
+    /** Applies a home that was just read. */
+    reconfigure(): void {
+      places.resize(concurrency(), ports.routeLimit);
       void platforms.reconcile();
       cron.schedule.look();
     },
-    abandon() {
+    /** Ends the remains of a crashed gateway. */
+    abandon(): void {
       life.abort();
       life = new AbortController();
       platforms.clear();
@@ -464,11 +415,11 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       runWork.abandon();
       cron.schedule.stop();
       awaited?.clear();
-      for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
+      for (const name of wardNames) wards()[name].clear();
       standing = undefined;
       places.clear();
     },
-    close() {
+    close(): void {
       refill.stop();
       awaited?.stop();
       routeSlots?.stop();

@@ -1,13 +1,22 @@
 /**
- * Writes and begins the deliveries of a failed run's notices. One commit writes them with the end of the run, so that a
- * crash neither loses nor doubles them. The run does not wait for them, and a failed notice causes no further notice.
- * @see DIS-4 in docs/specification.md
+ * Writes and begins the deliveries that tell about a run beside its response: the notices of a failed one, and the reports
+ * of one in progress. The run waits for none of them.
+ * @see DIS-4, DLV-6 and DUR-1 in docs/specification.md
  */
 
+import type { Logger } from '../../actors/ports.ts';
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
-import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
-import { failureNotices, hasFailed, noticeKey, noticeKeys } from '../../machines/webhook/run-notices.ts';
+import type { DeliveryRecord, Progress, RunRecord } from '../../machines/webhook/record.ts';
+import {
+  failureNotices,
+  hasFailed,
+  noticeKey,
+  noticeKeys,
+  progressKey,
+  progressReport,
+} from '../../machines/webhook/run-notices.ts';
+import type { ApprovalRow } from '../control/contract.ts';
 import type { RecordPorts } from './written.ts';
 
 export interface NoticePorts extends RecordPorts {
@@ -21,7 +30,11 @@ export interface NoticePorts extends RecordPorts {
   readonly left: (key: string, record: DeliveryRecord) => void;
 }
 
-/** Returns the changes that write the notices of an ended run; empty if it has not failed or no notice is configured. */
+/**
+ * Returns the changes that write the notices of an ended run; empty if it has not failed or no notice is configured. One
+ * commit writes them with the end of the run, so that a crash neither loses nor doubles them. A failed notice causes no
+ * further notice.
+ */
 export async function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): Promise<readonly RecordChange[]> {
   // Most runs succeed, and reading an event is expensive.
   if (!hasFailed(run)) return [];
@@ -54,4 +67,47 @@ export function openWritten(
   }
   writer.adopt('deliveries', key, version);
   wards().deliveries.spawn(key, { key, record: value, atMs: nowMs() });
+}
+
+/**
+ * The report of an accepted event is written with the event in one commit; a question is reported when it is asked. A
+ * report that cannot be written is logged.
+ */
+export interface ProgressReports {
+  /** Begins the report that was written with an accepted event. */
+  open(key: string, record: DeliveryRecord): void;
+  /** Reports that a run has a question for a person. */
+  asked(row: ApprovalRow): void;
+}
+
+export function createProgressReports(ports: NoticePorts & { readonly log: Logger }): ProgressReports {
+  const { keeper, writer, nowMs, nextOrder, wards, crowded, log } = ports;
+
+  async function report(progress: Progress): Promise<void> {
+    const journal = keeper.journal();
+    const eventKey = (await journal?.get('runs', progress.run))?.value.eventKey;
+    const event = eventKey === undefined ? undefined : (await journal?.get('events', eventKey))?.value;
+    if (eventKey === undefined || event === undefined) return;
+    const order = nextOrder();
+    const value = progressReport(progress, { eventKey, event, nowMs: nowMs(), order });
+    if (value === undefined) return;
+    const key = progressKey(eventKey, progress);
+    const verdict = await writer.write([{ collection: 'deliveries', key, value, dueAtMs: order, free: crowded() }]);
+    if (verdict.kind === 'refused') throw new Error(verdict.reason);
+    const stored = await journal?.get('deliveries', key);
+    if (stored !== undefined) openWritten(stored, ports);
+  }
+
+  return {
+    open(key, record) {
+      wards().deliveries.spawn(key, { key, record, atMs: nowMs() });
+    },
+    asked({ run, id, kind, server, tool, expires_at }) {
+      if (run === undefined) return;
+      const question = { id, kind, server, ...(tool === undefined ? {} : { tool }), expires_at };
+      report({ kind: 'approval', run, question }).catch((thrown: unknown) => {
+        log.log('warn', `the report that a run waits for a person was not written: ${String(thrown)}`, { run });
+      });
+    },
+  };
 }

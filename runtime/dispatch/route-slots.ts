@@ -23,12 +23,12 @@ const askAgainMs = 1_000;
 /** Each gateway tries at a random moment within this time, so that the releasing one does not always win. */
 const fairMs = 20;
 
-/** The present limit of a route: infinite if it has none; undefined if the route was removed. */
-type LimitOf = (profile: string, route: string) => number | undefined;
+/** The present limit of a route's runs: infinite if it has none; undefined if the route was removed. */
+export type RouteLimit = (profile: string, route: string) => number | undefined;
 
 export function createRouteSlots(
   keeper: JournalKeeper,
-  limitOf: LimitOf,
+  limitOf: RouteLimit,
   random: () => number = Math.random,
 ): RouteSlots {
   const waiting = new Set<() => void>();

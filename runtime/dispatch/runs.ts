@@ -15,7 +15,7 @@ import { responseKeys } from '../../machines/webhook/responses.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
 import type { Platforms } from './platforms.ts';
 import { openResponse, openResponses, type RunEnds, responseChanges, responsesTo } from './responses.ts';
-import type { RouteSlots } from './route-slots.ts';
+import type { RouteLimit, RouteSlots } from './route-slots.ts';
 import { readAgain, tellWritten, unread } from './written.ts';
 
 export interface RunPorts extends NoticePorts {
@@ -26,7 +26,7 @@ export interface RunPorts extends NoticePorts {
   /** Whether a target is within the gateway. */
   readonly isWithin: Platforms['isWithin'];
   readonly runEnds: RunEnds;
-  readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+  readonly routeLimit: RouteLimit;
   /** Limits the runs of a route over all gateways; absent unless the journal is shared. */
   readonly routeSlots?: Pick<RouteSlots, 'of'> | undefined;
 }
@@ -112,15 +112,16 @@ export function wireRun(ports: RunPorts) {
           granted();
           return;
         }
-        const bound = ports.routeConcurrency(profile, route);
-        const slot = bound === undefined ? undefined : ports.routeSlots?.of({ profile, route, bound }, context.key);
+        const bound = ports.routeLimit(profile, route) ?? Number.POSITIVE_INFINITY;
+        const isBound = bound !== Number.POSITIVE_INFINITY;
+        const slot = isBound ? ports.routeSlots?.of({ profile, route, bound }, context.key) : undefined;
         leave.set(
           context.key,
           ports.places.ask(
             {
               profile,
               route,
-              ...(bound === undefined ? {} : { routeConcurrency: bound }),
+              ...(isBound ? { routeConcurrency: bound } : {}),
               ...(slot === undefined ? {} : { slot }),
               ...(group === undefined ? {} : { group }),
             },

@@ -36,7 +36,7 @@ import {
 } from '../../machines/webhook/webhook-request.machine.ts';
 import type { CronView } from '../cron/view.ts';
 import { assembleWork, type WorkHalf, type WorkPorts } from '../dispatch/assemble.ts';
-import type { ProgressReports } from '../dispatch/progress-reports.ts';
+import type { ProgressReports } from '../dispatch/notices.ts';
 import type { LeftWork } from '../dispatch/work-log.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
 import { openFront } from '../http/choose.ts';
@@ -58,7 +58,7 @@ import { type KeyHandshake, wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteDesk, type RouteSources } from './route-table.ts';
 
-export interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeConcurrency' | 'hasRoute'> {
+export interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit'> {
   readonly paths: HomePaths;
   /** Locks the home before its journal is opened; resolves with the fault that prevents it. */
   readonly hold: () => Promise<Fault | undefined>;
@@ -208,8 +208,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   let isAbandoned = false;
   const work = assembleWork({
     ...ports,
-    routeConcurrency: (profile, route) => routes.named(profile, route)?.route.concurrency,
-    hasRoute: (profile, route) => routes.named(profile, route) !== undefined,
+    routeLimit(profile, name) {
+      const found = routes.named(profile, name);
+      return found && (found.route.concurrency ?? Number.POSITIVE_INFINITY);
+    },
     keeper,
     nextId,
     nowMs,

@@ -50,6 +50,9 @@ function stage(
         ...more,
       };
     },
+    handOver: async () => true,
+    whileAsked: () => () => {},
+    traceparentOf: () => undefined,
     log: { log: () => {}, warnOnce: (key, message) => void warned.push(`${key}: ${message}`) },
     ...ports,
   });
@@ -143,6 +146,7 @@ t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it m
   t.same(asked, ['work']);
   t.same(requests, [
     {
+      handOver: requests[0]?.handOver,
       runId: 'k',
       deliveryId: 'd',
       route: 'r',

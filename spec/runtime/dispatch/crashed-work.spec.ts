@@ -46,7 +46,7 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     writer,
     places,
     wards: () => wards,
-    routeConcurrency: () => undefined,
+    routeLimit: () => Number.POSITIVE_INFINITY,
     isWithin: () => false,
     runEnds: new Roster(),
     redact: (text) => text,

@@ -30,7 +30,7 @@ async function stage(
   runAgent: RunAgent,
   {
     concurrency = 4,
-    bound = undefined as number | undefined,
+    bound = Number.POSITIVE_INFINITY,
     isCrowded = false,
     onFailure = undefined as NoticePlace | undefined,
     /** The targets that deliver within the gateway; absent: every run is asked of its agent. */
@@ -61,7 +61,7 @@ async function stage(
     writer,
     places,
     runAgent,
-    routeConcurrency: () => bound,
+    routeLimit: () => bound,
     ...(within === undefined ? {} : { answerAtOnce: () => ({ response: 'said', event: { ...event, onFailure } }) }),
     isWithin: (_, target) => within?.includes(target) === true,
     runEnds,

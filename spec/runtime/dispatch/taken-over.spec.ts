@@ -125,13 +125,15 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
   const work = wireRun({
     ...ports,
     places: createPlaces(4),
-    routeConcurrency: () => undefined,
+    routeLimit: () => Number.POSITIVE_INFINITY,
     isWithin: () => false,
     runEnds: new Roster(),
     runAgent: createRunAgent({
       event: async (of) => (await shared.get('events', of))?.value,
       runnerOf: () => ({ run, timeoutMs: 1e9, servers: [], skill: () => undefined }),
       handOver: writeHandOver({ writer, nowMs }, wait),
+      whileAsked: () => () => {},
+      traceparentOf: () => undefined,
       log,
     }),
   });
