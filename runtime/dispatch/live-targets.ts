@@ -62,8 +62,6 @@ export interface LiveTarget {
   lastAskedMs: number;
 }
 
-export type LiveTargets = ReturnType<typeof createLiveTargets>;
-
 /** The snapshot of a connection's chart. */
 export interface PlatformConnection {
   readonly value: string;

@@ -1,6 +1,6 @@
 /**
- * Writes and begins the deliveries that tell about a run beside its response: the notices of a failed one, and the reports
- * of one in progress. The run waits for none of them.
+ * Writes and begins the deliveries about a run beside its response: the notices of a failed one, and the reports of one in
+ * progress. The run waits for none of them.
  * @see DIS-4, DLV-6 and DUR-1 in docs/specification.md
  */
 

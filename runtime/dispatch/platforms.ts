@@ -14,43 +14,11 @@ import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../
 import { nthKey } from '../../machines/webhook/responses.ts';
 import { noticeKey, progressKey } from '../../machines/webhook/run-notices.ts';
 import { reportedRun, runReport } from '../../machines/webhook/run-report.ts';
-import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
+import { createLiveTargets, type LiveTarget, type LiveTargetsPorts } from './live-targets.ts';
 import type { PlatformPause } from './target-lane.ts';
 import { readAgain } from './written.ts';
 
-export interface Platforms
-  extends Pick<
-    LiveTargets,
-    'reconcile' | 'verify' | 'checked' | 'ended' | 'crashed' | 'check' | 'rows' | 'park' | 'clear'
-  > {
-  send(record: DeliveryRecord, signal: AbortSignal): Promise<Attempt>;
-  /** Whether a target is within the gateway, so that a delivery to it needs no mark on disk first. */
-  isWithin(profile: string, target: string): boolean;
-  /** Delivers a text within the gateway; undefined if its target is outside, or an earlier attempt may have delivered it. */
-  sendWithin(record: DeliveryRecord): Attempt | undefined;
-  /**
-   * Requests a delivery's slot in its platform's queue; the returned function releases it. Calls `missed` with the
-   * reason, possibly before this returns, if the platform's pause outlasts the sender of a direct delivery.
-   */
-  ask(record: DeliveryRecord, granted: () => void, missed?: (reason: string) => void): () => void;
-  /**
-   * Reserves a chat for a text that waits for its next attempt: later ones wait for `order_hold_seconds`, or until it
-   * ends if a part of it has arrived. A text that is only on disk may find no room in memory, so the time limit always
-   * applies to it.
-   */
-  hold(record: DeliveryRecord, where?: 'onDisk'): void;
-  /** How long later texts of a chat wait for an earlier one. */
-  orderHoldMs(record: DeliveryRecord): number;
-  /** Called when a delivery has ended, so that it no longer blocks its chat. */
-  release(record: DeliveryRecord): void;
-  deduplicatesForMs(record: DeliveryRecord): number;
-  /** Its destination: its own place, else the home channel; undefined if its target does not exist or has no places. */
-  placeOf(record: DeliveryRecord): string | undefined;
-  /** Identifies the texts that keep an order with this one; undefined like its place. */
-  chatOf(record: DeliveryRecord): string | undefined;
-  /** What a delivery waits for: the pause that its platform requested, or an earlier text; undefined for neither. */
-  pauseOf(record: DeliveryRecord): PlatformPause | undefined;
-}
+export type Platforms = ReturnType<typeof createPlatforms>;
 
 /** Also for a target without an entry in the configuration. */
 const defaultOrderHoldMs = 600_000;
@@ -64,7 +32,7 @@ export interface PlatformsPorts extends LiveTargetsPorts {
   readonly ending?: AbortSignal;
 }
 
-export function createPlatforms(ports: PlatformsPorts): Platforms {
+export function createPlatforms(ports: PlatformsPorts) {
   const { home, nowMs, steadyMs } = ports;
   const targets = createLiveTargets(ports);
   const { find } = targets;
@@ -73,10 +41,12 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
   /** Direct deliveries that wait for their slot. */
   const awaited = new Map<DeliveryRecord, (reason: string) => void>();
 
+  /** Its destination: its own place, else the home channel; undefined if its target does not exist or has no places. */
   function placeOf(record: DeliveryRecord): string | undefined {
     return goesOnAt(record) ?? find(record.profile, record.target)?.made.placeOf(record.extra);
   }
 
+  /** Identifies the texts that keep an order with this one; undefined like its place. */
   function chatOf(record: DeliveryRecord): string | undefined {
     const place = placeOf(record);
     const isOrderedByEvent = find(record.profile, record.target)?.made.isOrderedByEvent === true;
@@ -184,10 +154,16 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     return home().profiles.has(profile as ProfileName) && targets.connectionOf(entry) === undefined ? entry : undefined;
   }
 
+  /** How long later texts of a chat wait for an earlier one. */
   function orderHoldMs({ profile, target }: DeliveryRecord): number {
     return find(profile, target)?.settings.orderHoldMs ?? defaultOrderHoldMs;
   }
 
+  /**
+   * Reserves a chat for a text that waits for its next attempt: later ones wait for `order_hold_seconds`, or until it
+   * ends if a part of it has arrived. A text that is only on disk may find no room in memory, so the time limit always
+   * applies to it.
+   */
   function hold(record: DeliveryRecord, where?: 'onDisk'): void {
     const { sent, failedSinceMs, profile, target } = record;
     const entry = find(profile, target);
@@ -200,7 +176,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
 
   return {
     ...targets,
-    async send(record, signal) {
+    async send(record: DeliveryRecord, signal: AbortSignal): Promise<Attempt> {
       const startedAtMs = nowMs();
       const waits = createStopSignal([signal, isWaitedFor(record) ? undefined : ports.ending]);
       const outcome = await deliver(record, signal, waits.signal).finally(waits.release);
@@ -216,8 +192,10 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         policy: entry?.settings.retries ?? usualRetries,
       };
     },
-    isWithin: (profile, target) => within(profile, target) !== undefined,
-    sendWithin(record) {
+    /** Whether a target is within the gateway, so that a delivery to it needs no mark on disk first. */
+    isWithin: (profile: string, target: string): boolean => within(profile, target) !== undefined,
+    /** Delivers a text within the gateway; undefined if its target is outside, or an earlier attempt may have delivered it. */
+    sendWithin(record: DeliveryRecord): Attempt | undefined {
       const { profile, target, deliveryId, text, sent, unsureSinceMs } = record;
       const entry = sent === undefined && unsureSinceMs === undefined ? within(profile, target) : undefined;
       if (entry?.made.deliverAtOnce === undefined) return undefined;
@@ -232,7 +210,11 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         policy: entry.settings.retries ?? usualRetries,
       };
     },
-    ask(record, granted, missed) {
+    /**
+     * Requests a delivery's slot in its platform's queue; the returned function releases it. Calls `missed` with the
+     * reason, possibly before this returns, if the platform's pause outlasts the sender of a direct delivery.
+     */
+    ask(record: DeliveryRecord, granted: () => void, missed?: (reason: string) => void): () => void {
       const entry = find(record.profile, record.target);
       if (entry?.lane === undefined) {
         granted();
@@ -283,12 +265,13 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     },
     hold,
     orderHoldMs,
-    release: (record) => targets.laneOf(record.profile, record.target)?.release(nameOf(record)),
-    park() {
+    /** Called when a delivery has ended, so that it no longer blocks its chat. */
+    release: (record: DeliveryRecord): void => targets.laneOf(record.profile, record.target)?.release(nameOf(record)),
+    park(): void {
       targets.park();
       for (const takeBack of [...checking]) takeBack();
     },
-    clear() {
+    clear(): void {
       checking.clear();
       awaited.clear();
       targets.clear();
@@ -296,7 +279,8 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     deduplicatesForMs,
     placeOf,
     chatOf,
-    pauseOf(record) {
+    /** What a delivery waits for: the pause that its platform requested, or an earlier text; undefined for neither. */
+    pauseOf(record: DeliveryRecord): PlatformPause | undefined {
       if (isOver(record) || record.status === 'sending') return undefined;
       const lane = find(record.profile, record.target)?.lane;
       return lane?.pauseNow() ?? lane?.waitOf(chatOf(record) ?? '', nameOf(record));

@@ -14,7 +14,7 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webh
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
 import type { Platforms } from './platforms.ts';
-import { openResponse, openResponses, type RunEnds, responseChanges, responsesTo } from './responses.ts';
+import { openResponse, type RunEnds, responseChanges, responsesTo } from './responses.ts';
 import type { RouteLimit, RouteSlots } from './route-slots.ts';
 import { readAgain, tellWritten, unread } from './written.ts';
 
@@ -206,16 +206,13 @@ export function wireRun(ports: RunPorts) {
         void readAgain(() => openNotice(context.key, ports));
       },
       openResponses: ({ context: { key } }) => {
-        // The leader sends them.
-        if (ports.keeper.isShared()) return;
         const local = ports.keeper.journal()?.local;
-        const first = local?.get('deliveries', key);
-        if (local === undefined) void readAgain(() => openResponses(key, ports));
-        else
-          for (const one of responseKeys(key, first?.value.of)) {
-            const stored = local.get('deliveries', one);
-            if (stored !== undefined) openResponse(stored, key, ports);
-          }
+        // Those of a shared journal are sent by the leader.
+        if (local === undefined) return;
+        for (const one of responseKeys(key, local.get('deliveries', key)?.value.of)) {
+          const stored = local.get('deliveries', one);
+          if (stored !== undefined) openResponse(stored, key, ports);
+        }
       },
     },
   });

@@ -1,4 +1,4 @@
-/** The records of work and their charts: who reads and writes them, how a chart gets the outcome, and a wait for its end. */
+/** The records of work and their charts: reads that an outage delays, the outcome of a write for a chart, and a chart's end. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnyActorRef } from 'xstate';
