@@ -47,7 +47,7 @@ t.test('the rows of a table have as many cells as its head', (t) => {
 });
 
 /** Files in the table of each journey: the ways that a request takes in turn, those that few take among them. */
-const mostFiles = { 'One webhook': 51, 'One tool call': 23, 'One login': 18, 'A reload': 14 };
+const mostFiles = { 'One webhook': 50, 'One tool call': 23, 'One login': 18, 'A reload': 14 };
 
 t.test('no journey leads through more files than it did', (t) => {
   const sections = readFileSync('docs/ARCHITECTURE.md', 'utf8').split(/^## /m);
