@@ -48,6 +48,8 @@ export interface SignatureScheme {
   readonly form?: 'twilio' | 'paypal' | 'sns';
   /** Whether a form may be signed by its payload, as if that were the body. */
   readonly signsPayload?: true;
+  /** Whether {url} may be signed with some of its escapes decoded. */
+  readonly decodesUrl?: true;
   /** What the secret is: the key itself or the encoded key, after an optional `whsec_`. */
   readonly key: 'text' | 'base64' | 'hex';
   /** The place of {id}. */

@@ -438,6 +438,7 @@ export const sources = {
       hmac('x-hubspot-signature-v3', {
         encoding: 'base64',
         signed: '{method}{url}{body}{timestamp}',
+        decodesUrl: true,
         timestamp: { at: header('x-hubspot-request-timestamp'), unit: 'ms', toleranceSeconds: 300 },
       }),
     ],

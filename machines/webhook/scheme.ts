@@ -20,6 +20,7 @@ import { hmacSha256 } from './hmac.ts';
 import {
   decodedWhole,
   digestOf,
+  headerValue,
   isTimedContent,
   latin1,
   placeText,
@@ -108,7 +109,9 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     const texts = isOfBody ? noTexts : { id: id ?? '', timestamp: time ?? '', method: request.method ?? 'POST', url };
     const several = isTwilio
       ? twilioContents(url, request)
-      : scheme.signsPayload && bodyAndPayload(request).map((body) => contentOf(texts, body));
+      : scheme.signsPayload
+        ? bodyAndPayload(request).map((body) => contentOf(texts, body))
+        : scheme.decodesUrl && urls(url).map((one) => contentOf({ ...texts, url: one }, request.body));
     if (several?.length === 0)
       return refused(
         `its signature does not cover the body: that is no form of at most ${mostFields} fields, and bodySHA256 in the query is not its digest`,
@@ -244,6 +247,15 @@ function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Con
   const fillBefore = fill(before);
   const fillAfter = fill(after);
   return (texts, body) => ({ before: fillBefore(texts), body: at < 0 ? noBody : body, after: fillAfter(texts) });
+}
+
+/**
+ * A URL as sent, and with the escapes decoded that HubSpot decodes before it signs.
+ * @see [HubSpot's page](https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation)
+ */
+function urls(url: string): readonly string[] {
+  const decoded = url.replace(/%(?:2[14789AC]|2F|3[ABF]|40)/gi, decodeURIComponent);
+  return decoded === url ? [url] : [decoded, url];
 }
 
 /** Where a shared key signs: https://www.twilio.com/docs/usage/webhooks/webhook-shared-keys */
@@ -407,7 +419,7 @@ export function sealEvent(
   const headers: Record<string, string> = {};
   let held: Json = payload;
   const put = (place: Place | undefined, value: string | number): void => {
-    if (place !== undefined && 'header' in place) headers[place.header] = latin1(String(value));
+    if (place !== undefined && 'header' in place) headers[place.header] = headerValue(place.header, String(value));
     else if (place !== undefined && 'field' in place) held = withField(held, place.field.split('.'), value);
   };
   const [type] = source?.event ?? [];

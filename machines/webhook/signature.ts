@@ -86,7 +86,8 @@ export function isTimedContent(body: Uint8Array): boolean {
 export function readerOf(place: Place): (request: SignedRequest) => string | undefined {
   if ('header' in place) {
     const name = place.header.toLowerCase();
-    return ({ headers }) => (Object.hasOwn(headers, name) ? headers[name] || undefined : undefined);
+    const textOf = name.startsWith(ofCloudEvent) ? attributeText : (value: string) => value;
+    return ({ headers }) => (Object.hasOwn(headers, name) ? textOf(headers[name] ?? '') || undefined : undefined);
   }
   if ('query' in place) {
     return ({ query }) => latin1(new URLSearchParams(query ?? '').get(place.query) ?? '') || undefined;
@@ -111,6 +112,29 @@ export const visibleAscii = /^[\x20-\x7e]*$/;
 
 export function latin1(text: string): string {
   return visibleAscii.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
+}
+
+/** Headers with the attributes of an event in CloudEvents' binary mode, which are percent-encoded. */
+const ofCloudEvent = 'ce-';
+
+/**
+ * An attribute of a CloudEvent: unquoted, as earlier senders quoted it, and decoded once.
+ * @see [CloudEvents, HTTP §3.1.3.2](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md#3132-http-header-values)
+ */
+function attributeText(value: string): string {
+  const [, quoted] = /^"((?:\\.|[^"\\])*)"$/.exec(value) ?? [];
+  const text = quoted === undefined ? value : quoted.replace(/\\(.)/g, '$1');
+  return text.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+}
+
+/** A text as the value of a header: Latin-1 of its bytes, or an encoded attribute of a CloudEvent. */
+export function headerValue(name: string, text: string): string {
+  const value = latin1(text);
+  if (!name.startsWith(ofCloudEvent)) return value;
+  return value.replace(
+    /[^\x21\x23\x24\x26-\x7e]/g,
+    (byte) => `%${Buffer.from(byte, 'latin1').toString('hex').toUpperCase()}`,
+  );
 }
 
 /** Describes a place for people, such as `the header x-signature`. */

@@ -165,7 +165,8 @@ alone may send [one body twice](webhook-lifecycle.md).
 | \`each\` | split: each item is an event with its own type, filters, run and delivery id |
 | \`raw\` | one event, whose payload is \`{"items": [...]}\`; templates read \`{items.0.id}\` |
 
-A CloudEvent in binary mode, with \`ce-\` headers, is one event; data that is no object is \`{items}\` or \`{data}\`.
+A CloudEvent in binary mode, with \`ce-\` headers, is one event; data that is no object is \`{items}\` or \`{data}\`. Its type and id
+are percent-decoded, so list the type in \`events\` as in structured mode.
 
 With \`each\`, \`delivery_id: { field: id }\` is read from each item; an item without one has the id of the request and its
 number, such as \`9f1c#3\`. All events of an array are accepted in one commit or none is, at most 10,000 of them; a longer array

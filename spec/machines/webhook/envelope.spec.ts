@@ -167,6 +167,12 @@ t.test(
       ],
       cloudevents: [
         [{ 'ce-type': 'a', 'ce-source': 's', 'ce-id': '1' }, {}, 'a', 's 1'],
+        [
+          { 'ce-type': 'Euro%20%E2%82%ac%2525', 'ce-source': '/a%3fb', 'ce-id': '"1\\"%7E"' },
+          {},
+          'Euro €%25',
+          '/a?b 1"~',
+        ],
         [{}, { type: 'b', source: 't', id: '2' }, 'b', 't 2'],
       ],
       // One place of the id is missing, so there is none: the others alone are not unique.

@@ -452,6 +452,30 @@ t.test('SRC-1 · SUB-4 · each source signs a test event as it verifies one, wit
   }
 });
 
+t.test('SRC-1 · HubSpot signs its address with some escapes decoded', (t) => {
+  const [scheme] = sources.hubspot.schemes;
+  const { verify } = compileScheme(scheme, { name: 'hubspot', secret: plain, publicUrl });
+  const judged = (signedAs: string, query: string): string => {
+    const signature = hmac('sha256', plain, `POST${publicUrl}/webhooks/in?${signedAs}{}${nowMs}`).digest('base64');
+    const headers = { 'x-hubspot-request-timestamp': String(nowMs), 'x-hubspot-signature-v3': signature };
+    return verify({ headers, body: Buffer.from('{}'), nowMs, path: '/webhooks/in', query }).kind;
+  };
+  const sent = 'a=%3A%2f%3F%40%21%24%27%28%29%2A%2C%3B&b=%20%25%26%2B%3D';
+  t.equal(judged("a=:/?@!$'()*,;&b=%20%25%26%2B%3D", sent), 'genuine');
+  t.equal(judged(sent, sent), 'genuine', 'as sent');
+  t.equal(judged("a=:/?@!$'()*,;&b= %&+=", sent), 'refused', 'no other escape is decoded');
+  t.end();
+});
+
+t.test('SRC-1 · SUB-4 · a test event of CloudEvents has its attributes encoded', (t) => {
+  const unsealed = { payload: {}, event: 'é "1" 50%', id: '~ü', path: '/webhooks/in', nowMs };
+  const use = { name: 'cloudevents', secret: plain };
+  const { headers, body } = sealEvent(sources.cloudevents.schemes[0], use, unsealed, sources.cloudevents);
+  t.match(headers, { 'ce-type': '%C3%A9%20%221%22%2050%25', 'ce-id': '~%C3%BC' });
+  t.equal(routeFor('cloudevents').eventType(headers, JSON.parse(body)), unsealed.event);
+  t.end();
+});
+
 t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t) => {
   const signature = {
     header: 'X-Acme-Signature',
