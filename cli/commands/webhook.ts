@@ -2,7 +2,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
-import { readJson } from '../../machines/base/read-json.ts';
+import { parseJson, readJson } from '../../machines/base/read-json.ts';
 import { shellWord as commandWord } from '../../machines/base/shell-word.ts';
 import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
@@ -202,12 +202,10 @@ export async function removeWebhook(context: CommandContext): Promise<ExitCode> 
 /** Shows any answer; only a 2xx is a success. */
 export async function testWebhook(context: CommandContext): Promise<ExitCode> {
   const payload = textFlag(context, 'payload');
-  const parsed = payload === undefined ? undefined : readJson(payload);
-  if (payload !== undefined && parsed === undefined) return refuse(context, '--payload is not JSON', 2);
+  if (payload !== undefined && parseJson(payload) === undefined) return refuse(context, '--payload is not JSON', 2);
   const answer = await context.ask('webhook.test', {
     ...routeChoice(context),
-    ...(parsed === undefined ? {} : { payload: parsed }),
-    ...textFlags(context, 'sample', 'event'),
+    ...textFlags(context, 'payload', 'sample', 'event'),
     ...(hasFlag(context, 'checks-only') ? { checks_only: true } : {}),
   });
   const { status, body, note } = answer;

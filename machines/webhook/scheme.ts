@@ -394,6 +394,8 @@ export interface Sealed {
 
 export interface Unsealed {
   readonly payload: JsonObject;
+  /** The payload as its owner wrote it, which is sent unless something of the sender's is put into it. */
+  readonly text?: string;
   /** As in the history; placed where the source expects it. */
   readonly event?: string | undefined;
   readonly id: string;
@@ -411,7 +413,7 @@ export interface Unsealed {
 export function sealEvent(
   given: SignatureScheme,
   { secret, publicUrl }: Omit<SchemeUse, 'secret'> & { readonly secret: string | undefined },
-  { payload, event, id, isIdInside = false, path, nowMs }: Unsealed,
+  { payload, text, event, id, isIdInside = false, path, nowMs }: Unsealed,
   source?: Pick<Source, 'event' | 'id' | 'bodyDiffersBy' | 'body'>,
 ): Sealed {
   const scheme = schemeWith(given, secret);
@@ -449,7 +451,8 @@ export function sealEvent(
   const inside = 'header' in at ? undefined : signatureOf('');
   if (inside !== undefined) put(at, inside);
   if (scheme.form === 'twilio') headers['content-type'] = 'application/x-www-form-urlencoded';
-  const body = scheme.form === 'twilio' ? formOfFields(held) : JSON.stringify(wrapped(held, source?.body));
+  const json = held === payload && text !== undefined ? text : JSON.stringify(held);
+  const body = scheme.form === 'twilio' ? formOfFields(held) : wrapped(json, source?.body);
   const signature = 'header' in at ? signatureOf(body) : undefined;
   if ('header' in at && signature !== undefined)
     headers[at.header] = `${stampOf(scheme, time)}${labelOf(scheme)}${signature}`;
@@ -464,9 +467,9 @@ export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' 
 }
 
 /** Wraps one event like a provider that sends arrays. */
-function wrapped(held: Json, shape: Source['body']): Json {
-  if (shape?.shape !== 'each') return held;
-  return shape.items === undefined ? [held] : { [shape.items]: [held] };
+function wrapped(json: string, rule: Source['body']): string {
+  if (rule?.shape !== 'each') return json;
+  return rule.items === undefined ? `[${json}]` : `{${JSON.stringify(rule.items)}:[${json}]}`;
 }
 
 function formOfFields(held: Json): string {

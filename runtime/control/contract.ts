@@ -270,7 +270,9 @@ export interface Contract {
     };
   };
   'webhook.test': {
-    params: RouteChoice & { readonly payload?: Json; readonly sample?: string; readonly event?: string } & {
+    params: RouteChoice & { readonly sample?: string; readonly event?: string } & {
+      /** A text is JSON, and sent as written. */
+      readonly payload?: Json;
       /** Stops before the claim: nothing is written, delivered or run. */
       readonly checks_only?: boolean;
       readonly by?: string;

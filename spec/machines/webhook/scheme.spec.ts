@@ -452,6 +452,19 @@ t.test('SRC-1 · SUB-4 · each source signs a test event as it verifies one, wit
   }
 });
 
+t.test('SUB-4 · a payload is sent as its owner wrote it, unless its source has something in the body', (t) => {
+  const text = '{ "n": 12345678901234567890 }';
+  const unsealed = { payload: { n: '12345678901234567890' }, text, id: 'i', path: '/webhooks/in', nowMs };
+  const bodyBy = (name: 'github' | 'sendgrid'): string =>
+    sealEvent(sources[name].schemes[0], { name, secret: plain }, unsealed, { ...sources[name], id: [] }).body;
+  t.equal(bodyBy('github'), text);
+  t.equal(bodyBy('sendgrid'), `[${text}]`);
+  const [scheme] = sources.stripe.schemes;
+  const byStripe = sealEvent(scheme, { name: 'stripe', secret: plain }, unsealed, sources.stripe);
+  t.equal(byStripe.body, '{"n":"12345678901234567890","id":"i"}');
+  t.end();
+});
+
 t.test('SRC-1 · HubSpot signs its address with some escapes decoded', (t) => {
   const [scheme] = sources.hubspot.schemes;
   const { verify } = compileScheme(scheme, { name: 'hubspot', secret: plain, publicUrl });

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
 import { sampleNames } from '../../../machines/webhook/samples.ts';
 import { signatureVerifier } from '../../../machines/webhook/verifier.ts';
 import type { CommandHost } from '../../../runtime/control/command.ts';
@@ -203,7 +203,7 @@ t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
 t.test(
   'SUB-4 · a test is signed with the subscription’s secret, sent to its path, and its answer shown as it is',
   async (t) => {
-    const got: { readonly path: string | undefined; readonly genuine: boolean; readonly body: Json }[] = [];
+    const got: { readonly path: string | undefined; readonly genuine: boolean; readonly body: string }[] = [];
     const verify = signatureVerifier({}, { kind: 'shared', secret });
     const gateway = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -215,7 +215,7 @@ t.test(
         got.push({
           path: request.url,
           genuine: verdict.kind === 'genuine' && verdict.scheme === 'generic-v2',
-          body: JSON.parse(body.toString()) as Json,
+          body: body.toString(),
         });
         response.writeHead(418).end('short and stout');
       });
@@ -232,13 +232,25 @@ t.test(
     await ask(host, 'webhook.test', { name: 'theirs', profile: 'work', event: 'push', payload: { a: 1 } });
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: [1] });
     await ask(host, 'webhook.test', { name: 'a/b ü', payload: [2] });
+    const written = '{ "id": 12345678901234567890 }';
+    await ask(host, 'webhook.test', { name: 'hook', payload: written });
+    await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: written });
+    await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: ' { } ' });
     t.same(got, [
-      { path: '/webhooks/hook', genuine: true, body: { test: true, message: 'Hello from agent webhook test' } },
-      { path: '/p/work/webhooks/theirs', genuine: true, body: { event_type: 'push', a: 1 } },
-      { path: '/webhooks/hook', genuine: true, body: [1] },
-      { path: '/webhooks/a%2Fb%20%C3%BC', genuine: true, body: [2] },
+      { path: '/webhooks/hook', genuine: true, body: '{"test":true,"message":"Hello from agent webhook test"}' },
+      { path: '/p/work/webhooks/theirs', genuine: true, body: '{"event_type":"push","a":1}' },
+      { path: '/webhooks/hook', genuine: true, body: '[1]' },
+      { path: '/webhooks/a%2Fb%20%C3%BC', genuine: true, body: '[2]' },
+      { path: '/webhooks/hook', genuine: true, body: written },
+      { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push","id": 12345678901234567890 }' },
+      { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push"} ' },
     ]);
-    t.same(forgotten, ['22, 0 sent', '22, 1 sent', '22, 2 sent', '22, 3 sent'], 'each before it is sent');
+    t.equal(await codeOf(ask(host, 'webhook.test', { name: 'hook', payload: '{' })), 'params-missing');
+    t.same(
+      forgotten,
+      [0, 1, 2, 3, 4, 5, 6].map((sent) => `22, ${sent} sent`),
+      'each before it is sent',
+    );
     t.equal(await codeOf(ask(hostOf(t, {}), 'webhook.test', { name: 'hook' })), 'gateway-not-listening');
     t.equal(await codeOf(ask(host, 'webhook.test', { name: 'none' })), 'route-unknown');
   },
