@@ -50,6 +50,7 @@ import { editSubscription } from './edit-subscription.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { addressIn, type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
+import { createNeighbourAccess } from './neighbours.ts';
 import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
@@ -166,20 +167,16 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
-  let known: Promise<Neighbours> | undefined;
-  const neighbours = (): Promise<Neighbours> => {
-    known ??= import('../../actors/store/postgres-neighbours.ts').then(({ createNeighbours }) => {
-      const url = settings().gateway.postgres?.url ?? '';
-      const { session } = keeper;
-      const { answerOthers: answer } = ports;
-      return createNeighbours({ url, place: placeOf(url), session, sessionTtlMs: sharedSessionTtlMs, answer });
-    });
-    return known;
-  };
-  const hearOthers = async (): Promise<void> => {
-    if (keeper.session() !== undefined) await (await neighbours()).listen();
-  };
-  const stopHearing = isShared ? every(() => void hearOthers().catch(() => {}), beatMs) : () => {};
+  const others = isShared
+    ? createNeighbourAccess({ connect: connectNeighbours, mayAnswer: () => keeper.session() !== undefined, every })
+    : undefined;
+  async function connectNeighbours(): Promise<Neighbours> {
+    const { createNeighbours } = await import('../../actors/store/postgres-neighbours.ts');
+    const url = settings().gateway.postgres?.url ?? '';
+    const { session } = keeper;
+    const { answerOthers: answer } = ports;
+    return createNeighbours({ url, place: placeOf(url), session, sessionTtlMs: sharedSessionTtlMs, answer });
+  }
   const stopBeat = every(() => void keeper.beat(), beatMs);
   const reaper = isShared ? setInterval(() => void keeper.reap(), reapMs).unref() : undefined;
   const countRequest = createRequestCount(metrics);
@@ -377,7 +374,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     asked: reports.asked,
     sendOwn: (request) => sendOwnRequest(request, spawning),
     cron: work.cron.view,
-    ...(isShared ? { neighbours } : {}),
+    ...(others === undefined ? {} : { neighbours: others.reach }),
     sources: () => sources,
     routesVersion: routes.version,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
@@ -404,11 +401,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     async close() {
       stopBeat();
       stopReading();
-      stopHearing();
       clearInterval(reaper);
       decisions.close();
       work.close();
-      await (await known)?.close();
+      await others?.close();
       await keeper.close();
     },
   };

@@ -1,0 +1,47 @@
+/**
+ * The other gateways of the database: connected to at the first use, and listened to while the journal has a session.
+ * @see SCA-3 in docs/specification.md
+ */
+
+import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
+import type { Every } from '../system/ticks.ts';
+
+export interface NeighbourAccessPorts {
+  readonly connect: () => Promise<Neighbours>;
+  /** False while the journal has no session, in whose name the gateway answers. */
+  readonly mayAnswer: () => boolean;
+  readonly every: Every;
+}
+
+export interface NeighbourAccess {
+  /** Rejects if they cannot be connected to; the next call tries again. */
+  readonly reach: () => Promise<Neighbours>;
+  close(): Promise<void>;
+}
+
+/** How often a lost notification of a request is made up for. */
+const listenMs = 3_000;
+
+export function createNeighbourAccess({ connect, mayAnswer, every }: NeighbourAccessPorts): NeighbourAccess {
+  let known: Promise<Neighbours> | undefined;
+  const reach = (): Promise<Neighbours> => {
+    known ??= connect().catch((thrown: unknown) => {
+      known = undefined;
+      throw thrown;
+    });
+    return known;
+  };
+  const listen = async (): Promise<void> => {
+    if (mayAnswer()) await (await reach()).listen();
+  };
+  const stopListening = every(() => void listen().catch(() => {}), listenMs);
+
+  return {
+    reach,
+    async close() {
+      stopListening();
+      const neighbours = await known?.catch(() => undefined);
+      await neighbours?.close();
+    },
+  };
+}
