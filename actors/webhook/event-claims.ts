@@ -118,7 +118,17 @@ export function signatureHolder(keeper: JournalKeeper, name: string): SignatureH
   const local = keeper.journal()?.local;
   const holder = local?.claimed(name)?.eventKey;
   if (local === undefined || typeof holder !== 'string') return undefined;
-  const held = heldAtHand(local, holder);
+  return holding(heldAtHand(local, holder));
+}
+
+/** The same from a journal behind a network. Rejects if that cannot be read. */
+export async function readSignatureHolder(keeper: JournalKeeper, name: string): Promise<SignatureHolder | undefined> {
+  const journal = keeper.journal();
+  const holder = (await journal?.claimed(name))?.eventKey;
+  return journal === undefined || typeof holder !== 'string' ? undefined : holding(await heldOf(journal, holder));
+}
+
+function holding(held: Held): SignatureHolder | undefined {
   return isPending(held) || repeating(held, '') !== undefined ? undefined : held.event;
 }
 

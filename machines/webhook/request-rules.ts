@@ -20,7 +20,7 @@ import { type SignatureHolder, sameSignature } from './record.ts';
 import type { FollowedPlace } from './responses.ts';
 import { readTarget } from './routes.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
-import type { SignedRequest } from './signature.ts';
+import type { SignedContent, SignedRequest } from './signature.ts';
 import type { TemplateView } from './template.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 
@@ -66,7 +66,7 @@ export interface Part {
   /** Of the request; items without their own id are numbered after it. */
   readonly deliveryId: string;
   readonly scheme: string | undefined;
-  readonly signatureDigest: string | undefined;
+  readonly signature: SignedContent | undefined;
 }
 
 type Known = Partial<RequestContext>;
@@ -176,14 +176,30 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   if (greeting !== undefined) {
     return { scheme, ...(turnedAway.outcome ? answered(greeting, route, facts, nowMs) : greetedBy(greeting)) };
   }
-  const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
   const digest = signed && claimedBy(signed.digest, request.headers);
-  const holder = digest === undefined ? undefined : holderOf(digest, context, facts);
-  // A route that allows identical bodies runs its own again, but not those of other routes.
-  if (holder !== undefined && (isOnce || holder.route !== route.name || holder.profile !== route.profile))
+  const signature = signed === undefined || digest === undefined ? undefined : withDigest(signed, digest);
+  const holder = signature && holderOf(signature.digest, context, facts);
+  if (signature && holder && isRepeated(signature, holder, route))
     return { scheme, ...repeated(context, holder, facts, input) };
   if (turnedAway.outcome !== undefined) return turnedAway;
-  return { scheme, takes: 'slot', ...(isOnce ? { signatureDigest: digest } : {}) };
+  return { scheme, takes: 'slot', signature };
+}
+
+/** Whether a signature is claimed: a route may allow identical bodies, which have the same one unless a time is signed. */
+export function isClaimed({ isTimed }: SignedContent, { allowIdenticalBodies }: Route): boolean {
+  return isTimed || !allowIdenticalBodies;
+}
+
+/**
+ * Whether a request repeats the event that has claimed its signature. A route that allows identical bodies runs its own
+ * again, but not those of other routes.
+ */
+export function isRepeated(signature: SignedContent, holder: SignatureHolder, route: Route): boolean {
+  return isClaimed(signature, route) || holder.route !== route.name || holder.profile !== route.profile;
+}
+
+function withDigest(signed: SignedContent, digest: string): SignedContent {
+  return digest === signed.digest ? signed : { ...signed, digest };
 }
 
 /** The certificate needed to verify a request and not fetched yet; undefined if there is none. */
@@ -313,12 +329,12 @@ function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   const { deliveryId: idOf, eventType } = facts.compiled(route);
   const parsed = facts.parsed(id);
   if (!parsed.ok) return { deliveryId: part.deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
-  const { scheme, signatureDigest, index } = part;
+  const { scheme, signature, index } = part;
   const deliveryId = idOf({}, parsed.value, facts.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
   const known = { scheme, deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
-  if (signatureDigest === undefined) return known;
-  const holder = facts.signatureHolder(signatureDigest);
-  if (holder === undefined) return { ...known, signatureDigest };
+  if (signature === undefined) return known;
+  const holder = facts.signatureHolder(signature.digest);
+  if (holder === undefined || !isRepeated(signature, holder, route)) return { ...known, signature };
   const reason = sameSignature(holder, { deliveryId, ...placeOf(route) });
   return { ...known, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }

@@ -16,6 +16,7 @@ import { isCertified } from '../config/sources.ts';
 import type { Outcome } from './reply.ts';
 import type { FollowedPlace } from './responses.ts';
 import type { ScriptResult } from './script-outcome.ts';
+import type { SignedContent } from './signature.ts';
 
 export interface RequestInput {
   /** The key of the exchange, and of the event if one is accepted. */
@@ -52,8 +53,8 @@ export interface RequestContext extends RequestInput {
   readonly route?: Route | undefined;
   readonly profile?: ProfileName | undefined;
   readonly scheme?: string | undefined;
-  /** The digest of the accepted signature, if another request with it is a duplicate (SEC-6). */
-  readonly signatureDigest?: string | undefined;
+  /** What the accepted signature covers; absent if nothing is signed (SEC-6). */
+  readonly signature?: SignedContent | undefined;
   /** What the last rule takes of an allowance: a slot of the rate window, or a handshake. */
   readonly takes?: 'slot' | 'greeting' | undefined;
   readonly event?: string | undefined;
@@ -408,7 +409,7 @@ export function requestContext({
   route,
   profile,
   scheme,
-  signatureDigest,
+  signature,
   takes,
   event,
   deliveryId,
@@ -436,7 +437,7 @@ export function requestContext({
     route,
     profile,
     scheme,
-    signatureDigest,
+    signature,
     takes,
     event,
     deliveryId,

@@ -60,7 +60,7 @@ export function createParts(ports: PartsPorts): Parts {
       });
       return;
     }
-    const { path, deliveryId = '', scheme, signatureDigest } = parent;
+    const { path, deliveryId = '', scheme, signature } = parent;
     counts.set(requests, underWay(requests) + items.length);
     const batch = createBatch(items.length, ports, (settlement) => {
       counts.set(requests, underWay(requests) - items.length);
@@ -75,7 +75,7 @@ export function createParts(ports: PartsPorts): Parts {
         index,
         deliveryId,
         scheme,
-        signatureDigest: signatureDigest === undefined ? undefined : partDigest(signatureDigest, index),
+        signature: signature && { ...signature, digest: partDigest(signature.digest, index) },
         claim: (request, verdict) => batch.claim(index, request, verdict),
         answered: (outcome, reason) => batch.answered(index, { outcome, reason }),
       };

@@ -8,17 +8,20 @@ import type { Certificates } from '../../actors/webhook/certificates.ts';
 import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
 import type { EventDraft } from '../../actors/webhook/event-claims.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 import { stringify } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { Answer } from '../../machines/config/sources.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import { visited } from '../../machines/webhook/handshake.ts';
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, type SignatureHolder, sameSignature } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
 import {
   checkRate,
   checkSize,
   findRoute,
+  isClaimed,
+  isRepeated,
   matchEvent,
   missingCertificate,
   parsePayload,
@@ -57,6 +60,11 @@ export interface RequestPorts {
   readonly exchanges: Exchanges;
   readonly bodies: BodyBudget;
   readonly claim: ClaimDelivery;
+  /**
+   * The event that has claimed a signature, if the rules cannot look it up in the journal. It is read before the claim of an
+   * event that does not claim its own signature. Rejects if the journal cannot be read.
+   */
+  readonly readSignatureHolder?: ((digest: string) => Promise<SignatureHolder | undefined>) | undefined;
   readonly runScript: RunScript;
   readonly splitBody: SplitBody;
   readonly certificates: Pick<Certificates, 'fetch' | 'visit'>;
@@ -94,6 +102,19 @@ export function wireRequest(ports: RequestPorts) {
     if (live !== undefined) addressIn(live);
   };
   const withTime = (): RuleInput => ({ nowMs: nowMs(), freshId });
+
+  function claimNow(context: RequestContext, self: { send(event: RequestEvent): void }): void {
+    const claim = (context.origin === 'part' && exchanges.get(context.id)?.part?.claim) || ports.claim;
+    claim(claimRequestOf(context, ports), (verdict) => {
+      const live = exchanges.get(context.id);
+      if (verdict.kind === 'granted') {
+        if (live !== undefined) live.opened = verdict.opened;
+        self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
+      } else if (verdict.kind === 'duplicate') self.send({ type: 'claim.duplicate', reason: verdict.reason });
+      else if (verdict.kind === 'pending') self.send({ type: 'claim.pending' });
+      else self.send({ type: 'claim.unavailable', reason: verdict.reason });
+    });
+  }
 
   return webhookRequestMachine.provide({
     actors: {
@@ -174,16 +195,19 @@ export function wireRequest(ports: RequestPorts) {
           if (context.plan === 'direct') self.send({ type: 'delivery.settled', delivered: true });
           return;
         }
-        const claim = (context.origin === 'part' && exchanges.get(context.id)?.part?.claim) || ports.claim;
-        claim(claimRequestOf(context, ports), (verdict) => {
-          const live = exchanges.get(context.id);
-          if (verdict.kind === 'granted') {
-            if (live !== undefined) live.opened = verdict.opened;
-            self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
-          } else if (verdict.kind === 'duplicate') self.send({ type: 'claim.duplicate', reason: verdict.reason });
-          else if (verdict.kind === 'pending') self.send({ type: 'claim.pending' });
-          else self.send({ type: 'claim.unavailable', reason: verdict.reason });
-        });
+        const { signature, route } = context;
+        const { readSignatureHolder } = ports;
+        if (readSignatureHolder === undefined || !signature || !route || isClaimed(signature, route)) {
+          claimNow(context, self);
+          return;
+        }
+        readSignatureHolder(signature.digest).then(
+          (holder) => {
+            if (holder === undefined || !isRepeated(signature, holder, route)) claimNow(context, self);
+            else self.send({ type: 'claim.duplicate', reason: sameSignature(holder, placeOf(context, route)) });
+          },
+          (thrown) => self.send({ type: 'claim.unavailable', reason: causeOf(thrown) }),
+        );
       },
       dispatchPlan: ({ context }) => {
         const opened = exchanges.get(context.id)?.opened;
@@ -238,7 +262,7 @@ function claimRequestOf(
   context: RequestContext,
   { facts, exchanges, traceparentOf, nowMs: now }: RequestPorts,
 ): ClaimRequest {
-  const { route, plan } = context;
+  const { route, plan, signature } = context;
   // The chart reaches `claiming` only with a route; the fallback keeps the function total.
   if (route === undefined) throw new TypeError('claiming without a route');
   const nowMs = now();
@@ -253,7 +277,7 @@ function claimRequestOf(
     receivedAtMs: context.receivedAtMs,
     node: undefined,
     scheme: context.scheme,
-    signatureDigest: context.signatureDigest,
+    signatureDigest: signature && isClaimed(signature, route) ? signature.digest : undefined,
     work: undefined,
     headers: keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',
@@ -267,6 +291,10 @@ function claimRequestOf(
     traceparent: traceparentOf(live),
   };
   return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };
+}
+
+function placeOf({ id, deliveryId = id }: RequestContext, { name, profile }: Route): SignatureHolder {
+  return { deliveryId, route: name, profile };
 }
 
 /** The target of the response and the reports besides it; a dry replay has none (DLV-6). */

@@ -13,7 +13,7 @@ import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import { placeOf } from '../../actors/store/postgres-schema.ts';
 import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
-import { signatureHolder } from '../../actors/webhook/event-claims.ts';
+import { readSignatureHolder, signatureHolder } from '../../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
 import { compile } from '../../machines/base/compile.ts';
 import { causeOf, done, type Fault } from '../../machines/base/fault.ts';
@@ -271,6 +271,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     bodies: createBodyBudget(() => settings().webhook.maxUnverifiedBytes),
     traceparentOf: traces.traceparentOf,
     claim,
+    readSignatureHolder: isShared ? (digest) => readSignatureHolder(keeper, signatureClaim(digest)) : undefined,
     certificates,
     learnKey,
     splitBody: parts.splitBody,

@@ -9,6 +9,7 @@ import {
   createClaimDelivery,
   type JobFinding,
 } from '../../../actors/webhook/claim-delivery.ts';
+import { readSignatureHolder, signatureHolder } from '../../../actors/webhook/event-claims.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { idMark } from '../../../machines/webhook/marks.ts';
 import {
@@ -284,6 +285,22 @@ t.test('SEC-6 · IDM-2 · a run that failed releases its signature with its id, 
     t.match(journal.local?.get('events', 'k2')?.value, { told: { repeats: 'k1' } });
     t.match(journal.local?.get('runs', 'k1')?.value, { repeatedBy: 'k2' });
   }
+});
+
+t.test('SEC-6 · the holder of a signature is the same whether it is read at once or over a network', async (t) => {
+  const { claim, journal, keeper } = await claimer();
+  const name = signatureClaim('s1');
+  const both = async () => {
+    const known = signatureHolder(keeper, name);
+    t.same(await readSignatureHolder(keeper, name), known);
+    return known;
+  };
+  t.equal(await both(), undefined);
+  await claim(ask('k1', { kind: 'run' }, { signatureDigest: 's1' }));
+  t.match(await both(), { deliveryId: 'd1', route: 'r' });
+  const value = { ...journal.local?.get('runs', 'k1')?.value, status: 'failed' };
+  await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value }]);
+  t.equal(await both(), undefined, 'a failed run has released it');
 });
 
 t.test('SEC-6 · DUR-1 · an event that the disk refuses leaves no signature behind', async (t) => {

@@ -197,7 +197,11 @@ t.test(
 
     const relaxed = { body: '{"n":1}', headers, route: { allowIdenticalBodies: true } };
     const own = stage({ ...relaxed, holder });
-    t.same(verifySignature(own.context, own.desk), { scheme: 'generic-v1' }, 'of its own route it may come again');
+    t.match(
+      { outcome: undefined, ...verifySignature(own.context, own.desk) },
+      { scheme: 'generic-v1', outcome: undefined },
+      'of its own route it may come again',
+    );
     const neighbours = stage({ ...relaxed, holder: { ...holder, route: 'other' } });
     t.match(verifySignature(neighbours.context, neighbours.desk), {
       outcome: { kind: 'duplicate' },
@@ -225,7 +229,7 @@ t.test(
             ? { 'x-github-event': type, 'x-hub-signature-256': `sha256=${seal}` }
             : { 'x-shopify-topic': type, 'x-shopify-hmac-sha256': seal };
         const { context, desk } = stage({ route: { sender, events }, headers });
-        return verifySignature(context, desk).signatureDigest;
+        return verifySignature(context, desk).signature?.digest;
       });
     const listed = ['orders/create', 'orders/paid'];
     const count = (all: readonly unknown[]): number => new Set(all).size;
@@ -417,7 +421,10 @@ t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the t
   t.same(forged.done, []);
 
   const genuine = stage({ headers: signed('{}') });
-  t.match(verifySignature(genuine.context, genuine.desk), { scheme: 'generic-v1', signatureDigest: /^[\w-]{22}$/ });
+  t.match(verifySignature(genuine.context, genuine.desk), {
+    scheme: 'generic-v1',
+    signature: { digest: /^[\w-]{22}$/, isTimed: false },
+  });
   t.same(genuine.done, ['slot of r at 7000', 'generic-v1 on r']);
 
   const open = stage({ secret: { kind: 'insecure' } });
@@ -678,7 +685,8 @@ t.test('SRC-4 · an array is refused, split or kept as the route says', (t) => {
 t.test(
   'SRC-4 · IDM-2 · SEC-6 · an event of an array has its own id or its number, and its part of the signature',
   (t) => {
-    const part: rules.Part = { index: 2, deliveryId: 'd', scheme: 'declared', signatureDigest: 'sig.2' };
+    const signature = { digest: 'sig.2', isTimed: false };
+    const part: rules.Part = { index: 2, deliveryId: 'd', scheme: 'declared', signature };
     const known = { origin: 'part' } as const;
     const route = { body: 'each', deliveryIdAt: { field: 'id' } } as const;
     const headers = { 'x-github-delivery': 'of-the-request' };
@@ -688,7 +696,7 @@ t.test(
       deliveryId: '7',
       payload: { id: 7, type: 'a.b' },
       event: 'a.b',
-      signatureDigest: 'sig.2',
+      signature,
     });
     for (const more of [route, { body: 'each' } as const]) {
       const numbered = stage({ route: more, headers, part, known });
@@ -702,6 +710,9 @@ t.test(
       outcome: { kind: 'duplicate' },
       reason: /delivery first/,
     });
+
+    const relaxed = stage({ route: { ...route, allowIdenticalBodies: true }, part, known, holder });
+    t.equal(parsePayload(relaxed.context, relaxed.desk).outcome, undefined);
 
     const body = '[{"n":1},{"n":2}]';
     const whole = stage({

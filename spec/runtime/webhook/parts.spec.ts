@@ -6,12 +6,7 @@ import type { Wards } from '../../../runtime/system/wards.ts';
 import { type Exchanges, type LivePart, liveRequest } from '../../../runtime/webhook/exchanges.ts';
 import { createParts, maxParts, type Settlement } from '../../../runtime/webhook/parts.ts';
 
-function stage({
-  items = [] as readonly JsonObject[],
-  isGone = false,
-  signatureDigest = 'sig',
-  checksOnly = false,
-} = {}) {
+function stage({ items = [] as readonly JsonObject[], isGone = false, checksOnly = false } = {}) {
   const exchanges: Exchanges = new Map();
   const spawned: RequestInput[] = [];
   const claims: { readonly id: string; readonly settled: (verdict: ClaimVerdict) => void }[] = [];
@@ -54,7 +49,7 @@ function stage({
     receivedAtMs: 0,
     deliveryId: 'd',
     scheme: 'sendgrid',
-    signatureDigest,
+    signature: { digest: 'sig', isTimed: true },
     payload: { items: items as JsonObject[] },
   };
   const live = liveRequest({
@@ -91,8 +86,8 @@ t.test('SRC-4 · each item of an array is a request of its own that knows its nu
   const { spawned, parts, exchanges, settlements } = stage({ items: three });
   t.match(spawned, [{ id: 'k1', origin: 'part', path: '/webhooks/r' }, { id: 'k2' }, { id: 'k3' }]);
   t.match(parts, [
-    { index: 0, deliveryId: 'd', scheme: 'sendgrid', signatureDigest: 'sig.0' },
-    { index: 1, signatureDigest: 'sig.1' },
+    { index: 0, deliveryId: 'd', scheme: 'sendgrid', signature: { digest: 'sig.0', isTimed: true } },
+    { index: 1, signature: { digest: 'sig.1' } },
     { index: 2 },
   ]);
   t.match(exchanges.get('k2'), { body: Buffer.from('{"n":2}'), headers: { a: 'b' } });

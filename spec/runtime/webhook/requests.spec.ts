@@ -9,6 +9,7 @@ import type { SignatureScheme } from '../../../machines/config/signature-scheme.
 import { type Source, sources } from '../../../machines/config/sources.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import type { ListMembership } from '../../../machines/webhook/filter.ts';
+import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import type { RequestFacts } from '../../../machines/webhook/request-rules.ts';
 import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
@@ -50,6 +51,8 @@ interface Stage {
   readonly list?: ListMembership;
   /** What the claim finds, without a journal. */
   readonly verdict?: ClaimVerdict;
+  /** The event that a journal behind a network has for the signature. */
+  readonly holder?: () => Promise<SignatureHolder | undefined>;
 }
 
 async function stage(
@@ -63,6 +66,7 @@ async function stage(
     certificate,
     fetching,
     unreachable,
+    holder,
     ...given
   }: Stage = {},
 ) {
@@ -118,6 +122,7 @@ async function stage(
             reports: { nextOrder: () => 1, open: () => {} },
           })
         : (_, settled) => settled(verdict),
+    readSignatureHolder: holder,
     certificates: {
       fetch: async (url) => {
         visited.push(`fetch ${url}`);
@@ -204,6 +209,35 @@ t.test(
     t.match(opened, [{ kind: 'run', key: 'k1', record: { status: 'queued', eventKey: 'k1' } }]);
     t.equal(opened.length, 1);
     t.match(actor.getSnapshot(), { status: 'done', value: 'answered', output: { work: 'k1' } });
+  },
+);
+
+t.test(
+  'SEC-6 · SCA-1 · on a shared journal another route’s request is a duplicate where bodies may be identical',
+  async (t) => {
+    const own = { deliveryId: 'd0', route: 'r', profile: 'default' };
+    const relaxed = { more: { allowIdenticalBodies: true } };
+    const duplicate = [200, { status: 'duplicate', delivery_id: 'd1' }];
+    const rows = [
+      [relaxed, () => Promise.resolve({ ...own, route: 'other' }), duplicate],
+      [relaxed, () => Promise.resolve(own), undefined],
+      [relaxed, () => Promise.resolve(undefined), undefined],
+      [relaxed, () => Promise.reject(new Error('away')), [503, { error: 'Service unavailable' }]],
+      [{}, () => Promise.resolve({ ...own, route: 'other' }), undefined],
+    ] as const;
+    for (const [given, holder, answer] of rows) {
+      const { disk, replies } = await stage(t, { ...given, holder });
+      await turn();
+      t.same(replies.map(bodyOf), answer === undefined ? [] : [answer]);
+      t.equal(disk.waiting(), answer === undefined ? 1 : 0, 'what is no duplicate is claimed');
+      await disk.land();
+      const { signatureDigest } = disk.journal.local?.get('events', 'k1')?.value ?? {};
+      t.equal(
+        signatureDigest === undefined,
+        given === relaxed,
+        'and its signature with it, unless bodies may be identical',
+      );
+    }
   },
 );
 
