@@ -6,7 +6,7 @@
 
 import { assign, setup } from 'xstate';
 import type { Spending } from '../agent/spending.ts';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
 import { changed } from '../base/json.ts';
 import type { RunRecord } from './record.ts';
 
@@ -62,10 +62,7 @@ const mostUnbegun = 35;
 /** A process group that ignores SIGTERM is killed well before this. */
 const stopPatienceMs = 15_000;
 
-const noteCancel = {
-  type: 'noteCancel',
-  params: ({ event }: { readonly event: { readonly by: string } }) => event,
-} as const;
+const noteCancel = { type: 'noteCancel', params: itself<{ by: string }> } as const;
 const endCancelled = { type: 'rememberCancel', params: {} } as const;
 /** The agent does not have the prompt: a cancel ends the run at once. */
 const whileItWaits = {
@@ -78,9 +75,8 @@ const afterSetBack = [
   { guard: 'isToBeCancelled', target: 'recording', actions: endCancelled },
   { target: 'unbegun' },
 ] as const;
-const settledOf = ({ event }: { readonly event: Settled }): Settled => event;
-const rememberDelivery = { type: 'rememberDelivery', params: settledOf } as const;
-const news = { guard: { type: 'isNews', params: settledOf }, actions: rememberDelivery } as const;
+const rememberDelivery = { type: 'rememberDelivery', params: itself<Settled> } as const;
+const news = { guard: { type: 'isNews', params: itself<Settled> }, actions: rememberDelivery } as const;
 
 export const agentRunMachine = setup({
   types: { input: {} as RunInput, context: {} as RunContext, events: {} as RunEvent, output: {} as RunRecord },
@@ -159,7 +155,7 @@ export const agentRunMachine = setup({
       tags: ['resting'],
       entry: 'awaitPlace',
       on: {
-        'place.granted': { target: 'starting', actions: { type: 'begin', params: ({ event }) => event } },
+        'place.granted': { target: 'starting', actions: { type: 'begin', params: itself } },
         ...whileItWaits,
       },
     },
@@ -205,11 +201,11 @@ export const agentRunMachine = setup({
         input: ({ context }) => context,
         onDone: [
           {
-            guard: { type: 'mayBeginLater', params: ({ event }) => event.output },
+            guard: { type: 'mayBeginLater', params: itsOutput },
             target: 'settingBack',
             actions: { type: 'setBack', params: ({ event }) => event.output as { reason: string } },
           },
-          { target: 'recording', actions: { type: 'rememberResult', params: ({ event }) => event.output } },
+          { target: 'recording', actions: { type: 'rememberResult', params: itsOutput } },
         ],
         onError: {
           target: 'recording',
@@ -260,7 +256,7 @@ export const agentRunMachine = setup({
         id: 'awaitStopped',
         src: 'awaitStopped',
         input: ({ context }) => context,
-        onDone: { target: 'recording', actions: { type: 'rememberCancel', params: ({ event }) => event.output } },
+        onDone: { target: 'recording', actions: { type: 'rememberCancel', params: itsOutput } },
         onError: { target: 'recording', actions: endCancelled },
       },
       after: { stopPatience: { target: 'recording', actions: endCancelled } },
@@ -272,7 +268,7 @@ export const agentRunMachine = setup({
       entry: ['leavePlace', 'writeRun'],
       on: {
         'journal.written': [
-          { guard: { type: 'isLeft', params: ({ event }) => event }, target: 'handedOver' },
+          { guard: { type: 'isLeft', params: itself }, target: 'handedOver' },
           { guard: 'isDelivering', target: 'delivering' },
           { guard: 'isCancelled', target: 'cancelled' },
           { target: 'failed' },

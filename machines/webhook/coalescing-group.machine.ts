@@ -7,7 +7,7 @@
 
 import { assign, setup } from 'xstate';
 import type { LaidOut } from '../base/compile.ts';
-import { effect } from '../base/declare.ts';
+import { effect, itself } from '../base/declare.ts';
 import { waitMs } from '../base/timer.ts';
 import type { Burst } from './coalesce.ts';
 
@@ -51,11 +51,10 @@ export type GroupEvent =
 /** Delay before a batch that the journal refused is offered again: a full disk takes a person to clear. */
 const reopenDelayMs = 1_000;
 
-const eventOf = <Event>({ event }: { readonly event: Event }): Event => event;
-const gather = { type: 'gather', params: eventOf<{ burst: Burst; atMs: number }> } as const;
-const isOwnRun = { type: 'isOwnRun', params: eventOf<{ run: string }> } as const;
-const forgetRun = { type: 'forgetRun', params: eventOf<{ atMs: number }> } as const;
-const stampTime = { type: 'stampTime', params: eventOf<{ atMs: number }> } as const;
+const gather = { type: 'gather', params: itself<{ burst: Burst; atMs: number }> } as const;
+const isOwnRun = { type: 'isOwnRun', params: itself<{ run: string }> } as const;
+const forgetRun = { type: 'forgetRun', params: itself<{ atMs: number }> } as const;
+const stampTime = { type: 'stampTime', params: itself<{ atMs: number }> } as const;
 const ownRunEnds = { guard: isOwnRun, actions: forgetRun } as const;
 const drain = { target: 'opening', actions: [stampTime, 'settle'] } as const;
 /** While a run is opened: when the listener moves, the run before it may still be in progress. */
@@ -142,9 +141,9 @@ export const coalescingGroupMachine = setup({
         ...meanwhile,
         'run.opened': {
           target: 'resuming',
-          actions: { type: 'rememberRun', params: ({ event }) => event },
+          actions: { type: 'rememberRun', params: itself },
         },
-        'burst.gone': { target: 'resuming', actions: { type: 'forgetOpening', params: ({ event }) => event } },
+        'burst.gone': { target: 'resuming', actions: { type: 'forgetOpening', params: itself } },
         'run.refused': { target: 'refused', actions: stampTime },
       },
     },

@@ -6,7 +6,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
 import { changed } from '../base/json.ts';
 import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
@@ -110,13 +110,13 @@ export const deliveryMachine = setup({
       on: {
         'place.granted': [
           { guard: 'isMarked', target: 'sending' },
-          { target: 'marking', actions: { type: 'begin', params: ({ event }) => event } },
+          { target: 'marking', actions: { type: 'begin', params: itself } },
         ],
-        'place.missed': { target: 'recording', actions: { type: 'rememberMiss', params: ({ event }) => event } },
+        'place.missed': { target: 'recording', actions: { type: 'rememberMiss', params: itself } },
         'work.lost': { target: 'lost', actions: 'leavePlace' },
         'delivery.drop': {
           target: 'recording',
-          actions: ['leavePlace', { type: 'rememberDrop', params: ({ event }) => event }],
+          actions: ['leavePlace', { type: 'rememberDrop', params: itself }],
         },
       },
     },
@@ -150,7 +150,7 @@ export const deliveryMachine = setup({
         id: 'sendText',
         src: 'sendText',
         input: ({ context }) => context.record,
-        onDone: { target: 'recording', actions: { type: 'rememberResult', params: ({ event }) => event.output } },
+        onDone: { target: 'recording', actions: { type: 'rememberResult', params: itsOutput } },
         onError: { target: 'recording', actions: 'rememberCrash' },
       },
       exit: 'leavePlace',
@@ -193,7 +193,7 @@ export const deliveryMachine = setup({
         'work.lost': 'lost',
         'delivery.drop': {
           target: 'recording',
-          actions: { type: 'rememberDrop', params: ({ event }) => event },
+          actions: { type: 'rememberDrop', params: itself },
         },
       },
     },

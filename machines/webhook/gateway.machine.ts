@@ -6,7 +6,7 @@
  */
 
 import { assign, sendParent, setup } from 'xstate';
-import { effect, logicHole, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, logicHole, promiseHole } from '../base/declare.ts';
 import { faultOfError } from '../base/fault.ts';
 
 export interface GatewayContext {
@@ -87,18 +87,18 @@ export const gatewayMachine = setup({
         // Cron jobs are fired even if the adapter stays closed.
         'gateway.open': [
           {
-            guard: { type: 'isBlocked', params: ({ event }) => event },
-            actions: [{ type: 'rememberFault', params: ({ event }) => event }, 'startSchedule', 'tellOpened'],
+            guard: { type: 'isBlocked', params: itself },
+            actions: [{ type: 'rememberFault', params: itself }, 'startSchedule', 'tellOpened'],
           },
-          { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
+          { guard: { type: 'asksToListen', params: itself }, target: 'opening' },
           { actions: ['startSchedule', 'tellOpened'] },
         ],
         'gateway.reopen': [
           {
-            guard: { type: 'isBlocked', params: ({ event }) => event },
-            actions: [{ type: 'rememberFault', params: ({ event }) => event }, 'tellRefused'],
+            guard: { type: 'isBlocked', params: itself },
+            actions: [{ type: 'rememberFault', params: itself }, 'tellRefused'],
           },
-          { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
+          { guard: { type: 'asksToListen', params: itself }, target: 'opening' },
           { actions: ['forgetUrl', 'tellOpened'] },
         ],
         'gateway.drain': 'draining',
@@ -114,7 +114,7 @@ export const gatewayMachine = setup({
         input: undefined,
         onDone: {
           target: 'listening',
-          actions: [{ type: 'rememberFront', params: ({ event }) => event.output }, 'startSchedule', 'tellOpened'],
+          actions: [{ type: 'rememberFront', params: itsOutput }, 'startSchedule', 'tellOpened'],
         },
         onError: unbound,
       },
@@ -126,7 +126,7 @@ export const gatewayMachine = setup({
       tags: ['resting', 'serving'],
       on: {
         'gateway.reopen': [
-          { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'reopening' },
+          { guard: { type: 'asksToListen', params: itself }, target: 'reopening' },
           { target: 'closed', actions: ['retireFront', 'settleGroups', 'forgetUrl', 'tellOpened'] },
         ],
         'gateway.drain': 'draining',
@@ -142,18 +142,18 @@ export const gatewayMachine = setup({
         input: undefined,
         onDone: [
           {
-            guard: { type: 'hasMoved', params: ({ event }) => event.output },
+            guard: { type: 'hasMoved', params: itsOutput },
             target: 'listening',
-            actions: ['settleGroups', { type: 'rememberFront', params: ({ event }) => event.output }, 'tellOpened'],
+            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'tellOpened'],
           },
           {
-            guard: { type: 'hasStayed', params: ({ event }) => event.output },
+            guard: { type: 'hasStayed', params: itsOutput },
             target: 'listening',
-            actions: [{ type: 'rememberFront', params: ({ event }) => event.output }, 'tellRefused'],
+            actions: [{ type: 'rememberFront', params: itsOutput }, 'tellRefused'],
           },
           {
             target: 'closed',
-            actions: ['settleGroups', { type: 'rememberFront', params: ({ event }) => event.output }, 'tellRefused'],
+            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'tellRefused'],
           },
         ],
         onError: unbound,
