@@ -179,8 +179,10 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
   const digest = signed && claimedBy(signed.digest, request.headers);
   const signature = signed === undefined || digest === undefined ? undefined : withDigest(signed, digest);
   const holder = signature && holderOf(signature.digest, context, facts);
-  if (signature && holder && isRepeated(signature, holder, route))
-    return { scheme, ...repeated(context, holder, facts, input) };
+  if (signature && holder && isRepeated(signature, holder, route)) {
+    const read = parsePayload(context, facts, input);
+    return { scheme, ...read, ...duplicateOf(read.deliveryId ?? '', holder, route) };
+  }
   if (turnedAway.outcome !== undefined) return turnedAway;
   return { scheme, takes: 'slot', signature };
 }
@@ -276,15 +278,17 @@ function widened({ id, method, path, route }: RequestContext, facts: RequestFact
   };
 }
 
-function placeOf({ name, profile }: Route): Pick<SignatureHolder, 'route' | 'profile'> {
-  return { route: name, profile };
+/** Names the event whose signature a request repeats; undefined if it has the same id. */
+export function repeatReason(
+  deliveryId: string,
+  holder: SignatureHolder,
+  { name, profile }: Route,
+): string | undefined {
+  return sameSignature(holder, { deliveryId, route: name, profile });
 }
 
-function repeated(context: RequestContext, holder: SignatureHolder, facts: RequestFacts, input: RuleInput): Known {
-  const read = parsePayload(context, facts, input);
-  const deliveryId = read.deliveryId ?? '';
-  const reason = context.route && sameSignature(holder, { deliveryId, ...placeOf(context.route) });
-  return { ...read, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
+function duplicateOf(deliveryId: string, holder: SignatureHolder, route: Route): Known {
+  return { outcome: { kind: 'duplicate', deliveryId }, reason: repeatReason(deliveryId, holder, route) };
 }
 
 export function parsePayload(context: RequestContext, facts: RequestFacts, { freshId }: RuleInput): Known {
@@ -335,8 +339,7 @@ function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   if (signature === undefined) return known;
   const holder = facts.signatureHolder(signature.digest);
   if (holder === undefined || !isRepeated(signature, holder, route)) return { ...known, signature };
-  const reason = sameSignature(holder, { deliveryId, ...placeOf(route) });
-  return { ...known, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
+  return { ...known, ...duplicateOf(deliveryId, holder, route) };
 }
 
 export function matchEvent(context: RequestContext, facts: RequestFacts): Known {

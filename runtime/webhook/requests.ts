@@ -14,7 +14,7 @@ import type { Route } from '../../machines/config/route.ts';
 import type { Answer } from '../../machines/config/sources.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import { visited } from '../../machines/webhook/handshake.ts';
-import { type EventRecord, type SignatureHolder, sameSignature } from '../../machines/webhook/record.ts';
+import type { EventRecord, SignatureHolder } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
 import {
   checkRate,
@@ -29,6 +29,7 @@ import {
   type RuleInput,
   readScript,
   renderTexts,
+  repeatReason,
   verifySignature,
 } from '../../machines/webhook/request-rules.ts';
 import { followedAt } from '../../machines/webhook/responses.ts';
@@ -204,7 +205,11 @@ export function wireRequest(ports: RequestPorts) {
         readSignatureHolder(signature.digest).then(
           (holder) => {
             if (holder === undefined || !isRepeated(signature, holder, route)) claimNow(context, self);
-            else self.send({ type: 'claim.duplicate', reason: sameSignature(holder, placeOf(context, route)) });
+            else
+              self.send({
+                type: 'claim.duplicate',
+                reason: repeatReason(context.deliveryId ?? context.id, holder, route),
+              });
           },
           (thrown) => self.send({ type: 'claim.unavailable', reason: causeOf(thrown) }),
         );
@@ -291,10 +296,6 @@ function claimRequestOf(
     traceparent: traceparentOf(live),
   };
   return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };
-}
-
-function placeOf({ id, deliveryId = id }: RequestContext, { name, profile }: Route): SignatureHolder {
-  return { deliveryId, route: name, profile };
 }
 
 /** The target of the response and the reports besides it; a dry replay has none (DLV-6). */
