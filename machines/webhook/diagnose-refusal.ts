@@ -5,27 +5,25 @@
  * @see SRC-5 in docs/specification.md
  */
 
-import { indented, jsonTokens } from '../base/indented-json.ts';
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { isTooDeep, readJson } from '../base/read-json.ts';
 import { stateWords } from '../base/status.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
-import {
-  type BodyRule,
-  bodyRuleOf,
-  type Source,
-  type SourceName,
-  sourceNames,
-  sourceOf,
-  sources,
-} from '../config/sources.ts';
-import { compressedBy, parseBody } from './body.ts';
-import { compileRoute } from './compile-route.ts';
+import { bodyRuleOf, type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
+import { compressedBy } from './body.ts';
 import type { Outcome } from './reply.ts';
 import { statedTime, statedTimeMs } from './scheme.ts';
 import { placeText, readerOf, type SignedRequest } from './signature.ts';
-import { acceptedSchemes, gitlabAlias } from './verifier.ts';
+import {
+  addressChanges,
+  bodyChanges,
+  type Case,
+  type Change,
+  coversBody,
+  schemeForms,
+  secretReadings,
+  withBody,
+} from './usual-changes.ts';
+import { acceptedSchemes, gitlabAlias, signatureVerifier } from './verifier.ts';
 
 export interface RefusedRequest {
   /** The key of its row in the history. */
@@ -84,13 +82,6 @@ function otherRefusal(reason: string): Finding {
   return { code: 'other-refusal', text: `It was not the signature: ${stateWords(reason)}.` };
 }
 
-interface Case {
-  readonly definition: RouteWithSecret;
-  readonly request: SignedRequest;
-  /** The scheme whose header the request has. */
-  readonly scheme: SignatureScheme;
-}
-
 function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
   const { definition, request, scheme } = given;
   const { reason = '' } = refused;
@@ -114,17 +105,17 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
       ? [{ code: 'passes-now', text, proven }]
       : [{ ...late, text: `${late.text} The signature itself matches.`, proven }];
   }
-  const causes = [...secretShapes(inTime), ...schemeForms(inTime), ...bodyChanges(inTime), ...addresses(inTime)];
+  const causes = [
+    ...provenBy('secret-shape', inTime, secretReadings(inTime)),
+    ...provenBy('scheme-differs', inTime, schemeForms(inTime)),
+    ...provenBy('body-changed', inTime, bodyChanges(inTime)),
+    ...addressFindings(inTime),
+  ];
   const compressed = coversBody(scheme) && causes.length === 0 ? compressedBy(request.headers) : undefined;
   if (compressed !== undefined) causes.push({ code: 'body-changed', text: `${capital(compressed)}.` });
   const kinds = secretKind(definition);
   if (causes.length > 0 || skew.length + kinds.length > 0) return [...causes, ...skew, ...kinds];
   return [{ code: 'differs', text: differsText(scheme, reason, definition.route) }];
-}
-
-/** Whether a signature covers the body, so that only then the body is named as a cause. */
-function coversBody({ algorithm, signed, form }: SignatureScheme): boolean {
-  return algorithm !== 'token' && (signed.includes('{body}') || form !== undefined);
 }
 
 function differsText(scheme: SignatureScheme, reason: string, { sender, publicUrl }: Route): string {
@@ -163,16 +154,14 @@ function requestOf(refused: RefusedRequest, route: Route): SignedRequest {
   return withBody({ headers, body, nowMs, method, path, query }, body, bodyRuleOf(route));
 }
 
-function withBody(request: SignedRequest, body: Uint8Array, rule: BodyRule): SignedRequest {
-  const payload = (): JsonObject | undefined => {
-    const parsed = parseBody(Buffer.from(body).toString('utf8'), request.headers, rule);
-    return parsed.ok ? parsed.value : undefined;
-  };
-  return { ...request, body, payload };
+function isGenuine({ route, secret }: RouteWithSecret, request: SignedRequest): boolean {
+  return signatureVerifier(route, secret)(request).kind === 'genuine';
 }
 
-function isGenuine(definition: RouteWithSecret, request: SignedRequest): boolean {
-  return compileRoute(definition).verify(request).kind === 'genuine';
+/** The finding of the first change with which the request would match. */
+function provenBy(code: FindingCode, { definition, request }: Case, changes: readonly Change[]): readonly Finding[] {
+  const found = changes.find((one) => isGenuine(one.definition ?? definition, one.request ?? request));
+  return found === undefined ? [] : [{ code, text: found.text, proven }];
 }
 
 function missingHeader(route: Route, { headers }: SignedRequest): Finding {
@@ -307,148 +296,12 @@ function repeatedHeader({ definition, request, scheme }: Case): Finding | undefi
   return undefined;
 }
 
-/** Finds the reading of the route's secret that would match. */
-function secretShapes({ definition, request, scheme }: Case): readonly Finding[] {
-  if (definition.secret.kind !== 'shared' || !(isHmac(scheme) || scheme.algorithm === 'token')) return [];
-  const { secret } = definition;
-  for (const text of textsOfSecret(secret)) {
-    const bare = text.replace(/^whsec_/, '');
-    const trimmed = text.trim();
-    const readings: readonly (readonly [changed: string, key: SignatureScheme['key'], what: string])[] = [
-      [trimmed, scheme.key, 'without the white space around it'],
-      [bare, scheme.key, 'without whsec_ before it'],
-      [`whsec_${bare}`, scheme.key, 'with whsec_ before it'],
-      [text, 'text', 'if its text, not what it encodes, is the key'],
-      [bare, 'text', 'if its text, without whsec_ before it, is the key'],
-      [bare, 'base64', 'if it is decoded from base64'],
-      [bare, 'hex', 'if it is decoded from hexadecimal digits'],
-      [`${text}\n`, scheme.key, 'with a line break at its end'],
-      [`"${text}"`, scheme.key, 'with quotes around it, which do not belong to it'],
-    ];
-    for (const [changed, key, what] of readings) {
-      const route: Route = { ...definition.route, signature: { ...scheme, key } };
-      if (isGenuine({ ...definition, route, secret: { kind: 'shared', secret: changed } }, request))
-        return [{ code: 'secret-shape', text: `The route’s secret would match ${what}.`, proven }];
-    }
-  }
-  return [];
-}
-
-function isHmac({ algorithm, form }: SignatureScheme): boolean {
-  return algorithm.startsWith('hmac-') && (form === undefined || form === 'twilio');
-}
-
-/** What `signature:` of the route would have to be; a source's scheme is known to be right. */
-function schemeForms({ definition, request, scheme }: Case): readonly Finding[] {
-  if (definition.route.signature === undefined || !isHmac(scheme)) return [];
-  const forms: readonly (readonly [change: Partial<SignatureScheme>, what: string])[] = [
-    [{ encoding: scheme.encoding === 'hex' ? 'base64' : 'hex' }, 'encoding'],
-    [{ algorithm: 'hmac-sha256' }, 'algorithm'],
-    [{ algorithm: 'hmac-sha1' }, 'algorithm'],
-    [{ algorithm: 'hmac-sha512' }, 'algorithm'],
-    ...['{body}', '{timestamp}.{body}', '{timestamp}{body}', '{id}.{timestamp}.{body}', '{url}{body}'].map(
-      (signed) => [{ signed }, 'signed'] as const,
-    ),
-    ...['sha256=', 'sha1=', 'v0=', 'v1='].map((prefix) => [{ prefix }, 'prefix'] as const),
+function addressFindings(given: Case): readonly Finding[] {
+  if (!given.scheme.signed.includes('{url}')) return [];
+  if (given.definition.route.publicUrl !== undefined) return provenBy('url-differs', given, addressChanges(given));
+  return [
+    { code: 'url-differs', text: 'Its signature covers the public address: set platforms.webhook.extra.public_url.' },
   ];
-  for (const [change, key] of forms) {
-    const route: Route = { ...definition.route, signature: { ...scheme, ...change } };
-    const value = Object.values(change)[0];
-    if (isGenuine({ ...definition, route }, request))
-      return [
-        { code: 'scheme-differs', text: `It would match with \`${key}: ${value}\` under \`signature\`.`, proven },
-      ];
-  }
-  return [];
-}
-
-/** Finds the change of the body that would match, made between the sender and the gateway. */
-function bodyChanges({ definition, request, scheme }: Case): readonly Finding[] {
-  if (!coversBody(scheme)) return [];
-  const rule = bodyRuleOf(definition.route);
-  for (const [what, body] of bodiesLike(Buffer.from(request.body).toString('utf8'))) {
-    if (Buffer.compare(body, request.body) === 0 || !isGenuine(definition, withBody(request, body, rule))) continue;
-    const text = `The body was changed on its way: it would match ${what}. Let the proxy pass the bytes on as they are.`;
-    return [{ code: 'body-changed', text, proven }];
-  }
-  return [];
-}
-
-function bodiesLike(text: string): readonly (readonly [what: string, body: Buffer])[] {
-  const texts: (readonly [string, string])[] = [
-    ['without the line break at its end', text.replace(/\r?\n$/, '')],
-    ['with a line break (LF) at its end', `${text}\n`],
-    ['with a line break (CRLF) at its end', `${text}\r\n`],
-    ['with LF line breaks instead of CRLF', text.replaceAll('\r\n', '\n')],
-    ['with CRLF line breaks instead of LF', text.replaceAll(/\r?\n/g, '\r\n')],
-    ['without the white space around it', text.trim()],
-    ['without the byte order mark before it', text.replace(/^\uFEFF/, '')],
-  ];
-  const value = isTooDeep(text, mostDepth) ? undefined : readJson(text);
-  if (value !== undefined) {
-    const plain = jsonTokens(text);
-    texts.push(
-      ['without white space in its JSON', plain.join('')],
-      ['with a space after each comma and colon of its JSON', spaced(plain)],
-      ['with its JSON indented by 2 spaces', indented(plain, 2)],
-      ['with its JSON indented by 4 spaces', indented(plain, 4)],
-      ['with the keys of its JSON in order', inOrder(value)],
-      ['with other characters than ASCII escaped in its JSON', escaped(plain.join(''))],
-      [
-        'with a space after each comma and colon, and other characters than ASCII escaped in its JSON',
-        escaped(spaced(plain)),
-      ],
-      ['with the slashes of its JSON escaped', plain.join('').replaceAll('/', '\\/')],
-    );
-  }
-  return texts.map(([what, changed]) => [what, Buffer.from(changed, 'utf8')]);
-}
-
-/** Deeper JSON is not reformatted: its keys take a call per level, and its lines an indent. */
-const mostDepth = 64;
-
-function spaced(tokens: readonly string[]): string {
-  return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');
-}
-
-function inOrder(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(inOrder).join(',')}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const keys = Object.keys(value).sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${inOrder(value[key] ?? null)}`).join(',')}}`;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** Finds another public address that would match, if the signature covers it. */
-function addresses({ definition, request, scheme }: Case): readonly Finding[] {
-  if (!scheme.signed.includes('{url}')) return [];
-  const { publicUrl } = definition.route;
-  if (publicUrl === undefined)
-    return [
-      { code: 'url-differs', text: 'Its signature covers the public address: set platforms.webhook.extra.public_url.' },
-    ];
-  const host = request.headers['x-forwarded-host'] ?? request.headers.host ?? '';
-  const [scheme1, rest = ''] = publicUrl.split('://');
-  const others: readonly (readonly [what: string, url: string])[] = [
-    [
-      scheme1 === 'https' ? 'with http instead of https' : 'with https instead of http',
-      `${scheme1 === 'https' ? 'http' : 'https'}://${rest}`,
-    ],
-    ['without its port', publicUrl.replace(/:\d+$/, '')],
-    ['with the port 443', `${publicUrl.replace(/:\d+$/, '')}:443`],
-    ['without the path behind its host', publicUrl.replace(/^(https?:\/\/[^/]+).*$/, '$1')],
-    ['with https and the host that the request names', `https://${host}`],
-    ['with http and the host that the request names', `http://${host}`],
-  ];
-  for (const [what, url] of others) {
-    const route: Route = { ...definition.route, publicUrl: url };
-    if (isGenuine({ ...definition, route }, request))
-      return [{ code: 'url-differs', text: `It would match public_url ${what}.`, proven }];
-  }
-  return [];
 }
 
 /** Prefixes of well-known API keys, none of which signs webhooks. */
