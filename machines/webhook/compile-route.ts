@@ -38,11 +38,11 @@ export interface CompiledRoute {
   /** Whether only the schemes of the route or its source are accepted, which may read the entire request. */
   readonly isPinned: boolean;
   /** The address of the certificate that verifies a request; absent if none is used. */
-  readonly certificateUrl?: (request: SignedRequest) => string | undefined;
+  readonly certificateUrl?: ((request: SignedRequest) => string | undefined) | undefined;
   /** Absent if the provider has none. */
-  readonly handshake?: Handshake;
+  readonly handshake?: Handshake | undefined;
   /** The answer to accepted and ignored events, if the provider requires a specific one. */
-  readonly answer?: Answer;
+  readonly answer?: Answer | undefined;
   readonly body: BodyRule;
   readonly eventType: TypeReader;
   readonly deliveryId: IdReader;
@@ -57,12 +57,11 @@ export interface CompiledRoute {
   readonly prompt: CompiledTemplate;
   readonly extra: CompiledExtra;
   /** The compiled entries of a `deliver` list; absent if `deliver` is one target. */
-  readonly deliverTo?: readonly CompiledDelivery[];
+  readonly deliverTo?: readonly CompiledDelivery[] | undefined;
   /** Absent if the route has no run of its own that can fail, or no `on_failure`. */
-  readonly notice?: { readonly target: string; readonly extra: CompiledExtra };
+  readonly notice?: { readonly target: string; readonly extra: CompiledExtra } | undefined;
   /** Renders the coalescing key; absent if the route does not coalesce. */
-  readonly groupKey?: (view: TemplateView) => string | undefined;
-  readonly insecure: boolean;
+  readonly groupKey?: ((view: TemplateView) => string | undefined) | undefined;
 }
 
 export interface CompiledDelivery {
@@ -70,8 +69,8 @@ export interface CompiledDelivery {
   readonly when: FilterMatcher;
   readonly extra: CompiledExtra;
   /** The template parts around each `{response}`. */
-  readonly text?: readonly CompiledTemplate[];
-  readonly on?: readonly FollowedStep[];
+  readonly text?: readonly CompiledTemplate[] | undefined;
+  readonly on?: readonly FollowedStep[] | undefined;
 }
 
 /** Filters were checked when the route was read; should compiling fail here, nothing matches. */
@@ -92,9 +91,9 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     route,
     verify: signatureVerifier(route, secret),
     isPinned: pinned !== undefined,
-    ...certificateOf(source, secret),
-    ...(source?.handshake === undefined ? {} : { handshake: compileHandshake(source.handshake, secret, route) }),
-    ...(source?.answer === undefined ? {} : { answer: source.answer }),
+    certificateUrl: certificateReader(source, secret),
+    handshake: source?.handshake && compileHandshake(source.handshake, secret, route),
+    answer: source?.answer,
     body: bodyRuleOf(route),
     eventType: typeReader(source),
     deliveryId: idReader(route, source),
@@ -109,10 +108,9 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     ]),
     prompt: compilePrompt(route.prompt),
     extra: compileExtra(route.deliverExtra),
-    ...(deliverTo === undefined ? {} : { deliverTo }),
-    ...(notice === undefined ? {} : { notice: { target: notice.target, extra: compileExtra(notice.extra) } }),
-    ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),
-    insecure: secret.kind === 'insecure',
+    deliverTo,
+    notice: notice && { target: notice.target, extra: compileExtra(notice.extra) },
+    groupKey: route.coalesce && compileCoalesceKey(route.coalesce.key),
   };
 }
 
@@ -126,22 +124,18 @@ function compileDelivery({ to, extra, when, text, on }: RouteDelivery): Compiled
     target: to,
     when: matcherOf(when),
     extra: compileExtra(extra),
-    ...(text === undefined ? {} : { text: text.split('{response}').map((part) => compileTemplate(part)) }),
-    ...(on === undefined ? {} : { on }),
+    text: text?.split('{response}').map((part) => compileTemplate(part)),
+    on,
   };
 }
 
 /** Nothing is fetched for a request that cannot be genuine, such as one of another topic, because anyone can send that. */
-function certificateOf(source: Source | undefined, secret: RouteSecret): Pick<CompiledRoute, 'certificateUrl'> {
+function certificateReader(source: Source | undefined, secret: RouteSecret): CompiledRoute['certificateUrl'] {
   const form = source?.schemes[0]?.form;
-  if (form !== 'paypal' && form !== 'sns') return {};
+  if (form !== 'paypal' && form !== 'sns') return undefined;
   const texts = textsOfSecret(secret);
-  return {
-    certificateUrl: (request) =>
-      texts.some((text) => !('why' in certifiedContent(form, request, text)))
-        ? certificateUrl(form, request)
-        : undefined,
-  };
+  return (request) =>
+    texts.some((text) => !('why' in certifiedContent(form, request, text))) ? certificateUrl(form, request) : undefined;
 }
 
 /** The headers with the event's type and its body's format, which a replay reads again. */

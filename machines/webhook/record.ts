@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Spending } from '../agent/spending.ts';
-import type { JsonObject } from '../base/json.ts';
+import { defined, type JsonObject } from '../base/json.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
 import type { ReportedStep } from '../config/route.ts';
@@ -359,21 +359,21 @@ export function groupName(profile: string, route: string, groupKey: string): str
 export function deliveryRow(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): DeliveryRow {
   const handedIn = event.told?.handedIn;
   const reason = work?.reason ?? event.reason ?? (handedIn && handedInWords(handedIn));
-  return {
+  return defined({
     delivery_id: event.deliveryId,
     route: event.route,
     profile: event.profile,
     event: event.event,
-    status: work === undefined ? event.status : statusOfWork(event, work),
-    ...(reason === undefined ? {} : { reason }),
+    status: eventStatus(event, work),
+    reason,
     received_at: iso(event.receivedAtMs),
-    ...(event.node === undefined ? {} : { node: event.node }),
+    node: event.node,
     attempts: attemptsOf(work),
-  };
+  });
 }
 
 export function runRow(id: string, run: RunRecord, event: EventRecord | undefined): RunRow {
-  return {
+  return defined({
     id,
     delivery_id: event?.deliveryId ?? run.eventKey,
     route: run.route,
@@ -383,36 +383,36 @@ export function runRow(id: string, run: RunRecord, event: EventRecord | undefine
     status: run.status,
     attempt: run.attempt,
     superseded: run.superseded ?? 0,
-    ...(run.earlierKeys === undefined ? {} : { events: run.earlierKeys.length + 1 }),
-    ...(run.reason === undefined ? {} : { reason: run.reason }),
+    events: run.earlierKeys && run.earlierKeys.length + 1,
+    reason: run.reason,
     queued_at: iso(run.queuedAtMs),
-    ...(run.startedAtMs === undefined ? {} : { started_at: iso(run.startedAtMs) }),
-    ...(run.endedAtMs === undefined ? {} : { ended_at: iso(run.endedAtMs) }),
-  };
+    started_at: isoOf(run.startedAtMs),
+    ended_at: isoOf(run.endedAtMs),
+  });
 }
 
 /** `chat` is where it would be sent now; the chat of an actual attempt takes precedence. */
 export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string): SendingRow {
   const { extra, reason, messageId, dueAtMs, endedAtMs } = delivery;
   const place = delivery.chat ?? (isOver(delivery) ? undefined : chat) ?? extra.chat_id;
-  return {
+  return defined({
     id,
     delivery_id: delivery.deliveryId,
     target: delivery.target,
-    ...(delivery.failedRun === undefined ? {} : { failed_run: delivery.failedRun }),
-    ...(delivery.progress === undefined ? {} : { reports: delivery.progress.kind }),
-    ...(typeof place === 'string' || typeof place === 'number' ? { chat_id: String(place) } : {}),
+    failed_run: delivery.failedRun,
+    reports: delivery.progress?.kind,
+    chat_id: typeof place === 'string' || typeof place === 'number' ? String(place) : undefined,
     route: delivery.route,
     profile: delivery.profile,
     event: delivery.event,
     status: delivery.status,
     attempts: sendingsOf(delivery),
-    ...(reason === undefined ? {} : { reason }),
-    ...(messageId === undefined ? {} : { message_id: messageId }),
+    reason,
+    message_id: messageId,
     queued_at: iso(delivery.queuedAtMs),
-    ...(dueAtMs === undefined ? {} : { next_try_at: iso(dueAtMs) }),
-    ...(endedAtMs === undefined ? {} : { ended_at: iso(endedAtMs) }),
-  };
+    next_try_at: isoOf(dueAtMs),
+    ended_at: isoOf(endedAtMs),
+  });
 }
 
 /**
@@ -458,9 +458,9 @@ export function outcomeOf({ status }: DeliveryRecord): 'delivering' | 'delivered
   }
 }
 
-/** While its run is queued, an event shows its own status. */
-function statusOfWork(event: EventRecord, work: RunRecord | DeliveryRecord): string {
-  if (work.status === 'queued') return event.status;
+/** The status that an event shows: that of its work, or its own while it has none or its run is queued. */
+export function eventStatus(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): string {
+  if (work === undefined || work.status === 'queued') return event.status;
   return 'attempt' in work ? work.status : outcomeOf(work);
 }
 
@@ -486,4 +486,8 @@ function escaped(part: string): string {
 
 function iso(atMs: number): string {
   return new Date(atMs).toISOString();
+}
+
+function isoOf(atMs: number | undefined): string | undefined {
+  return atMs === undefined ? undefined : iso(atMs);
 }

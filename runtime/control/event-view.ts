@@ -11,8 +11,8 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { replayMark, workMark } from '../../machines/webhook/marks.ts';
 import {
   asSeen,
-  deliveryRow,
   type EventRecord,
+  eventStatus,
   groupName,
   isRequestKept,
   type RunRecord,
@@ -82,7 +82,7 @@ export function createEventView(ports: EventViewPorts): EventView {
       key,
       event,
       ...(alike === undefined ? {} : { alike }),
-      status: deliveryRow(event, run ?? delivery?.record).status,
+      status: eventStatus(event, run ?? delivery?.record),
       ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
       deliveries,
       // The record of a batch key outlives a batch, so it may already belong to the next one.

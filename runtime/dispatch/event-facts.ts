@@ -9,7 +9,7 @@ import type { JournalReader, StoredRecord } from '../../actors/store/journal.ts'
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type EventQuery, formatQuery } from '../../machines/base/event-query.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
-import { type DeliveryRecord, deliveryRow, type EventRecord, type RunRecord } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, type EventRecord, eventStatus, type RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
 import type { SeenRun } from '../control/contract.ts';
 import type { CountedEvent } from './event-sums.ts';
@@ -42,7 +42,7 @@ export async function factsOf(
   const kept = await journal.get('runs', work);
   const run = kept && ports.seenRun(work, kept.value, kept.heldBy);
   const delivery = (await journal.get('deliveries', work))?.value;
-  const { status } = deliveryRow(event, run ?? delivery);
+  const status = eventStatus(event, run ?? delivery);
   if (status === 'running' && ports.runsThatWait().has(work)) return { key, event, run, delivery, status: 'waiting' };
   if (status !== 'delivering') return { key, event, run, delivery, status };
   const further = await Promise.all(furtherKeys(work, delivery).map((one) => journal.get('deliveries', one)));

@@ -13,7 +13,7 @@ const view = { payload: { n: 7, env: 'live' }, eventType: 'push' };
 t.test('RTE-1 · a route with nothing but its secret takes every event and shows the whole payload', (t) => {
   const compiled = compileRoute({ route: plain, secret: shared });
   t.equal(compiled.route, plain, 'the very route, by which its window is found');
-  t.same([compiled.insecure, compiled.groupKey], [false, undefined]);
+  t.equal(compiled.groupKey, undefined);
   t.ok(compiled.acceptsEvent('anything'));
   t.equal(compiled.filters.match({ ...view, event: 'push', headers: {}, list: () => undefined }).kind, 'matched');
   t.equal(compiled.prompt.render(view), JSON.stringify(view.payload, null, 2));
@@ -85,11 +85,6 @@ t.test(
     t.end();
   },
 );
-
-t.test('SIG-5 · an insecure route is known as one', (t) => {
-  t.ok(compileRoute({ route: plain, secret: { kind: 'insecure' } }).insecure);
-  t.end();
-});
 
 t.test('FIL-2 · conditions that cannot be used after all let nothing through', (t) => {
   const compiled = compileRoute({ route: { ...plain, filters: [{ field: 'n' }] }, secret: shared });
