@@ -6,8 +6,8 @@
 
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { editConfig, editVariable, isKept, parseConfig, valueAt } from '../../machines/config/edit.ts';
-import { parseEnvFile } from '../../machines/config/env-file.ts';
+import { editConfig, isKept, parseConfig, valueAt } from '../../machines/config/edit.ts';
+import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
 import { type EntryPlan, type EntryRefusal, merged } from '../../machines/mcp/entry-change.ts';

@@ -1,7 +1,7 @@
 /**
- * Changes keys of `config.yaml` and variables of `.env` and keeps the rest of the text unchanged: only the characters of a
- * changed value or a removed key are edited. If the text has a form that cannot be spliced, the YAML library writes it
- * again, keeping comments and order.
+ * Changes keys of `config.yaml` and keeps the rest of the text unchanged: only the characters of a changed value or a
+ * removed key are edited. If the text has a form that cannot be spliced, the YAML library writes it again, keeping comments
+ * and order.
  * @see HOME-4 in docs/specification.md
  */
 
@@ -33,13 +33,16 @@ export interface ConfigEdit {
 /** The text after the edits; undefined if the text is not YAML in which they can be made and change nothing else. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
   const [mark = ''] = /^\uFEFF/.exec(text) ?? [];
+  // New lines end as the others do.
+  const isDos = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
   let edited = text.slice(mark.length);
+  if (isDos) edited = edited.replaceAll('\r\n', '\n');
   for (const edit of edits) {
     const next = editOne(edited, edit);
     if (next === undefined) return undefined;
     edited = next;
   }
-  return mark + edited;
+  return mark + (isDos ? edited.replaceAll('\n', '\r\n') : edited);
 }
 
 /** Parses a `config.yaml`: where a text is meant, a value without quotes is the text as written (CFG-2). */
@@ -52,24 +55,6 @@ export function valueAt(text: string, path: ConfigPath): Json | undefined {
   let at: Json | undefined = parseConfig(text).value;
   for (const step of path) at = isJsonObject(at) && Object.hasOwn(at, step) ? at[String(step)] : undefined;
   return at;
-}
-
-/** Sets a variable in a `.env`: in its place if it exists, else at the end. */
-export function editVariable(text: string, name: string, value: string): string {
-  const assignment = `${name}=${quoted(value)}`;
-  // As in `env-file.ts`, a quote begins a value only if its end is that of the value: it may hold the lines below.
-  const standing = new RegExp(
-    `^(\uFEFF?[ \\t]*(?:export[ \\t]+)?)${name}[ \\t]*=[ \\t]*(?:(?:'[^']*'|"(?:[^"\\\\]|\\\\[\\s\\S])*")(?=[ \\t]*(?:[ \\t]#[^\\r\\n]*)?$)|[^\\r\\n]*)`,
-    'gm',
-  );
-  if (standing.test(text)) return text.replace(standing, (_, before: string) => `${before}${assignment}`);
-  return `${text === '' || text.endsWith('\n') ? text : `${text}\n`}${assignment}\n`;
-}
-
-/** Without quotes where none are needed: people and `docker --env-file` take the text behind `=` literally. */
-function quoted(value: string): string {
-  if (/^[\w./:+=@%,~-]+$/.test(value)) return value;
-  return `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
 }
 
 /** Whether the text is one composable YAML document; it need not be a mapping yet. */

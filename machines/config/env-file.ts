@@ -1,22 +1,39 @@
 /**
- * Reads the dotenv syntax of `.env`: one `NAME=value` per line, optional `export`, comments, single quotes literal, double
- * quotes with escapes and over several lines. Never fails: other lines are
- * ignored, and `strayLines` names them.
- * @see HOME-2 in docs/specification.md
+ * Reads and changes the dotenv syntax of `.env`: one `NAME=value` per line, optional `export`, comments, single quotes
+ * literal, double quotes with escapes and over several lines. Never fails: other lines are ignored, and `strayLines` names
+ * them.
+ * @see HOME-2 and HOME-4 in docs/specification.md
  */
 
+/** A variable with what surrounds its assignment. A quote begins a value only if its end is that of the value. */
 const line =
-  /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*(?:'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|([^\r\n]*?))[ \t]*(?:[ \t]#[^\r\n]*)?$/gm;
+  /^(?<before>[ \t]*(?:export[ \t]+)?)(?<name>[A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*(?:'(?<single>[^']*)'|"(?<double>(?:[^"\\]|\\[\s\S])*)"|(?<bare>[^\r\n]*?))(?<after>[ \t]*(?:[ \t]#[^\r\n]*)?)$/gm;
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
 
 /** The variables in file order; the last of a name counts. */
 export function parseEnvFile(text: string): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
-  for (const [, name, single, double, bare] of text.replace(/^\uFEFF/, '').matchAll(line)) {
-    if (name === undefined) continue;
-    variables.set(name, single ?? (double === undefined ? bareValue(bare ?? '') : unescaped(double)));
+  for (const { groups = {} } of text.replace(/^\uFEFF/, '').matchAll(line)) {
+    const { name = '', single, double, bare = '' } = groups;
+    variables.set(name, single ?? (double === undefined ? bareValue(bare) : unescaped(double)));
   }
   return variables;
+}
+
+/** Sets a variable: in its place if it exists, else at the end. */
+export function editVariable(text: string, name: string, value: string): string {
+  const [mark = ''] = /^\uFEFF/.exec(text) ?? [];
+  const assignment = `${name}=${quoted(value)}`;
+  let isSet = false;
+  const edited = text.slice(mark.length).replace(line, (whole, ...found) => {
+    const { name: standing, before, after } = found.at(-1) as Readonly<Record<string, string>>;
+    if (standing !== name) return whole;
+    isSet = true;
+    return `${before}${assignment}${after}`;
+  });
+  if (isSet) return mark + edited;
+  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
+  return `${text}${edited === '' || text.endsWith('\n') ? '' : lineEnd}${assignment}${lineEnd}`;
 }
 
 /** The lines, from 1, that are neither a variable, a comment nor empty. */
@@ -28,6 +45,12 @@ export function strayLines(text: string): readonly number[] {
 /** A comment may follow an unquoted value after a space. */
 function bareValue(text: string): string {
   return text.startsWith('#') ? '' : text.replace(/[ \t]+#.*$/, '').trim();
+}
+
+/** Without quotes where none are needed: people and `docker --env-file` take the text behind `=` literally. */
+function quoted(value: string): string {
+  if (/^[\w./:+=@%,~-]+$/.test(value)) return value;
+  return `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
 }
 
 function unescaped(text: string): string {

@@ -2,8 +2,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import type { Json } from '../../../machines/base/json.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
-import { editConfig, editVariable, valueAt } from '../../../machines/config/edit.ts';
-import { parseEnvFile } from '../../../machines/config/env-file.ts';
+import { editConfig, valueAt } from '../../../machines/config/edit.ts';
 import { fc, runs } from '../../support/property.ts';
 
 const port = ['platforms', 'webhook', 'extra', 'port'];
@@ -44,6 +43,18 @@ t.test('HOME-4 · only the characters of a changed value move', (t) => {
     ['no mapping on the way', 'platforms: 5\n', undefined],
   ];
   for (const [title, text, expected] of rows) t.equal(edited(text), expected, title);
+  t.end();
+});
+
+t.test('HOME-4 · new lines end as those of the file do', (t) => {
+  const file = 'agent:\n  runner: echo\nplatforms:\n  webhook:\n    extra: {}\n  # kept\n';
+  const withEnds = (text: string | undefined, end: string) => text?.replaceAll('\n', end);
+  for (const path of [port, ['mcp_servers', 'a', 'command'], ['agent', 'model', 'name'], ['agent', 'runner']]) {
+    t.equal(edited(withEnds(file, '\r\n') ?? '', path), withEnds(edited(file, path), '\r\n'), path.join('.'));
+  }
+  const mixed = 'agent: {runner: echo}\r\nplatforms: {}\n';
+  const added = 'agent: {runner: echo}\r\nplatforms: { webhook: { extra: { port: 9 } } }\n';
+  t.equal(edited(mixed), added, 'no other line end moves');
   t.end();
 });
 
@@ -162,39 +173,6 @@ t.test('HOME-4 · a value that an anchor, an alias or a merge key gives to other
 t.test('HOME-4 · a name of every object is one that is not there', (t) => {
   t.equal(valueAt('a: {b: 1}', ['a', 'constructor']), undefined);
   t.equal(valueAt('a: {b: 1}', ['a', 'toString', 'name']), undefined);
-  t.end();
-});
-
-t.test('HOME-4 · a quote without its end takes no line below with it', (t) => {
-  for (const text of [`A='tis\nB='x'\n`, `A="a\nB="x"\n`, `A='x'y'\nB=x\n`, `A="x"#y\nB=x\n`]) {
-    const after = parseEnvFile(editVariable(text, 'A', 'new'));
-    t.same(
-      [...after],
-      [
-        ['A', 'new'],
-        ['B', 'x'],
-      ],
-      text,
-    );
-  }
-  t.end();
-});
-
-t.test('HOME-4 · CLI-1 · a variable is set in its place, and reads back as it was given', (t) => {
-  t.equal(editVariable('', 'A', 'x'), 'A=x\n');
-  t.equal(editVariable('# c\n\nB=1', 'A', 'x'), '# c\n\nB=1\nA=x\n');
-  t.equal(editVariable('\uFEFFA=1\r\nB=1\r\n', 'A', 'x'), '\uFEFFA=x\r\nB=1\r\n');
-  t.equal(
-    editVariable('# c\n\nexport A="two\nlines" # why\nB=1\n', 'A', 'x'),
-    '# c\n\nexport A=x # why\nB=1\n',
-    'also one of several lines',
-  );
-  fc.assert(
-    fc.property(
-      fc.string({ unit: fc.constantFrom(...'ab$"\'\\#= \n\r{}') }),
-      (value) => parseEnvFile(editVariable('A=old\nB=2\n', 'A', value)).get('A') === value,
-    ),
-  );
   t.end();
 });
 
