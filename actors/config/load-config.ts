@@ -44,8 +44,8 @@ export interface LoadedProfile {
   readonly text: string;
   /** The PATH for the profile's programs: from its `.env`, else from the process. */
   readonly searchPath: string;
-  /** Whether its `config.yaml` is empty, as after an interrupted write, or does not exist. */
-  readonly isEmpty: boolean;
+  /** Those of its files that are empty, as after an interrupted write, or do not exist. */
+  readonly emptyFiles: ReadonlySet<string>;
 }
 
 export interface LoadedHome {
@@ -171,6 +171,12 @@ function loadProfile(
     unread.push({ ...findingOfFile(file, { message, code: 'env-line' }), line: at, column: 1, severity: 'warning' });
   }
   const text = drafts?.get(paths.config) ?? textOf(paths.config, unread);
+  const isEmpty = (path: string, held: string): boolean =>
+    held.trim() === '' && !unread.some(({ file }) => file === path);
+  const texts = [
+    [paths.config, text],
+    [paths.env, variables],
+  ] as const;
   const read = readConfig({
     file: name === defaultProfile ? 'config.yaml' : `profiles/${name}/config.yaml`,
     text,
@@ -184,7 +190,7 @@ function loadProfile(
     profile: {
       ...{ name, paths, settings: read.settings, scope, text },
       searchPath: scope.get('PATH') ?? env.PATH ?? '',
-      isEmpty: text.trim() === '' && !unread.some(({ file }) => file === paths.config),
+      emptyFiles: new Set(texts.flatMap(([path, held]) => (isEmpty(path, held) ? [path] : []))),
     },
     diagnostics: [...unread, ...read.diagnostics],
     drafts: read.drafts,

@@ -8,9 +8,9 @@ import { lstatSync } from 'node:fs';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
-import { findingOfFile, printDiagnostic } from '../../machines/config/diagnostic.ts';
+import { type Diagnostic, findingOfFile, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { secretsOf } from '../../machines/config/platform-settings.ts';
-import type { HomePaths } from '../../machines/config/profile.ts';
+import type { HomePaths, ProfilePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
 import { isSecret, takeSecrets } from '../../machines/mcp/secret-places.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
@@ -112,9 +112,9 @@ export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock
 }
 
 /**
- * The home that was read, with a finding for each `config.yaml` that was not empty and now is, or is gone: an interrupted
- * write, a full disk or a moved file, not the intention to configure nothing. So is a profile whose link leads nowhere, as
- * while its disk is away: its work would fail.
+ * The home that was read, with a finding for each `config.yaml` or `.env` that was not empty and now is, or is gone: an
+ * interrupted write, a full disk or a moved file, not the intention to configure nothing. So is a profile whose link leads
+ * nowhere, as while its disk is away: its work would fail.
  */
 export function withLostFiles(next: LoadedHome, standing: LoadedHome | undefined): LoadedHome {
   const isServed = next.main.settings.gateway.multiplexProfiles;
@@ -123,15 +123,11 @@ export function withLostFiles(next: LoadedHome, standing: LoadedHome | undefined
     const message = 'leads to no folder any more; put it back, or remove the link';
     return isLeft ? findingOfFile(paths.home, { code: 'file-gone', message }) : [];
   });
-  const emptied = [...next.profiles].flatMap(([name, { isEmpty, paths }]) => {
-    if (!isEmpty || standing?.profiles.get(name)?.isEmpty !== false) return [];
-    const cure = 'write {} into it where nothing is to be configured';
-    return next.stamps.get(paths.config) === undefined
-      ? findingOfFile(paths.config, { code: 'file-gone', message: `is gone; put it back, or ${cure}` })
-      : findingOfFile(paths.config, {
-          code: 'file-emptied',
-          message: `is empty, as a write that was cut off leaves it; write it again, or ${cure}`,
-        });
+  const emptied = [...next.profiles].flatMap(([name, { emptyFiles, paths }]) => {
+    const before = standing?.profiles.get(name)?.emptyFiles;
+    if (before === undefined) return [];
+    const lost = [...emptyFiles].filter((path) => !before.has(path));
+    return lost.map((path) => lostFile(path, { isThere: next.stamps.get(path) !== undefined, paths }));
   });
   const lost = [...linked, ...emptied];
   if (lost.length === 0) return next;
@@ -140,6 +136,22 @@ export function withLostFiles(next: LoadedHome, standing: LoadedHome | undefined
     diagnostics: [...lost, ...next.diagnostics],
     webhookBlocked: [...lost, ...next.webhookBlocked],
   };
+}
+
+function lostFile(
+  path: string,
+  { isThere, paths }: { readonly isThere: boolean; readonly paths: ProfilePaths },
+): Diagnostic {
+  const cure =
+    path === paths.env
+      ? 'write # into it where no variable is to be set'
+      : 'write {} into it where nothing is to be configured';
+  return findingOfFile(
+    path,
+    isThere
+      ? { code: 'file-emptied', message: `is empty, as a write that was cut off leaves it; write it again, or ${cure}` }
+      : { code: 'file-gone', message: `is gone; put it back, or ${cure}` },
+  );
 }
 
 function isLink(path: string): boolean {

@@ -80,6 +80,24 @@ t.test(
   },
 );
 
+t.test('CFG-2 · INT-1 · variables that were lost with their file keep the last good ones in force', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n', '.env': 'TOKEN=x\n' });
+  const load = () => loadHome({ home: home.path, env: {} });
+  const standing = load();
+  rmSync(`${home.path}/.env`);
+  const without = load();
+  t.match(adapterBlock(withLostFiles(without, standing)), { kind: 'home', fault: /\.env: is gone; .*\[file-gone\]/ });
+  t.same(withLostFiles(without, without).diagnostics, []);
+  home.write('.env', '');
+  t.match(adapterBlock(withLostFiles(load(), standing)), {
+    kind: 'home',
+    fault: /\.env: is empty, .*\[file-emptied\]/,
+  });
+  home.write('.env', '#\n');
+  t.same(withLostFiles(load(), standing).diagnostics, [], 'no variable is set on purpose');
+  t.end();
+});
+
 t.test('PRF-2 · CFG-2 · a served profile whose link leads nowhere is a finding, and one removed is none', (t) => {
   const elsewhere = makeHome(t, { 'work/config.yaml': 'agent: {runner: echo}\n' }).path;
   const home = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/note': '' });
