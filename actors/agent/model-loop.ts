@@ -60,7 +60,8 @@ export type LoopPorts = Omit<StreamModelPorts, 'wait'> & {
 
 export type LoopOutcome = { readonly spending: Spending } & (
   | { readonly kind: 'responded'; readonly response: string }
-  | { readonly kind: 'failed'; readonly reason: string }
+  /** `overflows`: the conversation was too long for the model at the first request; later, calls have been made. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly overflows: boolean }
 );
 
 /** Characters that one tool result may add to the conversation. */
@@ -75,7 +76,12 @@ export async function runModelLoop(
   let steps = 0;
   let tokens = noTokens;
   const spending = (): Spending => spendingOf(steps, tokens, model.prices);
-  const failed = (reason: string): LoopOutcome => ({ kind: 'failed', reason, spending: spending() });
+  const failed = (reason: string, overflows = false): LoopOutcome => ({
+    kind: 'failed',
+    reason,
+    overflows,
+    spending: spending(),
+  });
   const onAgain = (why: string): void => {
     tell({ kind: 'again', text: why });
     ports.onAgain?.(why);
@@ -90,7 +96,7 @@ export async function runModelLoop(
       const question = { system, turns, tools: offers };
       const verdict = await streamModel(model, question, { ...ports, onAgain, wait, signal });
       tokens = sum(tokens, verdict.kind === 'answered' ? verdict.answer.tokens : verdict.tokens);
-      if (verdict.kind === 'failed') return failed(verdict.why);
+      if (verdict.kind === 'failed') return failed(verdict.why, verdict.overflows === true && steps === 1);
       const { answer } = verdict;
       const reasoned = answer.reasoning === undefined ? {} : { reasoning: answer.reasoning };
       const { input: inputTokens, output: outputTokens } = answer.tokens;

@@ -6,17 +6,11 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withoutOldThoughts, withoutThoughts } from '../../machines/agent/conversation.ts';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
-import { answerOf, type Draft, emptyDraft, unreadCall } from '../../machines/agent/model-draft.ts';
-import {
-  type ModelAnswer,
-  noTokens,
-  type Question,
-  type Tokens,
-  type ToolOffer,
-} from '../../machines/agent/model-talk.ts';
-import { readEvent, readWhole, requestAddress, requestBody } from '../../machines/agent/model-wire.ts';
+import { answerOf, type Draft, emptyDraft, saysOverflow, unreadCall } from '../../machines/agent/model-draft.ts';
+import { isLasting, refusedIn, requestWithout } from '../../machines/agent/model-refusals.ts';
+import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
+import { readEvent, readWhole, requestAddress } from '../../machines/agent/model-wire.ts';
 import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { parseJson } from '../../machines/base/read-json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
@@ -53,8 +47,14 @@ export interface StreamLimits {
 
 export type ModelVerdict =
   | { readonly kind: 'answered'; readonly answer: ModelAnswer }
-  /** Includes the tokens of answers that broke off. */
-  | { readonly kind: 'failed'; readonly why: string; readonly tokens: Tokens };
+  | {
+      readonly kind: 'failed';
+      readonly why: string;
+      /** Whether the conversation is too long for the model. */
+      readonly overflows?: boolean;
+      /** Includes those of answers that broke off. */
+      readonly tokens: Tokens;
+    };
 
 type Attempt =
   | { readonly kind: 'answered'; readonly answer: ModelAnswer }
@@ -66,6 +66,7 @@ type Attempt =
       readonly waitMs?: number;
       /** What the endpoint does not take and an answer does not need. */
       readonly refuses?: string;
+      readonly overflows?: true;
     };
 
 const usualLimits: StreamLimits = {
@@ -87,46 +88,13 @@ const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 const retryDelay = /"retryDelay"\s*:\s*"([\d.]+)s"/;
 /** Waiting does not restore a spent quota. */
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
-/**
- * Models that think take no temperature, OpenAI's no stop; Claude's endpoint takes no sequence of spaces or line ends alone;
- * Mistral's counts the tokens of a stream unasked.
- */
-const dispensable = ['temperature', 'stop', 'stop_sequences', 'stream_options'];
-/**
- * OpenAI's endpoint lets some models that think, such as gpt-5.6, have tools only if the request says that they do not
- * think.
- */
-const effort = 'reasoning_effort';
-const thinksWithTools = /function tools with reasoning_effort are not supported/i;
-/**
- * Claude's thoughts of earlier exchanges, once an older one was left out or the tools have changed. DeepSeek's endpoint of
- * the same kind requires them, so they are sent until they are refused.
- */
-const oldThoughts = 'old thoughts';
-const boundElsewhere = /bound to a different conversation/i;
-/** Groq's endpoint sends what a model thinks, and takes it back for some models only. */
-const thoughts = 'thoughts';
-const takesNoThoughts =
-  /\breasoning(?:_content)?\b.{0,40}(?:unsupported|not (?:supported|permitted|allowed))|(?:unsupported|unknown|unexpected|unrecognized|extra_forbidden).{0,80}\breasoning(?:_content)?\b/is;
-/** OpenAI's endpoint, and Azure's, refuse every request if the description of one tool is longer. */
-const longDescriptions = 'long descriptions';
-const tooLongDescription = /function\.description.{0,80}too long/i;
-const longestDescription = 1_024;
 /** OpenAI's endpoint takes 128. */
 const tooManyTools = /'tools': array too long/;
-/** The limit of an answer has another name for OpenAI's models that think, also behind Azure or a proxy. */
-const limit = 'max_tokens';
-const laterLimit = 'max_completion_tokens';
-/** What endpoints refuse in every request, so that it is not sent again with each step of a run. */
-const lasting: ReadonlySet<string> = new Set([
-  'stream_options',
-  effort,
-  oldThoughts,
-  thoughts,
-  longDescriptions,
-  limit,
-]);
-const refusedBy = new WeakMap<ModelSettings, ReadonlySet<string>>();
+/**
+ * What each model has refused for good, so that it is not sent again with each step of a run. By name: a cron job's or a
+ * server's own choice of a model has settings of its own.
+ */
+const refusedBy = new Map<string, ReadonlySet<string>>();
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
 
@@ -141,18 +109,20 @@ export async function streamModel(
 ): Promise<ModelVerdict> {
   const limits = { ...usualLimits, ...ports.limits };
   let spent = noTokens;
-  const without = new Set(refusedBy.get(model));
+  const asked = `${model.provider} ${model.baseUrl} ${model.name}`;
+  const without = new Set(refusedBy.get(asked));
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await askOnce(model, question, { ...ports, limits, signal, without });
     if (outcome.kind === 'answered') {
       return { kind: 'answered', answer: { ...outcome.answer, tokens: sum(spent, outcome.answer.tokens) } };
     }
     spent = sum(spent, outcome.tokens);
-    const failed = (why: string): ModelVerdict => ({ kind: 'failed', why, tokens: spent });
+    const { overflows = false } = outcome;
+    const failed = (why: string): ModelVerdict => ({ kind: 'failed', why, overflows, tokens: spent });
     if (signal.aborted) return failed('the run was stopped');
     if (outcome.refuses !== undefined) {
       without.add(outcome.refuses);
-      if (lasting.has(outcome.refuses)) refusedBy.set(model, new Set([...without].filter((name) => lasting.has(name))));
+      if (isLasting(outcome.refuses)) refusedBy.set(asked, new Set([...without].filter(isLasting)));
       continue;
     }
     if (!outcome.passing) return failed(outcome.why);
@@ -196,7 +166,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const draft = emptyDraft();
   try {
     // The signal is passed to `fetch`: one of the `Request` is collected with it, before the answer is read.
-    const body = bodyOf(model, question, without);
+    const body = requestWithout(without, model, question);
     const request = requestOf(model, body);
     const route = await throughProxy(request.url);
     if (route.kind === 'unusable') throw new Unusable(route.why, false);
@@ -218,32 +188,6 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
     clearTimeout(timer);
     stop.release();
   }
-}
-
-/** The body of a request, in the form that the endpoint has not refused. */
-function bodyOf(model: ModelSettings, question: Question, without: ReadonlySet<string>): JsonObject {
-  const { turns, tools } = question;
-  const asked = {
-    ...question,
-    turns: turnsFor(turns, without),
-    tools: without.has(longDescriptions) ? tools.map(shortlyDescribed) : tools,
-  };
-  const { [limit]: most, ...parameters } = requestBody(model, asked);
-  const kept = Object.fromEntries(Object.entries(parameters).filter(([name]) => !without.has(name)));
-  return {
-    ...kept,
-    ...(most === undefined ? {} : { [without.has(limit) ? laterLimit : limit]: most }),
-    ...(without.has(effort) ? { [effort]: 'none' } : {}),
-  };
-}
-
-function turnsFor(turns: Question['turns'], without: ReadonlySet<string>): Question['turns'] {
-  if (without.has(thoughts)) return withoutThoughts(turns);
-  return without.has(oldThoughts) ? withoutOldThoughts(turns) : turns;
-}
-
-function shortlyDescribed(tool: ToolOffer): ToolOffer {
-  return { ...tool, description: cut(tool.description, longestDescription) };
 }
 
 /** A reason written by this file, safe to show. */
@@ -327,6 +271,11 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
 
 function verdictOn(draft: Draft, otherwise: string): Attempt {
   const { fault, tokens } = draft;
+  if (fault?.kind === 'overflow') {
+    const why =
+      'the conversation is longer than the context of the model; give the model a larger one, or ask for less';
+    return { kind: 'failed', why, passing: false, overflows: true, tokens };
+  }
   if (fault !== null) {
     const why = `the model endpoint ended in the middle of its answer (${fault.type})`;
     return { kind: 'failed', why, passing: fault.passing, tokens };
@@ -375,6 +324,7 @@ async function refusalOf(
     tokens: noTokens,
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(refuses === undefined ? {} : { refuses }),
+    ...(saysOverflow(message) ? { overflows: true } : {}),
   };
 }
 
@@ -383,18 +333,6 @@ function cureOf(status: number, text: string): string {
   return tooManyTools.test(text)
     ? '; offer it fewer tools, by `toolsets` of the route or `tools.include` of the servers'
     : '; check agent.model';
-}
-
-function refusedIn(
-  text: string,
-  { body, without }: Pick<Asking, 'without'> & { readonly body: JsonObject },
-): string | undefined {
-  if (!without.has(effort) && thinksWithTools.test(text)) return effort;
-  if (!without.has(oldThoughts) && boundElsewhere.test(text)) return oldThoughts;
-  if (!without.has(thoughts) && takesNoThoughts.test(text)) return thoughts;
-  if (!without.has(longDescriptions) && tooLongDescription.test(text)) return longDescriptions;
-  if (limit in body && text.includes(laterLimit)) return limit;
-  return dispensable.find((name) => name in body && text.includes(name));
 }
 
 /** The endpoint's error text, without the key and without anything that has the shape of a secret. */

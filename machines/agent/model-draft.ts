@@ -43,11 +43,15 @@ export interface Draft {
   fault: StreamFault | null;
 }
 
-export interface StreamFault {
-  /** The endpoint's error type, never its message. */
-  readonly type: string;
-  readonly passing: boolean;
-}
+export type StreamFault =
+  | {
+      readonly kind: 'error';
+      /** The endpoint's error type, never its message. */
+      readonly type: string;
+      readonly passing: boolean;
+    }
+  /** The conversation is too long for the model. */
+  | { readonly kind: 'overflow' };
 
 export function emptyDraft(): Draft {
   return { text: '', calls: new Map(), stop: null, tokens: noTokens, reasoning: null, ended: false, fault: null };
@@ -123,12 +127,26 @@ const passing: ReadonlySet<string> = new Set([
 ]);
 const wordPattern = /^[a-z][a-z_]{0,48}$/;
 
+/** What endpoints say of a conversation that is too long for their model. */
+const overflow =
+  /context (?:length|size|window|limit)|(?:prompt|input|request) (?:is )?too (?:long|large)|prompt length|number of tokens|reduce the length/i;
+
+/** Whether an error text says that the conversation is too long for the model. */
+export function saysOverflow(text: string): boolean {
+  return overflow.test(text);
+}
+
 /** The fault of an endpoint that failed; retryable if it names no type. */
 export function faultOf(error: Json | undefined): StreamFault {
   const types = isJsonObject(error) ? [error.type, error.code].map(textOf).filter((one) => wordPattern.test(one)) : [];
+  // LM Studio begins to answer before it counts the tokens. A limit of tokens per minute is another thing.
+  const isRate = types.some((one) => one.startsWith('rate_limit'));
+  if (!isRate && saysOverflow(textOf(isJsonObject(error) ? error.message : error))) return { kind: 'overflow' };
   // A rate limit has its kind as type, such as `tokens`.
   const type = types.find((one) => passing.has(one)) ?? types[0];
-  return type === undefined ? { type: 'error', passing: true } : { type, passing: passing.has(type) };
+  return type === undefined
+    ? { kind: 'error', type: 'error', passing: true }
+    : { kind: 'error', type, passing: passing.has(type) };
 }
 
 /** An endpoint rejects a conversation with arguments that are not an object, so malformed ones become an empty object. */

@@ -46,7 +46,7 @@ export function readEvent(provider: Provider, draft: Draft, data: string): strin
   }
   const event = parseJson(data);
   if (!isJsonObject(event)) return '';
-  if (isJsonObject(event.error) || event.type === 'error') {
+  if (isError(event.error) || event.type === 'error') {
     draft.fault = faultOf(event.error);
     return '';
   }
@@ -56,7 +56,12 @@ export function readEvent(provider: Provider, draft: Draft, data: string): strin
 /** Adds the complete answer of an endpoint that does not stream although it was asked to. Returns the text that it added. */
 export function readWhole(provider: Provider, draft: Draft, body: Json): string {
   if (!isJsonObject(body)) return '';
-  if (!isJsonObject(body.error)) return endpoints[provider].readWhole(draft, body);
+  if (!isError(body.error)) return endpoints[provider].readWhole(draft, body);
   draft.fault = faultOf(body.error);
   return '';
+}
+
+/** Some local servers give the message alone. */
+function isError(error: Json | undefined): boolean {
+  return isJsonObject(error) || (typeof error === 'string' && error !== '');
 }

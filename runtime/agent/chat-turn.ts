@@ -25,9 +25,6 @@ const system = [
 ].join('\n');
 /** About a hundred thousand tokens, which leaves room for the answer in every current model. */
 const mostCharacters = 400_000;
-/** What endpoints say of a conversation that is too long for their model. */
-const overflow =
-  /HTTP 4\d\d: .*(?:context (?:length|size|window|limit)|(?:prompt|input|request) (?:is )?too (?:long|large)|prompt length|number of tokens|reduce the length)/i;
 /** Characters of a call or a result that the terminal receives. */
 const longestShown = 2_000;
 
@@ -63,7 +60,7 @@ export async function runChatTurn(
   let outcome: LoopOutcome;
   for (;;) {
     outcome = await runModelLoop({ model, system, turns, tools, tell }, { nowMs, random, onText }, signal);
-    const newer = isTooLong(outcome) ? newerHalf(turns) : turns;
+    const newer = outcome.kind === 'failed' && outcome.overflows ? newerHalf(turns) : turns;
     if (newer.length === turns.length) break;
     tell({ kind: 'again', text: 'the conversation is too long for the model, its older half is left out' });
     turns = [...newer];
@@ -74,11 +71,6 @@ export async function runChatTurn(
   return outcome.kind === 'responded'
     ? { kind: 'answered', text: redact(outcome.response), spending }
     : { kind: 'failed', reason: redact(outcome.reason), spending };
-}
-
-/** Later than at the first request, calls have been made that must not be made again. */
-function isTooLong(outcome: LoopOutcome): boolean {
-  return outcome.kind === 'failed' && outcome.spending.steps === 1 && overflow.test(outcome.reason);
 }
 
 /** The tools of a profile's chats, as offered to the model. */

@@ -345,11 +345,38 @@ t.test('DIS-3 · an endpoint that counts tokens unasked is asked once for that',
   const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
   const { signal } = new AbortController();
   for (const requests of [2, 3]) {
-    const verdict = await streamModel(model, question, { ...ports, signal });
+    // A cron job's own model, and each request of a server, has settings of its own.
+    const verdict = await streamModel({ ...model }, question, { ...ports, signal });
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.', tokens: costOfAnswer } });
     t.equal(server.asked.length, requests);
   }
+  await streamModel({ ...model, name: 'other' }, question, { ...ports, signal });
+  t.equal(server.asked.length, 5, 'another model is asked as any is at first');
 });
+
+t.test(
+  'DIS-3 · CLI-4 · a full context is named and not asked for again, also where the answer had begun',
+  async (t) => {
+    const message =
+      'Trying to keep the first 5061 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.';
+    const streamed = (error: unknown): ModelReply => ({
+      kind: 'raw',
+      type: 'text/event-stream',
+      body: `event: error\ndata: ${JSON.stringify({ error })}\n\n`,
+    });
+    const rows: readonly (readonly [ModelReply, RegExp])[] = [
+      [streamed({ message }), /longer than the context of the model/],
+      [streamed(message), /longer than the context of the model/],
+      [{ kind: 'raw', type: 'application/json', body: JSON.stringify({ error: message }) }, /longer than the context/],
+      [{ kind: 'status', status: 400, body: JSON.stringify({ error: message }) }, /HTTP 400: Trying to keep/],
+    ];
+    for (const [reply, why] of rows) {
+      const { verdict, server } = await ask(t, [reply], { provider: 'openai-compatible' });
+      t.match(verdict, { kind: 'failed', why, overflows: true });
+      t.equal(server.asked.length, 1);
+    }
+  },
+);
 
 t.test('DIS-3 · LIF-13 · half a character is sent to no endpoint', async (t) => {
   const server = await startModelServer(t, [{ kind: 'says', text: 'Fine.' }]);

@@ -66,12 +66,28 @@ t.test('DIS-3 · counts of tokens are read by either name, and what is no count 
 });
 
 t.test('DIS-3 · an error is told by one word, never by its message, and an unknown one does not pass', (t) => {
-  t.same(faultOf({ type: 'rate_limit_error', message: 'sk-secret' }), { type: 'rate_limit_error', passing: true });
-  t.same(faultOf({ type: 'Says sk-secret', code: 'server_error' }), { type: 'server_error', passing: true });
-  t.same(faultOf({ type: 'tokens', code: 'rate_limit_exceeded' }), { type: 'rate_limit_exceeded', passing: true });
-  t.same(faultOf({ type: 'not_known', code: 'nor_this' }), { type: 'not_known', passing: false });
-  t.same(faultOf({ type: 'not_known' }), { type: 'not_known', passing: false });
-  t.same(faultOf({ type: 'Says sk-secret' }), { type: 'error', passing: true }, 'one that names none may pass');
+  t.same(faultOf({ type: 'rate_limit_error', message: 'sk-secret' }), {
+    kind: 'error',
+    type: 'rate_limit_error',
+    passing: true,
+  });
+  t.same(faultOf({ type: 'Says sk-secret', code: 'server_error' }), {
+    kind: 'error',
+    type: 'server_error',
+    passing: true,
+  });
+  t.same(faultOf({ type: 'tokens', code: 'rate_limit_exceeded' }), {
+    kind: 'error',
+    type: 'rate_limit_exceeded',
+    passing: true,
+  });
+  t.same(faultOf({ type: 'not_known', code: 'nor_this' }), { kind: 'error', type: 'not_known', passing: false });
+  t.same(faultOf({ type: 'not_known' }), { kind: 'error', type: 'not_known', passing: false });
+  t.same(
+    faultOf({ type: 'Says sk-secret' }),
+    { kind: 'error', type: 'error', passing: true },
+    'one that names none may pass',
+  );
   t.end();
 });
 

@@ -44,10 +44,15 @@ t.test('DIS-3 · rubbish in a stream is passed over, an error is told by its typ
       readEvent(provider, draft, JSON.stringify({ type: 'error', error }));
       return draft.fault;
     };
-    t.same(fault({ type: 'overloaded_error', message: 'sk-secret' }), { type: 'overloaded_error', passing: true });
-    t.same(fault({ type: 'invalid_request_error' }), { type: 'invalid_request_error', passing: false });
-    t.same(fault({ type: 'Says sk-secret' }), { type: 'error', passing: true });
-    t.same(fault('what'), { type: 'error', passing: true });
+    const error = (type: string, passing: boolean) => ({ kind: 'error', type, passing });
+    t.same(fault({ type: 'overloaded_error', message: 'sk-secret' }), error('overloaded_error', true));
+    t.same(fault({ type: 'invalid_request_error' }), error('invalid_request_error', false));
+    t.same(fault({ type: 'Says sk-secret' }), error('error', true));
+    t.same(fault('what'), error('error', true));
+    for (const overflow of ['Context size has been exceeded.', { message: 'loaded with context length of only 4096' }])
+      t.same(fault(overflow), { kind: 'overflow' });
+    const rate = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Request too large: 9000 tokens per minute' };
+    t.same(fault(rate), error('rate_limit_exceeded', true), 'a limit of tokens per minute passes');
   }
   t.equal(answerOf(emptyDraft()), undefined);
   t.end();

@@ -7,15 +7,21 @@ import { type ModelReply, startModelServer } from '../../support/model-server.ts
 
 const refusal = { error: { message: "This model's maximum context length is 8192 tokens." } };
 const tooLong: ModelReply = { kind: 'status', status: 400, body: JSON.stringify(refusal) };
+/** As LM Studio says it, in the answer. */
+const tooLongInAnswer: ModelReply = {
+  kind: 'raw',
+  type: 'text/event-stream',
+  body: `event: error\ndata: ${JSON.stringify({ error: { message: 'loaded with context length of only 4096' } })}\n\n`,
+};
 const exchange = (name: string): readonly Turn[] => [
   { role: 'user', text: name },
   { role: 'assistant', text: `${name}!`, calls: [] },
 ];
 
 /** A turn of a chat with some exchanges, whose model takes so many messages. */
-async function turn(t: Test, most: number) {
+async function turn(t: Test, most: number, refused = tooLong) {
   const server = await startModelServer(t, ({ body }) =>
-    (body.messages as readonly unknown[]).length > most ? tooLong : { kind: 'says', text: 'Hi.' },
+    (body.messages as readonly unknown[]).length > most ? refused : { kind: 'says', text: 'Hi.' },
   );
   const events: JsonObject[] = [];
   const chat: LiveChat = {
@@ -42,13 +48,15 @@ async function turn(t: Test, most: number) {
 }
 
 t.test('CLI-4 · a conversation that is too long for its model goes on with its newer part', async (t) => {
-  const { outcome, chat, events } = await turn(t, 4);
-  t.match(outcome, { kind: 'answered', text: 'Hi.' });
-  t.same(
-    chat.turns.map((one) => one.role !== 'tools' && one.text),
-    ['c', 'c!', 'now', 'Hi.'],
-  );
-  t.match(events, [{ kind: 'again', text: /too long for the model/ }, { kind: 'text' }]);
+  for (const refused of [tooLong, tooLongInAnswer]) {
+    const { outcome, chat, events } = await turn(t, 4, refused);
+    t.match(outcome, { kind: 'answered', text: 'Hi.' });
+    t.same(
+      chat.turns.map((one) => one.role !== 'tools' && one.text),
+      ['c', 'c!', 'now', 'Hi.'],
+    );
+    t.match(events, [{ kind: 'again', text: /too long for the model/ }, { kind: 'text' }]);
+  }
 });
 
 t.test('CLI-4 · what is too long alone fails with the reason of the endpoint', async (t) => {
