@@ -4,7 +4,7 @@
  * @see ADP-1, RTE-1 and PRF-2 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject, objectAt } from '../base/json.ts';
+import { defined, isJsonObject, type JsonObject, objectAt } from '../base/json.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import type { Findings } from './findings.ts';
@@ -16,15 +16,8 @@ import {
   variablesIn,
 } from './interpolate.ts';
 import { keysOfTheHome, variablesOfTheHome } from './profile-keys.ts';
-import {
-  type FilterChecker,
-  isHeaderSafe,
-  readRoute,
-  rescanned,
-  unsafeSecret,
-  weakOutside,
-  weakSecretCode,
-} from './read-route.ts';
+import { type FilterChecker, readRoute } from './read-route.ts';
+import { isHeaderSafe, type Listener, rescanned, unsafeSecret, weakOutside, weakSecretCode } from './read-secret.ts';
 import type { RouteWithSecret } from './route.ts';
 import type { WebhookSettings } from './settings.ts';
 import { resolvedProblem } from './validate.ts';
@@ -35,12 +28,7 @@ export interface WebhookSource {
   readonly scope: InterpolationScope;
   readonly checkFilters: FilterChecker;
   /** The home's listener, which a named profile's routes share: its address always, its secret if the profile has none. */
-  readonly listener?: {
-    readonly host: string;
-    readonly secret?: string;
-    readonly allowWeakSecrets?: boolean;
-    readonly publicUrl?: string;
-  };
+  readonly listener?: Listener;
   /** The existing profiles; absent if unknown. */
   readonly profiles?: ReadonlySet<string>;
 }
@@ -69,19 +57,13 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
   reportKeysTwice(findings, webhook);
   const own = listener.settings.secret;
   const { host, allowWeakSecrets = false, publicUrl } = source.listener ?? listener.settings;
-  const reach = { host, allowWeakSecrets, ...(publicUrl === undefined ? {} : { publicUrl }) };
-  reportSecret(findings, source, {
-    ...reach,
-    webhook,
-    secret: own,
-    host: isHostUnread(findings, isNamed) ? loopback : host,
-  });
-
   // A profile that sets its secret, even to an empty one, never falls back to the home's.
   const saysSecret = webhookKey(webhook, 'secret') !== undefined || env.WEBHOOK_SECRET !== undefined;
   const secret = own ?? (saysSecret ? undefined : source.listener?.secret);
-  const shared = { ...reach, ...(secret === undefined ? {} : { secret }) };
-  const { routes, drafts } = readRoutes(findings, source, shared);
+  const shared = defined({ host, allowWeakSecrets, publicUrl, secret });
+  const judged = { ...shared, host: isHostUnread(findings, isNamed) ? loopback : host };
+  reportSecret(findings, source, { webhook, secret: own, reach: judged });
+  const { routes, drafts } = readRoutes(findings, source, judged);
   return { settings: { ...listener.settings, ...shared, routes }, drafts };
 }
 
@@ -142,11 +124,8 @@ function reportSecret(
   {
     webhook,
     secret,
-    ...reach
-  }: Pick<WebhookSettings, 'host' | 'allowWeakSecrets' | 'publicUrl'> & {
-    readonly webhook: JsonObject;
-    readonly secret: string | undefined;
-  },
+    reach,
+  }: { readonly webhook: JsonObject; readonly secret: string | undefined; readonly reach: Listener },
 ): void {
   if (secret === undefined) return;
   const under = webhookKey(webhook, 'secret')?.under;
@@ -179,12 +158,7 @@ function reportSecret(
 function readRoutes(
   findings: Findings,
   source: WebhookSource,
-  {
-    host,
-    secret,
-    allowWeakSecrets,
-    publicUrl,
-  }: Pick<WebhookSettings, 'host' | 'secret' | 'allowWeakSecrets' | 'publicUrl'>,
+  listener: Listener,
 ): { readonly routes: readonly RouteWithSecret[]; readonly drafts: readonly RouteWithSecret[] } {
   const { written } = findings;
   const isNamed = source.listener !== undefined;
@@ -203,15 +177,12 @@ function readRoutes(
       ...(token === undefined ? {} : { verify_token: interpolate(token, source.scope) }),
     };
     const read = readRoute(name, resolved, {
+      ...listener,
       source: 'static',
       profile: source.profile,
       referred: variablesIn(own ?? ''),
-      host: isHostUnread(findings, isNamed) ? loopback : host,
-      allowWeakSecrets,
       unread,
       checkFilters: source.checkFilters,
-      publicUrl,
-      ...(secret === undefined ? {} : { secret }),
       ...(source.profiles === undefined || !multiplexes ? {} : { profiles: source.profiles }),
     });
     if (!read.ok) {

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
-import { isPublic, weakOutside } from '../../machines/config/read-route.ts';
+import { isPublic, weakOutside } from '../../machines/config/read-secret.ts';
 import { type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
 import { isSecretName } from '../observe/redact.ts';
