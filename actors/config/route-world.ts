@@ -11,6 +11,7 @@ import type { ProfilePaths } from '../../machines/config/profile.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { EntryFinding } from '../../machines/config/server-entry.ts';
 import type { Settings } from '../../machines/config/settings.ts';
+import { jobsMeant } from '../../machines/cron/job.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { skillFile } from '../agent/skills.store.ts';
 import { confined, leadsOut, placedIn } from '../confine.ts';
@@ -53,7 +54,7 @@ function worldOf(
   { paths, settings: { platforms, servers }, searchPath }: ProfileOfRoutes,
   documents: Documents,
 ): RouteWorld {
-  const jobs = createJobsStore({ document: documents.at(paths.jobs) });
+  const store = createJobsStore({ document: documents.at(paths.jobs) });
   const full = servers.filter(({ enabled, entry }) => enabled && entry.trust === 'full').map(({ name }) => name);
   const names = servers.map(({ name }) => name);
   return {
@@ -61,7 +62,10 @@ function worldOf(
     toolsetNames: toolsetNames(names),
     unknownToolsets: (toolsets) => unknownToolsets(toolsets, names),
     restrictedToolsets,
-    hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
+    hasJob(ref) {
+      const { jobs, problem } = store.read();
+      return jobsMeant(jobs, ref).length > 0 || problem !== undefined;
+    },
     fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),
     hasSkill: hasSkillIn(paths.skills),

@@ -15,71 +15,49 @@ export type JobsUpdate =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'failed'; readonly code: 'cron-jobs-corrupt' | 'cron-jobs-unwritable'; readonly problem: string };
 
-export interface JobsStore {
-  /** Finds a job by id, else the first by name. */
-  find(ref: string): CronJob | undefined;
-  /** The jobs that a reference may mean: the one with this id, else all with this name. */
-  meant(ref: string): readonly CronJob[];
+export interface StoredJobs {
+  /** In the order of the file; the same list while it is unchanged. */
+  readonly jobs: readonly CronJob[];
   /** The records of the file that are not valid jobs. */
-  strays(): readonly StrayRecord[];
-  /** The jobs in the order of the file; the same list while it is unchanged. */
-  all(): readonly CronJob[];
-  /** Why the current file cannot be used; the jobs are then those of the last good one. */
-  problem(): string | undefined;
+  readonly strays: readonly StrayRecord[];
+  /** Why the current file cannot be used; the rest is then that of the last good one. */
+  readonly problem?: string;
+}
+
+export interface JobsStore {
+  /** The jobs in force, read again if the file has changed. */
+  read(): StoredJobs;
   /** Changes the file under its lock. `change` gets the current text and jobs, and returns undefined to write nothing. */
   update(change: (text: string, jobs: readonly CronJob[]) => string | undefined): Promise<JobsUpdate>;
 }
+
+const none: StoredJobs = { jobs: [], strays: [] };
 
 export function createJobsStore({ document }: { readonly document: Document }): JobsStore {
   const { place, readCure, writeCure } = document;
   const corrupt = `${place}: is no list of jobs; correct it or move it away: the last good jobs apply until then, and nothing overwrites it`;
   let seen: string | undefined;
-  let jobs: readonly CronJob[] = [];
-  let strays: readonly StrayRecord[] = [];
-  let problem: string | undefined;
+  let stored = none;
 
-  function reread(): void {
-    const stamp = document.stamp();
-    if (stamp === seen) return;
-    seen = stamp;
-    problem = undefined;
-    if (stamp === undefined) {
-      jobs = [];
-      strays = [];
-      return;
-    }
+  function reread(): StoredJobs {
     try {
       const read = readJobs(document.text());
-      if (read.kind === 'read') ({ jobs, strays } = read);
-      else problem = corrupt;
+      return read.kind === 'read' ? { jobs: read.jobs, strays: read.strays } : { ...stored, problem: corrupt };
     } catch (thrown) {
       // Permissions can be fixed without a new stamp, so the next call reads again.
       seen = undefined;
-      problem = `${place}: cannot be read; ${readCure} (${causeOf(thrown)})`;
+      return { ...stored, problem: `${place}: cannot be read; ${readCure} (${causeOf(thrown)})` };
     }
   }
 
   return {
-    find(ref) {
-      reread();
-      return jobs.find(({ id }) => id === ref) ?? jobs.find(({ name }) => name === ref);
-    },
-    meant(ref) {
-      reread();
-      const one = jobs.find(({ id }) => id === ref);
-      return one === undefined ? jobs.filter(({ name }) => name === ref) : [one];
-    },
-    strays() {
-      reread();
-      return strays;
-    },
-    all() {
-      reread();
-      return jobs;
-    },
-    problem() {
-      reread();
-      return problem;
+    read() {
+      const stamp = document.stamp();
+      if (stamp !== seen) {
+        seen = stamp;
+        stored = stamp === undefined ? none : reread();
+      }
+      return stored;
     },
     async update(change) {
       let verdict: JobsUpdate = { kind: 'unchanged' };

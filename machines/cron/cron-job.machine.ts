@@ -63,6 +63,19 @@ export const retryMs = 1_000;
 /** How often a current run is checked: this gateway gets no event for a run that another gateway adopted. */
 export const lookMs = 30_000;
 
+type PlanMade = Extract<CronJobEvent, { readonly type: 'plan.made' }>;
+
+const adopt = { type: 'adopt', params: ({ event }: { readonly event: PlanMade }) => event } as const;
+
+/** The transition by a kind of plan. */
+function leadsTo<const Target extends string>(target: Target, kind: Plan['kind']) {
+  return {
+    guard: { type: 'planIs', params: ({ event }: { readonly event: PlanMade }) => ({ plan: event.plan, kind }) },
+    target,
+    actions: adopt,
+  } as const;
+}
+
 export const cronJobMachine = setup({
   types: { input: {} as CronJobInput, context: {} as CronJobContext, events: {} as CronJobEvent },
   actions: {
@@ -122,37 +135,13 @@ export const cronJobMachine = setup({
       entry: 'planNext',
       on: {
         'plan.made': [
-          {
-            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'waits' }) },
-            target: 'scheduled',
-            actions: { type: 'adopt', params: ({ event }) => event },
-          },
-          {
-            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'fires' }) },
-            target: 'claimed',
-            actions: { type: 'adopt', params: ({ event }) => event },
-          },
-          {
-            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'skips' }) },
-            target: 'skipping',
-            actions: { type: 'adopt', params: ({ event }) => event },
-          },
-          {
-            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'runs' }) },
-            target: 'running',
-            actions: { type: 'adopt', params: ({ event }) => event },
-          },
-          {
-            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'pauses' }) },
-            target: 'paused',
-            actions: { type: 'adopt', params: ({ event }) => event },
-          },
-          {
-            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'idles' }) },
-            target: 'idle',
-            actions: { type: 'adopt', params: ({ event }) => event },
-          },
-          { target: 'postponed', actions: { type: 'adopt', params: ({ event }) => event } },
+          leadsTo('scheduled', 'waits'),
+          leadsTo('claimed', 'fires'),
+          leadsTo('skipping', 'skips'),
+          leadsTo('running', 'runs'),
+          leadsTo('paused', 'pauses'),
+          leadsTo('idle', 'idles'),
+          { target: 'postponed', actions: adopt },
         ],
       },
     },

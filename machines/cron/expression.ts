@@ -18,6 +18,8 @@ interface Field {
   readonly name: string;
   readonly lowest: number;
   readonly highest: number;
+  /** The last value of `*` and of steps; Sunday is 0, and 7 only as the end of a range. */
+  readonly last: number;
   /** Names for `lowest` and the following values. */
   readonly words: readonly string[];
 }
@@ -27,12 +29,11 @@ type FieldReading = { readonly values: readonly number[]; readonly star: boolean
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const fields: readonly Field[] = [
-  { name: 'minute', lowest: 0, highest: 59, words: [] },
-  { name: 'hour', lowest: 0, highest: 23, words: [] },
-  { name: 'day of the month', lowest: 1, highest: 31, words: [] },
-  { name: 'month', lowest: 1, highest: 12, words: months },
-  // Sunday is 0 and also 7.
-  { name: 'day of the week', lowest: 0, highest: 7, words: days },
+  { name: 'minute', lowest: 0, highest: 59, last: 59, words: [] },
+  { name: 'hour', lowest: 0, highest: 23, last: 23, words: [] },
+  { name: 'day of the month', lowest: 1, highest: 31, last: 31, words: [] },
+  { name: 'month', lowest: 1, highest: 12, last: 12, words: months },
+  { name: 'day of the week', lowest: 0, highest: 7, last: 6, words: days },
 ];
 
 const nicknames: ReadonlyMap<string, string> = new Map([
@@ -128,7 +129,7 @@ function readField(text: string, field: Field): FieldReading {
     const read = readPart(part, field);
     if ('problem' in read) return read;
     for (let value = read.from; value <= read.to; value += read.step) {
-      values.add(field.highest === 7 && value === 7 ? 0 : value);
+      values.add(value > field.last ? field.lowest : value);
     }
   }
   return { values: [...values].sort((one, other) => one - other), star: text.split(',').includes('*') };
@@ -148,21 +149,18 @@ function readPart(
   if (step > field.highest) return { problem: `a step of ${step} is above ${field.highest}` };
   if (first === '*') {
     if (last !== undefined) return { problem: '* cannot begin a range' };
-    return { from: field.lowest, to: field.highest === 7 ? 6 : field.highest, step };
+    return { from: field.lowest, to: field.last, step };
   }
   const from = numberOf(first, field);
   const to = last === undefined ? from : numberOf(last, field, true);
   if (typeof from === 'string') return { problem: from };
   if (typeof to === 'string') return { problem: to };
   if (stepText !== undefined && last === undefined) {
-    return {
-      problem: `a step needs a range; write ${first}-${field.highest === 7 ? 6 : field.highest}/${step} or */${step}`,
-    };
+    return { problem: `a step needs a range; write ${first}-${field.last}/${step} or */${step}` };
   }
   if (from > to) {
-    const top = field.highest === 7 ? 6 : field.highest;
     // Sunday as 7 only ends a range; one that begins with it begins with 0.
-    const upper = from > top ? '' : `${first}-${top},`;
+    const upper = from > field.last ? '' : `${first}-${field.last},`;
     return { problem: `the range runs backwards; write ${upper}${field.lowest}-${last}` };
   }
   return { from, to, step };

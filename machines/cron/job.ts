@@ -128,6 +128,12 @@ export function timingOf(job: CronJob, knowsZone: (zone: string) => boolean): Ti
   return { kind: 'scheduled', schedule, zone: job.timezone, print: `${job.schedule.trim()}|${job.timezone ?? ''}` };
 }
 
+/** The jobs that a reference may mean: the one with this id, else all with this name. */
+export function jobsMeant(jobs: readonly CronJob[], ref: string): readonly CronJob[] {
+  const one = jobs.find(({ id }) => id === ref);
+  return one === undefined ? jobs.filter(({ name }) => name === ref) : [one];
+}
+
 /** Why a job in the file does not fire; undefined if it does. */
 export function restOf({ enabled, paused, flaw }: CronJob): JobRest | undefined {
   if (flaw !== undefined) return 'broken';

@@ -12,7 +12,15 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
-import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
+import {
+  type CronJob,
+  checkNewJob,
+  type JobRest,
+  jobsMeant,
+  restOf,
+  timingOf,
+  usualGraceMs,
+} from '../../machines/cron/job.ts';
 import { outlookOf } from '../cron/job-outlook.ts';
 import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
@@ -50,10 +58,9 @@ function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
   const rows: JobRow[] = [];
   for (const profile of home.profiles.keys()) {
     if (only !== undefined && profile !== only) continue;
-    const store = storeOf(home, profile, host);
-    for (const job of store.all()) rows.push(rowOf(job, profile, host));
-    for (const stray of store.strays()) rows.push({ ...stray, profile, state: 'broken' });
-    const problem = store.problem();
+    const { jobs, strays, problem } = storeOf(home, profile, host).read();
+    for (const job of jobs) rows.push(rowOf(job, profile, host));
+    for (const stray of strays) rows.push({ ...stray, profile, state: 'broken' });
     if (problem !== undefined) rows.push({ id: '', name: 'jobs.json', profile, state: 'broken', problem });
   }
   return rows.map((row) => shown(host, row));
@@ -195,7 +202,7 @@ async function change(store: JobsStore, edit: (text: string) => string | undefin
 function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: string): ChangedJob {
   const view = host.daemon?.cron;
   view?.look();
-  const job = store.find(id);
+  const [job] = jobsMeant(store.read().jobs, id);
   return job === undefined ? { id, profile } : shown(host, rowOf(job, profile, host));
 }
 
@@ -241,7 +248,8 @@ function findJob(host: CommandHost, params: JsonObject): Found {
   const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
   const store = storeOf(home, profile, host);
-  const meant = store.meant(ref);
+  const { jobs, problem } = store.read();
+  const meant = jobsMeant(jobs, ref);
   const [job] = meant;
   if (meant.length > 1) {
     throw ambiguousJob(
@@ -251,7 +259,6 @@ function findJob(host: CommandHost, params: JsonObject): Found {
     );
   }
   if (job !== undefined) return { profile, store, job };
-  const problem = store.problem();
   throw problem === undefined ? unknownJob(ref, profile) : new Refusal('cron-jobs-corrupt', problem);
 }
 

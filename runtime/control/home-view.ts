@@ -17,6 +17,7 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf, type RouteWithSecret } from '../../machines/config/route.ts';
 import { type Source, type SourceName, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, hasSubscription, readSubscription } from '../../machines/config/subscription.ts';
+import { jobsMeant } from '../../machines/cron/job.ts';
 import { notionCode } from '../../machines/webhook/handshake.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
@@ -242,9 +243,9 @@ export interface AskedRoute {
 
 function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job: unknown): void {
   if (job === undefined) return;
-  const jobs = createJobsStore({ document: documents.at(profilePaths(main.paths.home, profile).jobs) });
-  if (jobs.find(String(job)) !== undefined) return;
-  const problem = jobs.problem();
+  const document = documents.at(profilePaths(main.paths.home, profile).jobs);
+  const { jobs, problem } = createJobsStore({ document }).read();
+  if (jobsMeant(jobs, String(job)).length > 0) return;
   if (problem !== undefined) refuse('cron-jobs-corrupt', problem);
   throw unknownJob(String(job), profile);
 }

@@ -74,7 +74,6 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     nextDue: createNextDue(),
     knowsZone,
     isReady: () => keeper.journal() !== undefined && keeper.session() !== undefined,
-    begin: (profile, job, print, found) => fire.begin({ nowMs: nowMs(), profile, job }, print, found),
     open,
     began: schedule.began,
     finished: schedule.runFinished,

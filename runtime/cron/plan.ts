@@ -4,7 +4,7 @@
  * @see CRN-1 in docs/specification.md
  */
 
-import type { CronMark, FireCronJob, NoteVerdict } from '../../actors/cron/fire-cron-job.ts';
+import type { CronMark, FireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import type { CronJobContext, Plan } from '../../machines/cron/cron-job.machine.ts';
 import {
   type CronJob,
@@ -25,8 +25,6 @@ export interface PlanPorts {
   readonly knowsZone: (zone: string) => boolean;
   /** False while no journal is open. */
   readonly isReady: () => boolean;
-  /** Records in the journal that a new or changed schedule begins now. */
-  readonly begin: (profile: string, job: CronJob, print: string, found: CronMark | undefined) => Promise<NoteVerdict>;
 }
 
 export const noSchedule = 'it has no schedule; webhooks and `agent cron run` fire it';
@@ -49,7 +47,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
       ? !isTrusted(job.createdAtMs, nowMs)
       : mark.print !== timing.print || !isTrusted(mark.dueAtMs, nowMs);
   if (begins) {
-    const begun = await ports.begin(profile, job, timing.print, mark);
+    const begun = await ports.fire.begin({ nowMs, profile, job }, timing.print, mark);
     // Unrecorded, the schedule would begin anew at its first due time, which would not fire.
     if (begun.kind === 'refused') return { kind: 'blind', why: begun.reason };
   }

@@ -13,7 +13,7 @@ import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
-import { type CronJob, type JobRest, restOf, restReason } from '../../machines/cron/job.ts';
+import { type CronJob, type JobRest, jobsMeant, restOf, restReason } from '../../machines/cron/job.ts';
 import type { NextId } from '../system/ids.ts';
 import type { Every } from '../system/ticks.ts';
 
@@ -48,7 +48,7 @@ export interface CronSchedule {
   /** Checks the files and the clock now. */
   look(): void;
   find(profile: string, ref: string): CronJob | undefined;
-  /** The jobs of a profile in force; undefined if the profile is not served. */
+  /** The store of a profile's jobs; undefined if the profile is not served. */
   store(profile: string): JobsStore | undefined;
   /** Fires a job for a person. */
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
@@ -80,45 +80,44 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   let stopLooking: (() => void) | undefined;
   let skewMs = 0;
 
-  function storeOf(profile: string, document: Document): JobsStore {
-    const { place } = document;
-    let store = stores.get(place);
-    if (store === undefined) {
-      store = createJobsStore({ document });
-      stores.set(place, store);
-    }
-    const problem = store.problem();
-    const level = document.stamp() === unread ? 'info' : 'error';
-    if (problem !== undefined && complained.get(place) !== problem) log.log(level, problem, { profile });
-    if (problem === undefined) complained.delete(place);
-    else complained.set(place, problem);
-    complain(store, place, profile);
+  function storeOf(place: string, document: Document): JobsStore {
+    const store = stores.get(place) ?? createJobsStore({ document });
+    stores.set(place, store);
     return store;
   }
 
-  /** Logs each finding once. */
-  function complain(store: JobsStore, place: string, profile: string): void {
-    const jobs = store.all();
-    if (doubted.get(place) === jobs) return;
+  /** The jobs of a profile in force. Logs each finding about their file once. */
+  function jobsIn(profile: string, document: Document): readonly CronJob[] {
+    const { place } = document;
+    const { jobs, strays, problem } = storeOf(place, document).read();
+    if (problem === undefined) complained.delete(place);
+    else if (complained.get(place) !== problem) {
+      complained.set(place, problem);
+      log.log(document.stamp() === unread ? 'info' : 'error', problem, { profile });
+    }
+    if (doubted.get(place) === jobs) return jobs;
     doubted.set(place, jobs);
-    for (const { problem: why } of store.strays()) log.log('error', `cron: ${why}`, { profile });
+    for (const { problem: why } of strays) log.log('error', `cron: ${why}`, { profile });
     for (const { id, name, flaw, doubt } of jobs) {
       if (flaw !== undefined) log.log('error', `cron job "${name}" is not fired: ${flaw}`, { cron_job: id, profile });
       if (doubt !== undefined) log.log('warn', `cron job "${name}": ${doubt}`, { cron_job: id, profile });
     }
+    return jobs;
   }
 
-  function store(profile: string): JobsStore | undefined {
-    const served = ports.profiles().find((one) => one.profile === profile);
-    return served && storeOf(profile, served.document);
+  function documentOf(profile: string): Document | undefined {
+    return ports.profiles().find((one) => one.profile === profile)?.document;
   }
 
-  const find = (profile: string, ref: string): CronJob | undefined => store(profile)?.find(ref);
+  function meantBy(profile: string, ref: string): readonly CronJob[] {
+    const document = documentOf(profile);
+    return document === undefined ? [] : jobsMeant(jobsIn(profile, document), ref);
+  }
 
   function reconcile(living: WardHandle<CronJobInput>): void {
     const standing = new Set<string>();
     for (const { profile, document } of ports.profiles()) {
-      for (const job of storeOf(profile, document).all()) {
+      for (const job of jobsIn(profile, document)) {
         const key = cronKey(profile, job.id);
         standing.add(key);
         keep(living, key, job, profile);
@@ -200,10 +199,13 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       inFlight.clear();
     },
     look,
-    find,
-    store,
+    find: (profile, ref) => meantBy(profile, ref)[0],
+    store(profile) {
+      const document = documentOf(profile);
+      return document && storeOf(document.place, document);
+    },
     async run(profile, ref, { context, force }) {
-      const meant = store(profile)?.meant(ref) ?? [];
+      const meant = meantBy(profile, ref);
       const [job] = meant;
       if (job === undefined) return { kind: 'unknown' };
       if (meant.length > 1) return { kind: 'ambiguous', ids: meant.map(({ id }) => id) };

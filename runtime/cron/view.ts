@@ -31,7 +31,7 @@ export interface CronView {
   /** The outcomes of a job's firings, newest first. */
   history(profile: string, job: string, limit: number): Promise<readonly FiringRow[]>;
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
-  /** The jobs of a profile in force. */
+  /** The store of a profile's jobs; undefined if the profile is not served. */
   store(profile: string): JobsStore | undefined;
   /** Redacts secrets. */
   redact<Row extends object>(row: Row): Row;

@@ -105,12 +105,12 @@ export function checkCron({ home, paths }: Examined): readonly Finding[] {
       what,
       cure,
     });
-    const fault = store.problem();
+    const { jobs, strays, problem: fault } = store.read();
     const option = profile.name === 'default' ? '' : ` --profile ${profile.name}`;
     return [
       ...(fault === undefined ? [] : [found(file, fault.replace(`${profile.paths.jobs}: `, ''), correct)]),
-      ...store.strays().map(({ problem }) => found(file, problem, correct)),
-      ...store.all().flatMap((job) => {
+      ...strays.map(({ problem }) => found(file, problem, correct)),
+      ...jobs.flatMap((job) => {
         const rest = restOf(job);
         if (rest === 'paused' || rest === 'disabled') return [];
         const { problem } = outlookOf(job, profile);

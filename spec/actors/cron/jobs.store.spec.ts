@@ -3,9 +3,13 @@ import t from 'tap';
 import { createJobsStore } from '../../../actors/cron/jobs.store.ts';
 import { fileDocuments } from '../../../actors/documents.ts';
 import { putJob } from '../../../machines/cron/edit-jobs.ts';
+import { jobsMeant } from '../../../machines/cron/job.ts';
 import { makeHome } from '../../support/home.ts';
 
-const jobsIn = (folder: string) => createJobsStore({ document: fileDocuments.at(`${folder}/jobs.json`) });
+const jobsIn = (folder: string) => {
+  const store = createJobsStore({ document: fileDocuments.at(`${folder}/jobs.json`) });
+  return { ...store, find: (ref: string) => jobsMeant(store.read().jobs, ref)[0] };
+};
 
 const digest = {
   id: 'j1',
@@ -77,15 +81,15 @@ t.test('CRN-1 · HOME-3 · changes are made under the lock, privately, and are s
   );
   t.same(
     jobs
-      .all()
-      .map(({ id }) => id)
+      .read()
+      .jobs.map(({ id }) => id)
       .sort(),
     names,
     'no change is lost',
   );
   t.equal(statSync(`${folder}/jobs.json`).mode & 0o777, 0o600);
   t.equal(statSync(folder).mode & 0o777, 0o700);
-  t.equal(jobs.all(), jobs.all(), 'the same list while nothing changes');
+  t.equal(jobs.read().jobs, jobs.read().jobs, 'the same list while nothing changes');
   t.same(await jobs.update(() => undefined), { kind: 'unchanged' });
   t.notOk(existsSync(`${folder}/jobs.json.lock`));
 });
@@ -93,13 +97,13 @@ t.test('CRN-1 · HOME-3 · changes are made under the lock, privately, and are s
 t.test('CRN-1 · a corrupt file is told of, not overwritten, and mended by hand', async (t) => {
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([digest]) });
   const jobs = jobsIn(`${home.path}/cron`);
-  t.equal(jobs.problem(), undefined);
+  t.equal(jobs.read().problem, undefined);
   home.write('cron/jobs.json', '{"jobs": [');
-  t.match(jobs.problem(), /jobs\.json: is no list of jobs; correct it/);
+  t.match(jobs.read().problem, /jobs\.json: is no list of jobs; correct it/);
   t.match(await jobs.update((text) => putJob(text, { id: 'new' })), { kind: 'failed', problem: /correct it/ });
   t.equal(readFileSync(`${home.path}/cron/jobs.json`, 'utf8'), '{"jobs": [');
   home.write('cron/jobs.json', '[]');
-  t.same([jobs.problem(), jobs.all()], [undefined, []]);
+  t.same(jobs.read(), { jobs: [], strays: [] });
   rmSync(`${home.path}/cron`, { recursive: true });
   home.write('cron', 'a file where the folder should be');
   t.match(await jobs.update((text) => putJob(text, { id: 'new' })), { kind: 'failed', problem: /cannot be changed/ });

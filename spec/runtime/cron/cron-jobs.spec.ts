@@ -29,6 +29,7 @@ async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open' | 'nothing', cha
   };
   const fire: FireCronJob = {
     ...standing,
+    begin: () => Promise.resolve({ kind: 'noted' }),
     async due(...asked) {
       trip('due');
       return await standing.due(...asked);
@@ -50,7 +51,6 @@ async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open' | 'nothing', cha
     nextDue: createNextDue(),
     knowsZone,
     isReady: () => true,
-    begin: () => Promise.resolve({ kind: 'noted' }),
     open(one) {
       trip('open');
       opened.push(one);

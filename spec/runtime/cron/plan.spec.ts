@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { CronMark } from '../../../actors/cron/fire-cron-job.ts';
+import type { CronMark, FireCronJob } from '../../../actors/cron/fire-cron-job.ts';
 import { createNextDue, knowsZone } from '../../../actors/cron/next-due.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { CronJobContext, Plan } from '../../../machines/cron/cron-job.machine.ts';
@@ -32,21 +32,21 @@ interface Given {
 async function plan(given: Given): Promise<{ readonly plan: Plan; readonly begun: readonly string[] }> {
   const { mark, inFlight, isReady = true, context = {}, refusal } = given;
   const begun: string[] = [];
+  const begin: FireCronJob['begin'] = async (_entry, print) => {
+    if (refusal !== undefined) return { kind: 'refused', reason: refusal };
+    begun.push(print);
+    return { kind: 'noted' };
+  };
   const change = 'job' in given ? given.job : {};
   const made = await planOf(
     { profile: 'default', job: 'j', settledMs: null, dropped: false, ...context } as CronJobContext,
     nowMs,
     {
-      fire: { mark: async () => mark, inFlight: async () => inFlight } as never,
+      fire: { mark: async () => mark, inFlight: async () => inFlight, begin } as never,
       findJob: () => (change === undefined ? undefined : readJob({ ...record, ...change })),
       nextDue,
       knowsZone,
       isReady: () => isReady,
-      async begin(_profile, _job, print) {
-        if (refusal !== undefined) return { kind: 'refused', reason: refusal };
-        begun.push(print);
-        return { kind: 'noted' };
-      },
     },
   );
   return { plan: made, begun };
@@ -185,12 +185,11 @@ t.test('CRN-1 · CRN-2 · what is never due, paused or not there says so', async
     { profile: 'default', job: 'j', settledMs: null, dropped: false } as CronJobContext,
     nowMs,
     {
-      fire: { mark: () => settled, inFlight: () => undefined } as never,
+      fire: { mark: () => settled, inFlight: () => undefined, begin: () => ({ kind: 'noted' }) } as never,
       findJob: () => readJob(record),
       nextDue: () => undefined,
       knowsZone,
       isReady: () => true,
-      begin: () => Promise.resolve({ kind: 'noted' }),
     },
   );
   t.same(over, { kind: 'idles', why: neverWord });
