@@ -15,6 +15,8 @@ export interface Spending {
   readonly cost?: number;
 }
 
+export const noSpending: Spending = { steps: 0, inputTokens: 0, outputTokens: 0 };
+
 const million = 1_000_000;
 /** More decimals are rounding noise. */
 const decimals = 6;

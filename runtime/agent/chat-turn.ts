@@ -8,6 +8,7 @@ import { type LoopOutcome, type RunTools, runModelLoop } from '../../actors/agen
 import { fitConversation, newerHalf } from '../../machines/agent/conversation.ts';
 import { createHeldText } from '../../machines/agent/held-text.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
+import { noSpending } from '../../machines/agent/spending.ts';
 import { ownersToolsets, resolveToolsets } from '../../machines/agent/toolset.ts';
 import type { TranscriptEntry } from '../../machines/agent/transcript.ts';
 import { cut } from '../../machines/base/json.ts';
@@ -15,7 +16,7 @@ import type { AgentSettings, ModelSettings, SearchSettings } from '../../machine
 import type { LiveChat, TurnOutcome } from './chats.ts';
 import { createToolDesk, type ToolDeskPorts } from './tool-desk.ts';
 
-export interface ChatTurnPorts extends Omit<ToolDeskPorts, 'model' | 'search'> {
+export interface ChatTurnPorts extends Omit<ToolDeskPorts, 'search'> {
   readonly redact: (text: string) => string;
 }
 
@@ -35,9 +36,8 @@ export async function runChatTurn(
   { redact, ...ports }: ChatTurnPorts,
   signal: AbortSignal,
 ): Promise<TurnOutcome> {
-  const none = { steps: 0, inputTokens: 0, outputTokens: 0 };
   if (model === undefined) {
-    return { kind: 'failed', reason: 'no model is configured any more; set agent.model', spending: none };
+    return { kind: 'failed', reason: 'no model is configured any more; set agent.model', spending: noSpending };
   }
   const held = createHeldText(redact);
   const tellText = (text: string): void => {
@@ -89,6 +89,6 @@ interface Lending {
 }
 
 function lendToChat(profile: string, { model, search, ports }: Lending): RunTools {
-  const lend = createToolDesk({ ...ports, model, ...(search === undefined ? {} : { search }) });
-  return lend({ profile, toolsets: resolveToolsets(ownersToolsets, []).names, who: 'the chat', caller: 'chat' });
+  const lend = createToolDesk({ ...ports, ...(search === undefined ? {} : { search }) });
+  return lend({ profile, model, toolsets: resolveToolsets(ownersToolsets, []).names, who: 'the chat', caller: 'chat' });
 }

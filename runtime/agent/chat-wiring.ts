@@ -2,6 +2,7 @@
 
 import { fromPromise } from 'xstate';
 import { type ChatContext, chatSessionMachine } from '../../machines/agent/chat-session.machine.ts';
+import { noSpending } from '../../machines/agent/spending.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
 import type { Settled } from '../mcp/settled.ts';
@@ -60,5 +61,5 @@ export function wireChatSession({ chats, settings, turn, settled }: ChatSessionP
 }
 
 function failed(reason: string): TurnOutcome {
-  return { kind: 'failed', reason, spending: { steps: 0, inputTokens: 0, outputTokens: 0 } };
+  return { kind: 'failed', reason, spending: noSpending };
 }

@@ -95,7 +95,6 @@ async function loadModelRunner(
   ]);
   const { search } = settings.agent;
   const lend = createToolDesk({
-    model,
     registry: () => servers().registry(name),
     calls: servers().calls,
     approvals: servers().approvals,

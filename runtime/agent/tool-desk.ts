@@ -21,7 +21,6 @@ import type { CallAnswer, Calls } from '../mcp/calls.ts';
 import type { RegisteredTool, Registry } from '../mcp/registry.ts';
 
 export interface ToolDeskPorts {
-  readonly model: ModelSettings;
   readonly registry: () => Pick<Registry, 'all'> | undefined;
   readonly calls: Pick<Calls, 'start'>;
   readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
@@ -39,8 +38,8 @@ export interface Borrower {
   readonly toolsets: readonly string[];
   /** Its name in a question to a person, such as `a run of route "deploys"`. */
   readonly who: string;
-  /** The model that looks at its pictures; the desk's unless given. */
-  readonly model?: ModelSettings;
+  /** The model that looks at its pictures. */
+  readonly model: ModelSettings;
   /** The caller of its calls. */
   readonly caller: 'run' | 'chat';
   /** The key of the run, if it is one. */
@@ -59,7 +58,7 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
   const { search, fetchPublic, calls, log } = ports;
 
   return (borrower) => {
-    const { profile, who, caller, toolsets, run, traceparent, model = ports.model } = borrower;
+    const { profile, who, caller, toolsets, run, traceparent, model } = borrower;
     const ofRun = { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
     const builtIn = createBuiltInTools({
       askModel: (question: Question, signal: AbortSignal) =>

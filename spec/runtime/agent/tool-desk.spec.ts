@@ -7,7 +7,13 @@ import { startModelServer } from '../../support/model-server.ts';
 
 const never = new AbortController().signal;
 const model = { provider: 'anthropic', baseUrl: 'http://127.0.0.1:9', name: 'm', maxSteps: 1 } as const;
-const run = { profile: 'work', toolsets: ['clarify', 'mcp-files'], who: 'a run of route "r"', caller: 'run' } as const;
+const run = {
+  model,
+  profile: 'work',
+  toolsets: ['clarify', 'mcp-files'],
+  who: 'a run of route "r"',
+  caller: 'run',
+} as const;
 
 function tool(server: string, name: string, definition: RegisteredTool['definition'] = {}): RegisteredTool {
   return { name: `mcp__${server}__${name}`, server, tool: name, kind: 'native', definition } as RegisteredTool;
@@ -32,7 +38,6 @@ function stage(more: Partial<ToolDeskPorts> = {}): Stage {
     tool('other', 'write'),
   ];
   const ports: ToolDeskPorts = {
-    model,
     registry: () => ({ all: () => tools }),
     calls: {
       start: (request) => {
