@@ -6,10 +6,10 @@
 import { statSync } from 'node:fs';
 import { restrictedToolsets, serversOf, toolsetNames, unknownToolsets } from '../../machines/agent/toolset.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import type { EntryFinding } from '../../machines/config/diagnostic.ts';
 import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
-import type { EntryFinding } from '../../machines/config/server-entry.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import { jobsMeant } from '../../machines/cron/job.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';

@@ -5,10 +5,10 @@
 
 import { defined, type JsonObject, objectAt, scalarText } from '../base/json.ts';
 import { type Declared, declared } from './declared.ts';
+import type { EntryFinding } from './diagnostic.ts';
 import { type InterpolationScope, interpolate, refersToUnset, unresolvedReference, variableIn } from './interpolate.ts';
 import { runVariables, senderVariables } from './program-variables.ts';
 import { mapping, someSeconds, text } from './schema-parts.ts';
-import type { EntryFinding } from './server-entry.ts';
 import type { AgentSettings, ModelPrices, ModelSettings } from './settings.ts';
 import { isPlainAddress } from './validate.ts';
 

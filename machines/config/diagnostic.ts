@@ -4,6 +4,15 @@
  * @see CFG-2 in docs/specification.md
  */
 
+import type { ConfigPath } from './document.ts';
+
+/** A finding without its position: the path in what was checked, the message and its code. */
+export interface EntryFinding {
+  readonly path: ConfigPath;
+  readonly message: string;
+  readonly code: string;
+}
+
 export interface Diagnostic {
   readonly file: string;
   /** From 1; 0 if the finding is about no line, such as an environment variable. */

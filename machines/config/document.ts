@@ -120,22 +120,8 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
     const message = `not usable: the tag ${text.slice(offset, end)} means nothing here; write the value itself, or "\${NAME}" with NAME in .env`;
     report({ offset, message, code: 'yaml-syntax' });
   }
-  let value: JsonObject = {};
-  if (findings.length === 0) {
-    if (longDigits.test(text)) keepDigits(document);
-    const isOdd = schema !== undefined && oddWriting.test(text);
-    if (isOdd) keepWriting(document);
-    try {
-      const read: unknown = document.toJS({ maxAliasCount: -1 }) ?? {};
-      const plain = isOdd ? unwrapped(read, schema) : read;
-      if (isJsonObject(plain)) value = plain;
-      else findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
-    } catch (thrown) {
-      // The library may throw for what `misuses` does not check; it gives no position.
-      const cause = thrown instanceof Error ? thrown.message : String(thrown);
-      findings.push({ ...top, message: `not usable: ${cause}`, code: 'yaml-syntax' });
-    }
-  }
+  const refuse = (message: string, code: string): void => void findings.push({ ...top, message, code });
+  const value = findings.length === 0 ? readValue(document, { text, schema, refuse }) : {};
   const members = new Map<Node, ReadonlyMap<string, Pair>>();
   return {
     value,
@@ -146,6 +132,30 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
     },
     lines,
   };
+}
+
+interface Reading {
+  readonly text: string;
+  readonly schema: Schema | undefined;
+  /** Reports a finding without a position. */
+  readonly refuse: (message: string, code: string) => void;
+}
+
+/** The plain value of a document without findings; empty if it cannot be used. */
+function readValue(document: Document.Parsed, { text, schema, refuse }: Reading): JsonObject {
+  if (longDigits.test(text)) keepDigits(document);
+  const isOdd = schema !== undefined && oddWriting.test(text);
+  if (isOdd) keepWriting(document);
+  try {
+    const read: unknown = document.toJS({ maxAliasCount: -1 }) ?? {};
+    const plain = isOdd ? unwrapped(read, schema) : read;
+    if (isJsonObject(plain)) return plain;
+    refuse('the file must hold a mapping of settings', 'config-not-mapping');
+  } catch (thrown) {
+    // The library may throw for what `misuses` does not check.
+    refuse(`not usable: ${thrown instanceof Error ? thrown.message : String(thrown)}`, 'yaml-syntax');
+  }
+  return {};
 }
 
 /** In flow style a brace opens a mapping, the usual cause when a reference or a template is not quoted. */

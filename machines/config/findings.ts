@@ -5,12 +5,18 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { byPlace, type Diagnostic, type DiagnosticScope, findingOfFile, sourceAt } from './diagnostic.ts';
+import {
+  byPlace,
+  type Diagnostic,
+  type DiagnosticScope,
+  type EntryFinding,
+  findingOfFile,
+  sourceAt,
+} from './diagnostic.ts';
 import { type ConfigPath, type Place, parseDocument } from './document.ts';
 import { markedLines } from './masked-source.ts';
 import { nearest } from './nearest.ts';
 import { homeSchema } from './schema.ts';
-import type { EntryFinding } from './server-entry.ts';
 import { validate } from './validate.ts';
 
 type Severity = Diagnostic['severity'];

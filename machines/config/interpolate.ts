@@ -43,19 +43,23 @@ export function refersToUnset(name: string): string {
   return `refers to "${name}", which is not set; set ${name} in .env or in the environment`;
 }
 
-/** References to the workspace: the path of each text with one, and the name of its first such reference. */
-export function workspaceReferences(value: Json, at: ConfigPath = []): readonly WorkspaceReference[] {
-  if (Array.isArray(value)) return value.flatMap((item, index) => workspaceReferences(item, [...at, index]));
-  if (isJsonObject(value)) {
-    return Object.entries(value).flatMap(([key, held]) => workspaceReferences(held, [...at, key]));
-  }
-  const name = typeof value === 'string' ? /\$\{(workspaceFolder(?:Basename)?)\}/.exec(value)?.[1] : undefined;
-  return name === undefined ? [] : [{ path: at, name }];
+/** The texts of a value at any depth, each with its path. */
+export function textsIn(
+  value: Json,
+  at: ConfigPath = [],
+): readonly { readonly path: ConfigPath; readonly text: string }[] {
+  if (typeof value === 'string') return [{ path: at, text: value }];
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...at, index]));
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, held]) => textsIn(held, [...at, key]));
 }
 
-export interface WorkspaceReference {
-  readonly path: ConfigPath;
-  readonly name: string;
+/** References to the workspace: the path of each text with one, and the name of its first such reference. */
+export function workspaceReferences(value: Json): readonly { readonly path: ConfigPath; readonly name: string }[] {
+  return textsIn(value).flatMap(({ path, text }) => {
+    const name = /\$\{(workspaceFolder(?:Basename)?)\}/.exec(text)?.[1];
+    return name === undefined ? [] : [{ path, name }];
+  });
 }
 
 function resolve(name: string, scope: InterpolationScope): string | undefined {
@@ -85,8 +89,7 @@ export function variableIn({ secrets, env }: InterpolationScope, name: string): 
 
 /** Returns the names of the variables that the string values of a configuration refer to, at any depth. */
 export function variablesIn(value: Json): readonly string[] {
-  if (typeof value === 'string') return [...value.matchAll(reference)].map(([, name = '']) => variableOf(name));
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(variablesIn) : [];
+  return textsIn(value).flatMap(({ text }) => [...text.matchAll(reference)].map(([, name = '']) => variableOf(name)));
 }
 
 /** Replaces a leading `~` by the user's home (INT-3). */

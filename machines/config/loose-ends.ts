@@ -7,12 +7,13 @@
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
+import type { EntryFinding } from './diagnostic.ts';
 import type { ConfigPath } from './document.ts';
+import { textsIn } from './interpolate.ts';
 import { meantOr } from './nearest.ts';
 import { noticePlace } from './notice-place.ts';
 import { githubClient, isBlank } from './platform-settings.ts';
 import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } from './route.ts';
-import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
 import { canonicalTarget, targets } from './targets.ts';
 
@@ -109,16 +110,16 @@ function looseBraces({ prompt = '', deliverExtra, deliverTo, onFailureExtra = {}
   ];
 }
 
-function openIn(held: Json, path: ConfigPath): EntryFinding[] {
-  if (typeof held === 'object' && held !== null) {
-    return Object.entries(held).flatMap(([key, one]) => openIn(one as Json, [...path, key]));
-  }
-  if (typeof held !== 'string') return [];
-  for (const [code, form, cure] of strayTokens) {
-    const [found] = form.exec(held) ?? [];
-    if (found !== undefined) return [{ path, message: `has ${path.join('.')} with "${found}", ${cure(found)}`, code }];
-  }
-  return [];
+function openIn(held: Json, at: ConfigPath): EntryFinding[] {
+  return textsIn(held, at).flatMap(({ path, text }) => {
+    for (const [code, form, cure] of strayTokens) {
+      const [found] = form.exec(text) ?? [];
+      if (found !== undefined) {
+        return [{ path, message: `has ${path.join('.')} with "${found}", ${cure(found)}`, code }];
+      }
+    }
+    return [];
+  });
 }
 
 function looseToolsets({ toolsets = [] }: Route, world: RouteWorld): EntryFinding[] {
@@ -308,38 +309,47 @@ export function disabledTarget(name: string, use: string, platforms: Settings['p
   return `${use}, which is not enabled; set platforms.${platform?.name ?? name}.enabled: true and its credentials`;
 }
 
-function looseAt(
-  { target: name, extra, path, extraName: held, use }: Named,
-  { platforms, hasProgram }: RouteWorld,
-): EntryFinding[] {
-  const target = canonicalTarget(name);
+function looseAt(named: Named, { platforms, hasProgram }: RouteWorld): EntryFinding[] {
+  const target = canonicalTarget(named.target);
   if (target === undefined || target === 'log') return [];
+  const disabled = disabledTarget(named.target, named.use, platforms);
+  if (disabled !== undefined) return [{ path: named.path, message: disabled, code: 'target-disabled' }];
   const platform = platforms[target];
-  const disabled = disabledTarget(name, use, platforms);
-  if (disabled !== undefined) return [{ path, message: disabled, code: 'target-disabled' }];
-  if (target !== 'github_comment') {
-    const place = targets.get(target)?.place;
-    // A thread of Discord is a place of its own, and a template is filled in later.
-    const key = target === 'discord' && !isBlank(extra.thread_id) ? 'thread_id' : 'chat_id';
-    const isOwn = !isBlank(extra[key]);
-    const chat = isOwn ? scalarText(extra[key]) : (platform?.homeChannel ?? '');
-    if (place === undefined || chat === '' || chat.includes('{') || place.form.test(chat.trim())) return [];
-    const where = isOwn ? `with ${key} "${chat}"` : `whose home_channel is "${chat}"`;
-    const message = `${use} ${where}, where nothing can be delivered; write ${place.is}`;
-    return [{ path: isOwn ? [...path.slice(0, -1), held, key] : path, message, code: 'deliver-place' }];
-  }
-  const client = clientOf(platform);
-  const loose: EntryFinding[] = [];
-  if (!hasProgram(client)) {
-    const message = `${use}, whose program "${client}" is not in the gateway's PATH or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? name}.command to its path`;
-    loose.push({ path, message, code: 'target-program-missing' });
-  }
-  const missing = githubExtras.filter(([extraName]) => isBlank(extra[extraName]));
-  if (missing.length === 0) return loose;
-  const names = missing.map(([extraName]) => `${held}.${extraName}`).join(' and ');
-  const cures = missing.map(([extraName, example]) => `${extraName}: "${example}"`).join(' and ');
+  if (target !== 'github_comment') return looseChat(named, target, platform?.homeChannel);
+  return [...looseProgram(named, platform, hasProgram), ...looseComment(named)];
+}
+
+/** A place in which the target can deliver nothing. */
+function looseChat({ extra, path, extraName, use }: Named, target: string, homeChannel = ''): EntryFinding[] {
+  const place = targets.get(target)?.place;
+  // A thread of Discord is a place of its own, and a template is filled in later.
+  const key = target === 'discord' && !isBlank(extra.thread_id) ? 'thread_id' : 'chat_id';
+  const isOwn = !isBlank(extra[key]);
+  const chat = isOwn ? scalarText(extra[key]) : homeChannel;
+  if (place === undefined || chat === '' || chat.includes('{') || place.form.test(chat.trim())) return [];
+  const where = isOwn ? `with ${key} "${chat}"` : `whose home_channel is "${chat}"`;
+  const message = `${use} ${where}, where nothing can be delivered; write ${place.is}`;
+  return [{ path: isOwn ? [...path.slice(0, -1), extraName, key] : path, message, code: 'deliver-place' }];
+}
+
+function looseProgram(
+  { target, path, use }: Named,
+  github: PlatformSettings | undefined,
+  hasProgram: RouteWorld['hasProgram'],
+): EntryFinding[] {
+  const client = clientOf(github);
+  if (hasProgram(client)) return [];
+  const message = `${use}, whose program "${client}" is not in the gateway's PATH or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${github?.name ?? target}.command to its path`;
+  return [{ path, message, code: 'target-program-missing' }];
+}
+
+function looseComment({ extra, path, extraName, use }: Named): EntryFinding[] {
+  const missing = githubExtras.filter(([key]) => isBlank(extra[key]));
+  if (missing.length === 0) return [];
+  const names = missing.map(([key]) => `${extraName}.${key}`).join(' and ');
+  const cures = missing.map(([key, example]) => `${key}: "${example}"`).join(' and ');
   const message = `${use} without ${names}, and can comment on nothing; set ${cures}, or whatever names them in the payload`;
-  return [...loose, { path, message, code: 'deliver-extra-missing' }];
+  return [{ path, message, code: 'deliver-extra-missing' }];
 }
 
 /** Returns the command that `github_comment` runs: the configured one, else `gh`. */

@@ -7,9 +7,9 @@
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { declared } from './declared.ts';
+import type { EntryFinding } from './diagnostic.ts';
 import { refersToUnset, unresolvedReference } from './interpolate.ts';
 import { mapping, someSeconds } from './schema-parts.ts';
-import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings } from './settings.ts';
 import { canonicalTarget, targets } from './targets.ts';
 import { isPlainAddress } from './validate.ts';

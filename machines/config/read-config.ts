@@ -9,7 +9,7 @@ import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../
 import { checkAgent, doubtsOfAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { declared } from './declared.ts';
-import type { Diagnostic, DiagnosticScope } from './diagnostic.ts';
+import type { Diagnostic, DiagnosticScope, EntryFinding } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
 import {
   expandTilde,
@@ -24,13 +24,7 @@ import { readInspector } from './read-inspector.ts';
 import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
 import type { RouteWithSecret } from './route.ts';
 import { gatewaySchema, logSchema, telemetrySchema } from './schema.ts';
-import {
-  checkServerEntry,
-  doubtsOf,
-  type EntryFinding,
-  normaliseServerEntry,
-  type ServerEntry,
-} from './server-entry.ts';
+import { checkServerEntry, doubtsOf, normaliseServerEntry, type ServerEntry } from './server-entry.ts';
 import type { GatewaySettings, PlatformSettings, Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
 import { resolvedProblem } from './validate.ts';

@@ -7,6 +7,7 @@
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName, profileName, routeName } from '../base/names.ts';
 import { declared } from './declared.ts';
+import type { EntryFinding } from './diagnostic.ts';
 import { readSecret, type SecretContext, type WrittenRoute } from './read-secret.ts';
 import { type Refuse, readSigning } from './read-signature.ts';
 import {
@@ -18,7 +19,6 @@ import {
   routeSchema,
   templateToken,
 } from './route.ts';
-import type { EntryFinding } from './server-entry.ts';
 import { sourceOf } from './sources.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
 

@@ -7,16 +7,10 @@ import { defined, isJsonObject, type Json, type JsonObject, scalarText } from '.
 import { isLoopback } from '../base/loopback.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import { type Declared, declared } from './declared.ts';
+import type { EntryFinding } from './diagnostic.ts';
 import type { ConfigPath } from './document.ts';
-import { unresolvedReference } from './interpolate.ts';
+import { textsIn, unresolvedReference } from './interpolate.ts';
 import { mapping, someSeconds, text } from './schema-parts.ts';
-
-/** A finding without its position: the path in the entry, the message and its code. */
-export interface EntryFinding {
-  readonly path: ConfigPath;
-  readonly message: string;
-  readonly code: string;
-}
 
 const seconds = { type: 'number', minimum: 0 } as const;
 /** For a wait that one timer can keep. */
@@ -285,7 +279,7 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
  */
 export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
   const { trust } = entry;
-  const doubts = unsetIn(entry, [], isJsonObject(entry.env) ? entry.env : {});
+  const doubts = unsetReferences(entry);
   if (typeof trust === 'string' && !(trustWords as readonly string[]).includes(trust)) {
     const message = `has trust "${trust}", which counts as untrusted; write full or untrusted`;
     doubts.push({ path: ['trust'], message, code: 'trust-unknown' });
@@ -333,24 +327,24 @@ function hasGlob(listed: Json | undefined): boolean {
   return [listed].flat().some((one) => /[*?[\\]/.test(scalarText(one)));
 }
 
-/** The references that are left after interpolation, except to `own`: variables that a command gets and may replace itself. */
-function unsetIn(value: Json | undefined, path: ConfigPath, own: JsonObject): EntryFinding[] {
-  if (typeof value === 'object' && value !== null) {
-    return Object.entries(value).flatMap(([key, held]) => unsetIn(held, [...path, key], own));
-  }
-  const variable = typeof value === 'string' ? unresolvedReference(value) : undefined;
-  if (variable === undefined || workspaceName.test(variable)) return [];
-  const isArgument = path[0] === 'args';
-  if (isArgument && Object.hasOwn(own, variable)) return [];
-  if (!variableName.test(variable)) {
-    const [kind] = (isArgument ? editorName : foreignName).exec(variable) ?? [];
-    if (kind === undefined) return [];
-    // What follows may be a default value, and a secret.
-    const message = `refers to "\${${kind}…}" in ${path.join('.')}, which is not resolved here; put its value into .env, and refer to it as \${NAME}`;
+/** The references that are left after interpolation, except to variables that a command gets and may replace itself. */
+function unsetReferences(entry: JsonObject): EntryFinding[] {
+  const own = isJsonObject(entry.env) ? entry.env : {};
+  return textsIn(entry).flatMap(({ path, text }) => {
+    const variable = unresolvedReference(text);
+    if (variable === undefined || workspaceName.test(variable)) return [];
+    const isArgument = path[0] === 'args';
+    if (isArgument && Object.hasOwn(own, variable)) return [];
+    if (!variableName.test(variable)) {
+      const [kind] = (isArgument ? editorName : foreignName).exec(variable) ?? [];
+      if (kind === undefined) return [];
+      // What follows may be a default value, and a secret.
+      const message = `refers to "\${${kind}…}" in ${path.join('.')}, which is not resolved here; put its value into .env, and refer to it as \${NAME}`;
+      return [{ path, message, code: 'variable-unset' }];
+    }
+    const message = `refers to "${variable}" in ${path.join('.')}, which is not set; set ${variable} in .env or in the environment`;
     return [{ path, message, code: 'variable-unset' }];
-  }
-  const message = `refers to "${variable}" in ${path.join('.')}, which is not set; set ${variable} in .env or in the environment`;
-  return [{ path, message, code: 'variable-unset' }];
+  });
 }
 
 /** The entry with defaults, minimums and aliases applied. */

@@ -5,9 +5,9 @@
 
 import { isJsonObject, type Json } from '../base/json.ts';
 import { type Schema, type Violation, violationsOf } from './check-schema.ts';
+import type { EntryFinding } from './diagnostic.ts';
 import { refersToUnset, unresolvedReference } from './interpolate.ts';
 import { meantOr, nearest } from './nearest.ts';
-import type { EntryFinding } from './server-entry.ts';
 
 /** Hints for keys that people expect here but that are configured elsewhere, or that other programs have. */
 const elsewhere: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { checkAgent, doubtsOfAgent, interpolateAgent, readAgent } from '../../../machines/config/agent-settings.ts';
+import type { EntryFinding } from '../../../machines/config/diagnostic.ts';
 import type { InterpolationScope } from '../../../machines/config/interpolate.ts';
-import type { EntryFinding } from '../../../machines/config/server-entry.ts';
 
 const scope: InterpolationScope = {
   secrets: new Map([['KEY', 'k1']]),
