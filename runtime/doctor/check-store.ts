@@ -4,7 +4,7 @@
  * @see DUR-1 and CLI-2 in docs/specification.md
  */
 
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { checkDatabase } from './check-database.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
@@ -23,15 +23,17 @@ const networkDisks: ReadonlyMap<number, string> = new Map([
   [0x5346414f, 'AFS'],
 ]);
 
-/** Free space of a disk; undefined if the system does not report it. */
-export interface Room {
+/** Free space of a disk. */
+interface Room {
+  /** The number of the disk. */
+  readonly disk: number;
   readonly bytes: number;
   readonly files: number;
 }
 
 export async function checkStore(
   examined: Examined,
-  room = roomIn(examined.paths.home),
+  measure = roomIn,
   network = networkDiskOf(examined.paths.state) ?? networkDiskOf(examined.paths.home),
 ): Promise<readonly Finding[]> {
   const { home, paths, gateway } = examined;
@@ -65,27 +67,32 @@ export async function checkStore(
       cure: 'keep the home on a disk of this machine, by AGENT_HOME, or set gateway.journal: postgres',
     });
   }
-  if (room !== undefined && (room.bytes < comfortableBytes || room.files === 0)) {
-    const short = room.bytes < leastBytes || room.files === 0;
-    findings.push({
-      level: short ? 'wrong' : 'warning',
-      code: 'disk-low',
-      place: paths.home,
-      what:
-        room.files === 0
-          ? 'its disk can hold no more files'
-          : `its disk has ${Math.floor(room.bytes / mebibyte)} MB left`,
-      cure: 'free space, or lower gateway.history.max_megabytes',
-    });
-  }
+  const own = measure(paths.home);
+  // `state/` may be a link to a folder on another disk.
+  const store = measure(paths.state) ?? own;
+  if (own !== undefined) findings.push(...shortOf(own, paths.home));
+  if (store !== undefined && store.disk !== own?.disk) findings.push(...shortOf(store, 'state/'));
   if (findings.length > 0) return findings;
-  const left = room === undefined ? '' : `, ${Math.floor(room.bytes / mebibyte / 1_024)} GB left on its disk`;
+  const left = store === undefined ? '' : `, ${Math.floor(store.bytes / mebibyte / 1_024)} GB left on its disk`;
   if (journal === 'postgres') {
     const asked = !isAsked ? ', which was not asked' : ' and keeps what is acknowledged';
     return [good(`the journal is in Postgres${asked}`)];
   }
   const whose = isNext ? 'the journal that the running gateway uses' : 'the journal';
   return [good(`${whose} is intact${left}`)];
+}
+
+function shortOf({ bytes, files }: Room, place: string): readonly Finding[] {
+  if (bytes >= comfortableBytes && files > 0) return [];
+  return [
+    {
+      level: bytes < leastBytes || files === 0 ? 'wrong' : 'warning',
+      code: 'disk-low',
+      place,
+      what: files === 0 ? 'its disk can hold no more files' : `its disk has ${Math.floor(bytes / mebibyte)} MB left`,
+      cure: 'free space, or lower gateway.history.max_megabytes',
+    },
+  ];
 }
 
 async function faultOnDisk(folder: string): Promise<string | undefined> {
@@ -101,11 +108,13 @@ async function faultTold(gateway: NonNullable<Examined['gateway']>): Promise<str
   return rows === undefined ? 'the gateway cannot read its journal; its log has the reason' : undefined;
 }
 
+/** Undefined if the system does not report it. */
 function roomIn(path: string): Room | undefined {
   try {
+    const { dev: disk } = statSync(path);
     const { bavail, bsize, ffree, files } = statfsSync(path);
     // Some file systems do not count files.
-    return { bytes: bavail * bsize, files: files === 0 ? 1 : ffree };
+    return { disk, bytes: bavail * bsize, files: files === 0 ? 1 : ffree };
   } catch {
     return undefined;
   }

@@ -8,7 +8,7 @@ import { answering, codes, examined, troubles } from '../../support/examined.ts'
 import { schemaOf, startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
 
-const plenty = { bytes: 1e12, files: 1e6 };
+const plenty = () => ({ disk: 1, bytes: 1e12, files: 1e6 });
 
 t.test(
   'DUR-1 · SCA-1 · what a database can lose is found, and nothing is changed',

@@ -4,7 +4,10 @@ import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
 import { checkStore } from '../../../runtime/doctor/check-store.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
 
-const plenty = { bytes: 1e12, files: 1e6 };
+const having =
+  (bytes: number, files = 1e6) =>
+  () => ({ disk: 1, bytes, files });
+const plenty = having(1e12);
 
 t.test('DUR-1 · CLI-2 · a damaged store and a full disk are found without changing anything', async (t) => {
   const one = examined(t);
@@ -12,13 +15,23 @@ t.test('DUR-1 · CLI-2 · a damaged store and a full disk are found without chan
   const opened = await openLmdbJournal({ directory: one.paths.state });
   if (opened.ok) await opened.value.close();
   t.same(codes(await checkStore(one, plenty)), []);
-  t.same(codes(await checkStore(one, { bytes: 500e6, files: 9 })), ['warning disk-low']);
-  t.same(codes(await checkStore(one, { bytes: 50e6, files: 9 })), ['wrong disk-low']);
-  t.same(codes(await checkStore(one, { bytes: 1e12, files: 0 })), ['wrong disk-low']);
+  t.same(codes(await checkStore(one, having(500e6))), ['warning disk-low']);
+  t.same(codes(await checkStore(one, having(50e6))), ['wrong disk-low']);
+  t.same(codes(await checkStore(one, having(1e12, 0))), ['wrong disk-low']);
   t.same(codes(await checkStore(one)), [], 'the disk of this machine');
   truncateSync(`${one.paths.state}/data.mdb`, 4_096);
   const [found] = troubles(await checkStore(one, plenty));
   t.match(found, { level: 'wrong', code: 'store-fault', what: /\[journal-corrupt\]/ });
+});
+
+t.test('DUR-1 · CLI-2 · a journal that is linked to another disk needs room there too', async (t) => {
+  const one = examined(t);
+  const measure = (path: string) =>
+    path === one.paths.state ? { disk: 2, bytes: 50e6, files: 9 } : { disk: 1, bytes: 500e6, files: 9 };
+  t.match(troubles(await checkStore(one, measure)), [
+    { level: 'warning', place: one.paths.home, what: 'its disk has 476 MB left' },
+    { level: 'wrong', place: 'state/', what: 'its disk has 47 MB left' },
+  ]);
 });
 
 t.test('DUR-1 · CLI-2 · a journal of LMDB on a network disk is doubtful', async (t) => {
