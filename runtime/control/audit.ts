@@ -173,8 +173,8 @@ async function readRows(
   const lines = await readLog(folder, name, Number.MAX_SAFE_INTEGER);
   for (let at = lines.length - 1; at >= 0 && rows.length < limit; at -= 1) {
     const row = rowIn(lines[at] ?? '');
-    if (row === undefined) continue;
-    if (Date.parse(row.at) < sinceMs) break;
+    // Lines are in the order of writing, which a clock that is set back makes another one than that of the times.
+    if (row === undefined || Date.parse(row.at) < sinceMs) continue;
     if (words === '' || JSON.stringify(row).toLowerCase().includes(words)) rows.push(row);
   }
   return rows;

@@ -111,6 +111,7 @@ t.test('SEC-1 · what a read-only user is refused has a row an hour for each met
   nowMs -= 24 * 3_600_000;
   refuse('runs.cancel');
   t.equal((await rows()).length, 4, 'also after the clock was set back');
+  t.equal((await rows(100, { sinceMs: nowMs + 1 })).length, 3, 'the rows before are not left out');
 });
 
 t.test('SEC-1 · refused sign-ins of one sender are one row a minute, with their number', async (t) => {
