@@ -77,6 +77,9 @@ async function runHere(method: string, params: JsonObject, { gateway, env, compl
   const notify = (kind: string, note: object | string): void => {
     if (kind === 'note' && isJsonObject(note)) complain(`${oneLine(String(note.text))}\n`);
   };
-  const result = await runAtHome(method, params, { home, env }, { notify, onEnd: () => () => {} });
+  const result = await runAtHome(method, params, {
+    source: { home, env },
+    peer: { notify, onEnd: () => () => {} },
+  });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -22,7 +22,7 @@ import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
 import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
-import { createDocumentsInForce } from '../config/documents-in-force.ts';
+import { createDocumentsInForce, type DocumentsInForceSettings } from '../config/documents-in-force.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { approvalCommands } from './approval-commands.ts';
@@ -267,13 +267,16 @@ async function cancelRun(daemon: DaemonView, asked: string, by: Hand): Promise<R
   }
 }
 
+interface HomeCaller {
+  readonly source: HomeSource;
+  readonly peer: CommandPeer;
+  /** Connects to the documents of a database; the spec provides its own. */
+  readonly connect?: DocumentsInForceSettings['connect'];
+}
+
 /** Runs a command of a home without a running gateway, and records in the audit log what it changed or was refused. */
-export async function runAtHome(
-  method: string,
-  params: JsonObject,
-  source: HomeSource,
-  peer: CommandPeer,
-): Promise<unknown> {
+export async function runAtHome(method: string, params: JsonObject, caller: HomeCaller): Promise<unknown> {
+  const { source } = caller;
   const writeDown = async (thrown?: unknown): Promise<void> => {
     if (onlyReads(method)) return;
     const redactor = createRedactor();
@@ -284,8 +287,8 @@ export async function runAtHome(
   };
   let result: unknown;
   try {
-    result = await withDocuments(source, method, async (chosen) =>
-      commands.get(method)?.({ source: chosen }, params, peer),
+    result = await withDocuments(method, caller, async (chosen) =>
+      commands.get(method)?.({ source: chosen }, params, caller.peer),
     );
   } catch (thrown) {
     await writeDown(thrown);
@@ -302,11 +305,12 @@ const ofDocuments = /^(webhook\.(list|show|subscribe|remove|edit|enable|disable|
  * @throws Refusal if the database cannot be read
  */
 async function withDocuments<Answer>(
-  source: HomeSource,
   method: string,
+  { source, connect }: HomeCaller,
   work: (source: HomeSource) => Promise<Answer>,
 ): Promise<Answer> {
-  const documents = createDocumentsInForce({ home: source.home, log: { log: () => {}, warnOnce: () => {} } });
+  const log = { log: () => {}, warnOnce: () => {} };
+  const documents = createDocumentsInForce({ home: source.home, log, ...defined({ connect }) });
   const chosen = { ...source, documents: documents.choose };
   try {
     if (ofDocuments.test(method)) {
@@ -316,6 +320,7 @@ async function withDocuments<Answer>(
     }
     return await work(chosen);
   } finally {
-    await documents.close();
+    // A change that is written stays written, however the connection ends.
+    await documents.close().catch(() => {});
   }
 }
