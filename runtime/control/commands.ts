@@ -45,7 +45,7 @@ import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { queryOf } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import { askedRouteOf, deskOf, profileOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
+import { askedRouteOf, deskOf, homeOf, profileOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { onlyReads } from './methods.ts';
@@ -86,7 +86,7 @@ const table: Commands = {
   'gateway.nodes': async (host) =>
     host.nodes?.list() ?? [
       {
-        node: hostname(),
+        node: homeOf(host).main.settings.gateway.node ?? hostname(),
         session: '',
         leader: true,
         self: true,

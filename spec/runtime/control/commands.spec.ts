@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { sampleNames } from '../../../machines/webhook/samples.ts';
@@ -122,6 +123,17 @@ t.test('CLI-3 · a parameter that is missing or of another form is said to be so
     for (const params of [{}, { name: '', id: '' }, { name: 7, id: 7 }]) {
       t.equal(await codeOf(ask(host, method, params)), 'params-missing', `${method} ${JSON.stringify(params)}`);
     }
+  }
+});
+
+t.test('SCA-3 · CLI-3 · a gateway without others is listed by its configured name, else by its host', async (t) => {
+  for (const [config, node] of [
+    ['gateway: {node: front}\n', 'front'],
+    ['', hostname()],
+  ] as const) {
+    const source = { home: makeHome(t, { 'config.yaml': config }).path, env: {} };
+    const daemon = { status: () => ({ pid: 1 }) } as unknown as DaemonView;
+    t.match(await ask({ source, daemon }, 'gateway.nodes'), [{ node, self: true, status: { pid: 1 } }]);
   }
 });
 
