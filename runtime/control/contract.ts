@@ -238,7 +238,7 @@ export interface Contract {
     params: InProfile & { readonly target: string; readonly token: string; readonly home_channel?: string };
     result: { readonly file: string; readonly variable: string };
   };
-  'setup.webhooks': { params: InProfile; result: { readonly file: string; readonly url: string | null } };
+  'setup.webhooks': { params: object; result: { readonly file: string; readonly url: string | null } };
   'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
   /** With `handshake` the text of a handshake is complete, even if it may be a secret. */
   'webhook.delivery': { params: EventChoice & ById & { readonly handshake?: boolean }; result: HistoryDetail };
@@ -1163,8 +1163,9 @@ export interface TargetHealth extends HealthRow {
   readonly error?: string;
 }
 
-/** Which of the first steps a home and its computer have completed. */
+/** Which of the first steps a profile of a home and its computer have completed. */
 export interface Setup {
+  readonly profile: string;
   /** The base URL of the webhooks; null while nothing listens. */
   readonly url: string | null;
   readonly webhooks_enabled: boolean;

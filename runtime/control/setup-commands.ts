@@ -10,7 +10,7 @@ import { findCommand } from '../../actors/process-group.ts';
 import { knownPrograms } from '../../machines/agent/known-programs.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
+import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { type ConfigEdit, editConfig, valueAt } from '../../machines/config/edit.ts';
 import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
@@ -45,11 +45,14 @@ async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<
   const subscriptions = host.desk?.().sources.subscriptions.get(profile)?.current().routes ?? [];
   const routes = [...settings.webhook.routes, ...subscriptions].filter(({ route }) => route.profile === profile);
   const path = loaded.scope.get('PATH') ?? env.PATH ?? '';
-  const newest = (await host.daemon?.deliveries({ limit: 1 })) ?? [];
+  const ofProfile = params.profile === undefined ? {} : { profile };
+  const newest = (await host.daemon?.deliveries({ limit: 1, ...ofProfile })) ?? [];
+  const { webhook: listener } = home.main.settings;
   return {
+    profile,
     url: addressOf(host, home),
-    webhooks_enabled: settings.webhook.enabled,
-    reachable: !isLoopback(settings.webhook.host) || home.main.settings.webhook.publicUrl !== undefined,
+    webhooks_enabled: listener.enabled,
+    reachable: !isLoopback(listener.host) || listener.publicUrl !== undefined,
     home: profilePaths(host.source.home, profile).home,
     runner: settings.agent.runner,
     agents: knownPrograms
@@ -146,10 +149,9 @@ function variableOfToken(
   });
 }
 
-async function enableWebhooks(host: CommandHost, params: JsonObject): Promise<Result<'setup.webhooks'>> {
-  const file = await write(host, profileOf(params.profile), [
-    { path: ['platforms', 'webhook', 'enabled'], value: true },
-  ]);
+/** The home has one listener for all profiles. */
+async function enableWebhooks(host: CommandHost): Promise<Result<'setup.webhooks'>> {
+  const file = await write(host, defaultProfile, [{ path: ['platforms', 'webhook', 'enabled'], value: true }]);
   return { file, url: addressOf(host, homeOf(host)) };
 }
 

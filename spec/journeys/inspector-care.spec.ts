@@ -7,7 +7,7 @@
 import { readFileSync, renameSync } from 'node:fs';
 import type { Page, Request } from 'playwright-core';
 import t, { type Test } from 'tap';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import {
   type Answer,
   answerFor,
@@ -724,6 +724,51 @@ t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options
   await letAnswer();
   await page.getByText('Route github created.').waitFor();
   t.match(page.url(), /#\/audit$/, 'a step that takes long takes no reader back who has left');
+});
+
+t.test('INS-4 · PRF-2 · the first steps set up the profile that the page shows', options, async (t) => {
+  const { page } = await opened(t);
+  const writes: (readonly [method: string, profile: unknown])[] = [];
+  const noted = (method: string, result: Json) => ({
+    [method]: ({ profile }: JsonObject) => {
+      writes.push([method, profile]);
+      return result;
+    },
+  });
+  const github = { name: 'github', title: 'GitHub', page: 'https://github.test', secret: 'x', secret_needed: false };
+  const setup = {
+    ...{ url: null, webhooks_enabled: true, reachable: true, home: '/home', runner: 'echo' },
+    agents: [{ program: 'codex', title: 'Codex', command: ['codex'] }],
+    sources: [github],
+    targets: [{ name: 'slack', title: 'Slack' }],
+    done: { route: false, event: false, agent: false, server: false, target: false },
+  };
+  await answerFor(page, {
+    'setup.read': ({ profile }) => ({ ...setup, profile }) as never,
+    ...noted('webhook.subscribe', { url: 'http://127.0.0.1:1/p/work/webhooks/github', secret: 'x' }),
+    ...noted('setup.agent', {}),
+    ...noted('setup.target', {}),
+    ...noted('mcp.importable', []),
+  });
+  await goTo(page, '#/overview/first-steps?profile=work');
+
+  await page.getByRole('button', { name: 'Create route only' }).click();
+  await page.getByText('Route github created.').waitFor();
+  await page.getByRole('button', { name: /^Open.*Choose the agent/ }).click();
+  await page.getByRole('button', { name: 'Use Codex' }).click();
+  await page.getByText('Codex answers events from now on.').waitFor();
+  await page.getByRole('button', { name: /^Open.*Connect a tool server/ }).click();
+  await page.getByRole('button', { name: /^Open.*Choose where results go/ }).click();
+  await page.getByLabel('Bot token').fill('xoxb-of-the-spec');
+  await page.getByRole('button', { name: 'Set up Slack' }).click();
+  await page.getByText(/^Slack is set up/).waitFor();
+
+  t.same(Object.fromEntries(writes), {
+    'webhook.subscribe': 'work',
+    'setup.agent': 'work',
+    'mcp.importable': 'work',
+    'setup.target': 'work',
+  });
 });
 
 t.test('INS-4 · listed failures stay, with what is selected, while more are read', options, async (t) => {

@@ -46,3 +46,18 @@ t.test(
     t.match(readFileSync(join(home, 'config.yaml'), 'utf8'), /^# mine\nplatforms:\n {2}discord:\n/);
   },
 );
+
+t.test('INS-4 · PRF-2 · the first steps of a profile are its own, except the listener, which all share', async (t) => {
+  const home = t.testdir({
+    'config.yaml': 'gateway: {multiplex_profiles: true}\n',
+    profiles: { work: { 'config.yaml': 'agent: {runner: command, command: [x]}\n' } },
+  });
+  const host = { source: { home, env: {} } };
+  const ask = (method: string) => table.get(method)?.(host, { profile: 'work' }, peer);
+  t.match(await ask('setup.read'), { profile: 'work', webhooks_enabled: false, done: { agent: true } });
+
+  await ask('setup.webhooks');
+
+  t.match(await ask('setup.read'), { webhooks_enabled: true });
+  t.match(parse(readFileSync(join(home, 'config.yaml'), 'utf8')), { platforms: { webhook: { enabled: true } } });
+});

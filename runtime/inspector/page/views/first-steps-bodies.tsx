@@ -5,7 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SourceChoice } from '../../../control/contract.ts';
+import type { RouteChoice, SourceChoice } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import type { StepProps } from '../data/first-steps.ts';
 import { counted } from '../data/format.ts';
@@ -42,6 +42,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
   const [secret, setSecret] = useState('');
   const [made, setMade] = useState<Made | undefined>(undefined);
   const change = useAttempt();
+  const { profile } = setup;
   const chosen = setup.sources.find((one) => one.name === source);
   const name = typed ?? chosen?.name ?? 'events';
   const shown = isAll
@@ -63,12 +64,12 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
         deliver: 'log',
         description: 'Made in the first steps',
       };
-      const answer = await call('webhook.subscribe', { name, record });
+      const answer = await call('webhook.subscribe', { name, record, profile });
       route = { name, url: answer.url, secret: answer.secret, isGenerated: secret === '' };
       setMade(route);
     }
-    if (isTested) await sendSample(name, chosen);
-    else announce(`Route ${name} created.`, false, { label: 'Show', run: () => go('routes', `default/${name}`) });
+    if (isTested) await sendSample({ name, profile }, chosen);
+    else announce(`Route ${name} created.`, false, { label: 'Show', run: () => go('routes', `${profile}/${name}`) });
     again();
   }
 
@@ -159,16 +160,16 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
   );
 }
 
-async function sendSample(name: string, source: SourceChoice | undefined): Promise<void> {
+async function sendSample(route: RouteChoice, source: SourceChoice | undefined): Promise<void> {
   const { status, body } = await call('webhook.test', {
-    name,
+    ...route,
     ...(source?.sample === undefined ? {} : { sample: source.sample }),
   });
   if (status >= 300) announce(`The sample was answered ${status}: ${body}`, true);
   else announce('The sample was accepted.', false, { label: 'Show', run: () => go('events') });
 }
 
-export function AgentStep({ setup: { agents }, again, hold }: StepProps): JSX.Element {
+export function AgentStep({ setup: { agents, profile }, again, hold }: StepProps): JSX.Element {
   const [program, setProgram] = useState(agents[0]?.program);
   const change = useAttempt();
   const chosen = agents.find((one) => one.program === program) ?? agents[0];
@@ -183,7 +184,7 @@ export function AgentStep({ setup: { agents }, again, hold }: StepProps): JSX.El
   }
   const write = async (): Promise<void> => {
     hold();
-    await call('setup.agent', { program: chosen.program });
+    await call('setup.agent', { program: chosen.program, profile });
     announce(`${chosen.title} answers events from now on.`);
     again();
   };
@@ -215,8 +216,8 @@ export function AgentStep({ setup: { agents }, again, hold }: StepProps): JSX.El
   );
 }
 
-export function ServerStep({ again, hold }: StepProps): JSX.Element {
-  const { asked, again: askAgain } = useAsked('importable', () => call('mcp.importable', {}));
+export function ServerStep({ setup: { profile }, again, hold }: StepProps): JSX.Element {
+  const { asked, again: askAgain } = useAsked(`importable ${profile}`, () => call('mcp.importable', { profile }));
   const [left, setLeft] = useState<readonly string[]>([]);
   const change = useAttempt();
   return (
@@ -226,7 +227,7 @@ export function ServerStep({ again, hold }: StepProps): JSX.Element {
         const names = offered.map(({ name }) => name).filter((name) => !left.includes(name));
         const add = async (): Promise<void> => {
           hold();
-          const { added, failed } = await call('mcp.import', { names });
+          const { added, failed } = await call('mcp.import', { names, profile });
           const [first] = failed;
           if (first !== undefined) announce(`${first.name} was not added: ${first.why}`, true);
           else announce(`${counted(added.length, 'server')} added.`);
@@ -289,7 +290,7 @@ const channelHints: Readonly<Record<string, string>> = {
   discord: "A channel's number.",
 };
 
-export function TargetStep({ setup: { targets }, again, hold }: StepProps): JSX.Element {
+export function TargetStep({ setup: { targets, profile }, again, hold }: StepProps): JSX.Element {
   const [name, setName] = useState('slack');
   const [token, setToken] = useState('');
   const [channel, setChannel] = useState('');
@@ -298,7 +299,8 @@ export function TargetStep({ setup: { targets }, again, hold }: StepProps): JSX.
   const write = async (): Promise<void> => {
     hold();
     const home_channel = channel.trim();
-    await call('setup.target', { target: name, token: token.trim(), ...(home_channel === '' ? {} : { home_channel }) });
+    const place = home_channel === '' ? { profile } : { profile, home_channel };
+    await call('setup.target', { target: name, token: token.trim(), ...place });
     setToken('');
     announce(`${title} is set up. Set deliver: ${name} on a route to send its results there.`);
     again();

@@ -20,7 +20,8 @@ import {
 } from '../data/first-steps.ts';
 import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { useProfile } from '../data/profile.ts';
+import { type Asking, call, useAsked } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
@@ -39,14 +40,20 @@ const bodies: Readonly<Record<StepName, (props: StepProps) => JSX.Element>> = {
   target: TargetStep,
 };
 
+/** Of the profile that the page shows; of the default one where it shows all. */
+function useSetup(): Asking<Setup> {
+  const profile = useProfile();
+  return useAsked(`setup ${profile ?? ''}`, () => call('setup.read', profile === undefined ? {} : { profile }));
+}
+
 export function FirstSteps({ isRouteless }: { readonly isRouteless: boolean }): JSX.Element {
-  const { asked, again } = useAsked('setup', () => call('setup.read'));
+  const { asked, again } = useSetup();
   useFresh(anything, again);
   return (
     <Body>
       <div class="first-steps stack">
         <Answer asked={asked} again={again} what="The first steps">
-          {(setup) => <Steps setup={setup} again={again} isRouteless={isRouteless} />}
+          {(setup) => <Steps key={setup.profile} setup={setup} again={again} isRouteless={isRouteless} />}
         </Answer>
       </div>
     </Body>
@@ -241,7 +248,7 @@ function WhatHappens(): JSX.Element {
 
 /** Under Needs attention: the remaining steps, until a person hides them. */
 export function StepsLeft(): JSX.Element | null {
-  const { asked } = useAsked('setup', () => call('setup.read'));
+  const { asked } = useSetup();
   const chosen = useCell(choices);
   if (asked.kind !== 'there' || chosen.hidden) return null;
   const left = stepsLeft(asked.value, { ...chosen, skipped: [] });
