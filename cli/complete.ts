@@ -4,7 +4,8 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { type CliCommand, type Flag, globalFlags, type NameKind, nameKinds } from './catalogue.ts';
+import { type CliCommand, globalFlags } from './catalogue.ts';
+import { type Flag, type NameKind, nameKinds } from './catalogue/row.ts';
 import { findCommand } from './parse.ts';
 import { groupOf } from './unknown-command.ts';
 

@@ -7,7 +7,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import { askOnce } from '../runtime/control/client.ts';
-import type { NameKind } from './catalogue.ts';
+import type { NameKind } from './catalogue/row.ts';
 import type { Candidate } from './complete.ts';
 import type { GatewayPlace } from './context.ts';
 

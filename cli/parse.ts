@@ -9,7 +9,8 @@ import { sinceMs } from '../machines/base/since.ts';
 import { meantStatus } from '../machines/base/status.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { canonicalTarget, cureOfTarget } from '../machines/config/targets.ts';
-import { type CliCommand, catalogue, type Flag, globalFlags, usageLine } from './catalogue.ts';
+import { type CliCommand, catalogue, globalFlags, usageLine } from './catalogue.ts';
+import type { Flag } from './catalogue/row.ts';
 import { betweenValues } from './context.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
 
