@@ -4,9 +4,9 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { type CliCommand, globalFlags } from './catalogue.ts';
 import { type Flag, type NameKind, nameKinds } from './catalogue/row.ts';
-import { findCommand } from './parse.ts';
+import { type CliCommand, globalFlags } from './catalogue.ts';
+import { findCommand, sortWords } from './parse.ts';
 import { groupOf } from './unknown-command.ts';
 
 export interface Candidate {
@@ -32,8 +32,10 @@ export function expectedAt(words: readonly string[]): Expected {
   const after = earlier.indexOf('--');
   const command = findCommand(earlier);
   const known = [...(command?.flags ?? []), ...globalFlags];
-  const { bare, open } = read(earlier, known);
-  if (open !== undefined) return valuesOf(open, '');
+  const { bare, given } = sortWords(earlier, command, known);
+  const last = given.at(-1);
+  const open = known.find(({ name, value }) => name === last?.name && value !== undefined);
+  if (open !== undefined && last?.value === undefined) return valuesOf(open, '');
   const inline = /^--([a-z-]+)=/.exec(current);
   if (inline !== null && after < 0) {
     const flag = known.find(({ name }) => name === inline[1]);
@@ -49,21 +51,6 @@ export function expectedAt(words: readonly string[]): Expected {
 }
 
 const nothing: Expected = { kind: 'words', words: [] };
-
-/** The words that are neither flags nor flag values, and the flag whose value comes next. */
-function read(
-  words: readonly string[],
-  known: readonly Flag[],
-): { readonly bare: readonly string[]; readonly open: Flag | undefined } {
-  const bare: string[] = [];
-  let open: Flag | undefined;
-  for (const word of words) {
-    if (open !== undefined) open = undefined;
-    else if (word.startsWith('--')) open = known.find(({ name, value }) => value !== undefined && word === `--${name}`);
-    else bare.push(word);
-  }
-  return { bare, open };
-}
 
 /** The next words of commands that begin with these words, each with the help of its command or group. */
 function nextWords(bare: readonly string[]): readonly Candidate[] {

@@ -9,8 +9,8 @@ import { sinceMs } from '../machines/base/since.ts';
 import { meantStatus } from '../machines/base/status.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { canonicalTarget, cureOfTarget } from '../machines/config/targets.ts';
-import { type CliCommand, catalogue, globalFlags, usageLine } from './catalogue.ts';
 import type { Flag } from './catalogue/row.ts';
+import { type CliCommand, catalogue, globalFlags, usageLine } from './catalogue.ts';
 import { betweenValues } from './context.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
 
@@ -66,8 +66,8 @@ export function parseWords(words: readonly string[]): Parsed {
   return { kind: 'command', command, args, flags };
 }
 
-/** Separates flags with their values from the other words. */
-function sortWords(
+/** Separates flags with their values from the other words. The value of a last flag that lacks one is undefined. */
+export function sortWords(
   words: readonly string[],
   command: CliCommand | undefined,
   known: readonly Flag[],
