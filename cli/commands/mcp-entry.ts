@@ -107,27 +107,31 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
   return printChange(context, changed);
 }
 
-export async function disableServer(context: CommandContext): Promise<ExitCode> {
-  const [server = ''] = context.args;
-  const changed = await context.ask('mcp.disable', serverChoice(context));
-  const { profile } = changed;
-  const undo = `agent mcp enable ${shellWord(oneLine(server))}${profile === 'default' ? '' : ` --profile ${profile}`}`;
-  context.out.print(`Disabled ${oneLine(server)}: no connection, no tools. \`${undo}\` undoes it.\n`);
-  return printChange(context, changed);
-}
+export const disableServer = changing('mcp.disable', (server, { profile }) => {
+  const undo = `agent mcp enable ${shellWord(server)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+  return `Disabled ${server}: no connection, no tools. \`${undo}\` undoes it.`;
+});
 
-export async function enableServer(context: CommandContext): Promise<ExitCode> {
-  const [server = ''] = context.args;
-  const changed = await context.ask('mcp.enable', serverChoice(context));
-  context.out.print(`Enabled ${oneLine(server)}. A running gateway connects it by itself.\n`);
-  return printChange(context, changed);
-}
+export const enableServer = changing(
+  'mcp.enable',
+  (server) => `Enabled ${server}. A running gateway connects it by itself.`,
+);
 
-export async function removeServer(context: CommandContext): Promise<ExitCode> {
-  const [server = ''] = context.args;
-  const changed = await context.ask('mcp.remove', serverChoice(context));
-  context.out.print(`Removed ${oneLine(server)}. A running gateway ends it by itself.\n`);
-  return printChange(context, changed);
+export const removeServer = changing(
+  'mcp.remove',
+  (server) => `Removed ${server}. A running gateway ends it by itself.`,
+);
+
+function changing(
+  method: 'mcp.disable' | 'mcp.enable' | 'mcp.remove',
+  words: (server: string, changed: ChangedServer) => string,
+) {
+  return async (context: CommandContext): Promise<ExitCode> => {
+    const asked = serverChoice(context);
+    const changed: ChangedServer = await context.ask(method, asked);
+    context.out.print(`${words(oneLine(asked.server), changed)}\n`);
+    return printChange(context, changed);
+  };
 }
 
 const ofCommands = ['command', 'args', 'env', 'cwd'];
