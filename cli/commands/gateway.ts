@@ -7,7 +7,7 @@ import { ensurePrivateFolder } from '../../actors/files.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { connectControl } from '../../runtime/control/client.ts';
+import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
@@ -49,101 +49,124 @@ export async function runGateway(context: CommandContext): Promise<ExitCode> {
 
 /** Starts the daemon in the background and waits until it answers, or reports why it does not. */
 export async function startGateway(context: CommandContext): Promise<ExitCode> {
-  const paths = homePaths(context.home);
-  // Asked anew each time: a home that is too deep has its socket where the gateway finds room for it.
-  const connect = () => connectControl(placedPaths(context.home, context.env).socket);
-  const running = await connect();
-  if (running !== undefined) {
-    const { state, version: old } = await running.ask('gateway.status').catch((thrown: unknown) => {
-      running.close();
-      throw thrown;
-    });
-    if (!isEnding.test(state)) {
-      running.close();
-      context.out.print(
-        old === version()
-          ? 'The gateway is running already.\n'
-          : `The gateway is running already, as version ${oneLine(old)}; \`agent gateway stop\`, then \`agent gateway\` or its service starts version ${version()}.\n`,
-      );
-      return 0;
+  if (await runsAlready(context)) return 0;
+  if (refuseSudo(context)) return 1;
+  const started = await spawnGateway(context);
+  // What a cancelled start has begun must not run unseen.
+  const endCancelled = (code: number): void => {
+    if (code === 130) started.child.kill();
+  };
+  process.once('exit', endCancelled);
+  try {
+    for (let waitedMs = 0; waitedMs < startTimeoutMs && !started.isOver(); waitedMs += pollMs) {
+      const status = await statusOf(context);
+      if (status !== undefined && reportStart(context, status)) return 0;
+      await wait(pollMs);
     }
+  } finally {
+    process.off('exit', endCancelled);
+  }
+  const why = started.hasEnded() ? 'the gateway did not start' : unanswered(started.child.pid);
+  const tail = started.ownLines().trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
+  context.out.complain(
+    `agent: ${why}; the end of ${gatewayLog(context.home)}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
+  );
+  return 1;
+}
+
+/** Asked anew each time: a home that is too deep has its socket where the gateway finds room for it. */
+function connect({ home, env }: CommandContext): Promise<ControlClient | undefined> {
+  return connectControl(placedPaths(home, env).socket);
+}
+
+/** Reports a gateway that runs; waits for the end of one that is stopping. */
+async function runsAlready(context: CommandContext): Promise<boolean> {
+  const running = await connect(context);
+  if (running === undefined) return false;
+  const { state, version: old } = await running.ask('gateway.status').catch((thrown: unknown) => {
+    running.close();
+    throw thrown;
+  });
+  if (isEnding.test(state)) {
     context.out.complain('The gateway is stopping; it is started anew once it has ended.\n');
     await running.closed;
+    return false;
   }
-  if (refuseSudo(context)) return 1;
+  running.close();
+  context.out.print(
+    old === version()
+      ? 'The gateway is running already.\n'
+      : `The gateway is running already, as version ${oneLine(old)}; \`agent gateway stop\`, then \`agent gateway\` or its service starts version ${version()}.\n`,
+  );
+  return true;
+}
+
+async function spawnGateway({ home, env }: CommandContext) {
+  const paths = homePaths(home);
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.logs);
-  const logPath = gatewayLog(context.home);
+  const logPath = gatewayLog(home);
   if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > longestLog) renameSync(logPath, `${logPath}.1`);
   const log = openSync(logPath, 'a', 0o600);
   const before = fstatSync(log).size;
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...context.env, AGENT_HOME: context.home },
+    env: { ...env, AGENT_HOME: home },
   });
-  let ended = false;
+  let hasEnded = false;
   const end = (): void => {
-    ended = true;
+    hasEnded = true;
   };
   child.once('error', end);
   child.once('exit', end);
   closeSync(log);
   child.unref();
   const ownLines = (): string => readFileSync(logPath).subarray(before).toString('utf8');
-  // Another start of this home may have been first; its gateway is waited for.
-  const isOvertaken = (): boolean => /\bgateway-(?:running|starting)\b/.test(ownLines());
-  // What a cancelled start has begun must not run unseen.
-  const endCancelled = (code: number): void => {
-    if (code === 130) child.kill();
+  return {
+    child,
+    ownLines,
+    hasEnded: () => hasEnded,
+    // Another start of this home may have been first; its gateway is waited for.
+    isOver: () => hasEnded && !/\bgateway-(?:running|starting)\b/.test(ownLines()),
   };
-  process.once('exit', endCancelled);
-  try {
-    for (let waitedMs = 0; waitedMs < startTimeoutMs && (!ended || isOvertaken()); waitedMs += pollMs) {
-      const client = await connect();
-      if (client !== undefined) {
-        // A gateway that fails to listen may end before it answers.
-        const status = await client.ask('gateway.status').catch(() => undefined);
-        client.close();
-        if (status === undefined || !/^(?:booting|up)\b/.test(status.state)) {
-          await wait(pollMs);
-          continue;
-        }
-        const { url, enabled, fault } = status.webhook;
-        const { fault: finding } = status.config;
-        if (url === null && fault !== undefined) {
-          context.out.print(`The gateway runs (pid ${status.pid}); webhooks do not.\n`);
-          context.out.complain(`agent: ${oneLine(fault)}\n`);
-          return 0;
-        }
-        const { fault: page, ...inspector } = status.inspector;
-        // The inspector's listener opens at the same time as the webhooks' one.
-        const isPageOpening = inspector.enabled && inspector.url === null && page === undefined;
-        if ((url !== null || enabled === false) && !isPageOpening) {
-          if (finding !== undefined) context.out.complain(`agent: ${oneLine(finding)}\n`);
-          if (status.journal !== 'ready')
-            context.out.complain(
-              `agent: nothing is accepted until the journal is repaired: ${oneLine(status.journal)}\n`,
-            );
-          if (page !== undefined) context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
-          context.out.print(
-            url === null
-              ? `The gateway runs (pid ${status.pid}); webhooks are not enabled: agent gateway setup\n`
-              : `The gateway runs (pid ${status.pid}) and listens on ${url}\n`,
-          );
-          return 0;
-        }
-      }
-      await wait(pollMs);
-    }
-  } finally {
-    process.off('exit', endCancelled);
+}
+
+/** Undefined if no gateway answers: one that fails to listen may end before it does. */
+async function statusOf(context: CommandContext): Promise<GatewayStatus | undefined> {
+  const client = await connect(context);
+  const status = await client?.ask('gateway.status').catch(() => undefined);
+  client?.close();
+  return status;
+}
+
+/** Reports what listens and what does not; returns false while the gateway is still starting. */
+function reportStart(
+  { out }: CommandContext,
+  { state, pid, webhook, config, inspector, journal }: GatewayStatus,
+): boolean {
+  if (!/^(?:booting|up)\b/.test(state)) return false;
+  const { url, enabled, fault } = webhook;
+  if (url === null && fault !== undefined) {
+    out.print(`The gateway runs (pid ${pid}); webhooks do not.\n`);
+    out.complain(`agent: ${oneLine(fault)}\n`);
+    return true;
   }
-  const tail = ownLines().trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
-  context.out.complain(
-    `agent: ${ended ? 'the gateway did not start' : unanswered(child.pid)}; the end of ${logPath}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
+  // The inspector's listener opens at the same time as the webhooks' one.
+  const isPageOpening = inspector.enabled && inspector.url === null && inspector.fault === undefined;
+  if ((url === null && enabled) || isPageOpening) return false;
+  const faults = [
+    config.fault,
+    journal === 'ready' ? undefined : `nothing is accepted until the journal is repaired: ${journal}`,
+    inspector.fault && `the inspector page is not served: ${inspector.fault}`,
+  ];
+  for (const one of faults) if (one !== undefined) out.complain(`agent: ${oneLine(one)}\n`);
+  out.print(
+    url === null
+      ? `The gateway runs (pid ${pid}); webhooks are not enabled: agent gateway setup\n`
+      : `The gateway runs (pid ${pid}) and listens on ${url}\n`,
   );
-  return 1;
+  return true;
 }
 
 /** A gateway that cannot write its home runs without a socket until it can (DUR-3). */
