@@ -49,7 +49,6 @@ import { askedRouteOf, deskOf, homeOf, profileOf, routeUrl, subscribe, unsubscri
 import { inspectCommands } from './inspect-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { onlyReads } from './methods.ts';
-import { offerCommands } from './offer-commands.ts';
 import { refuse } from './refusal.ts';
 import { askedRoute, routeCommands } from './route-commands.ts';
 import { serverCommands } from './server-commands.ts';
@@ -60,7 +59,6 @@ import { examineRoute } from './webhook-doctor.ts';
 const table: Commands = {
   ...mcpCommands,
   ...approvalCommands,
-  ...offerCommands,
   ...serverCommands,
   ...deliveryCommands,
   ...chatCommands,

@@ -1,5 +1,6 @@
 /**
- * The commands of the servers' half: servers, tools, calls. Part of the table of the control socket.
+ * The commands of the servers' half: servers, tools, calls, and what else servers offer: instructions, resources and
+ * prompts, limited to the toolsets of the caller like its calls. Part of the table of the control socket.
  * @see CLI-3, CLI-5 and TRU-3 in docs/specification.md
  */
 
@@ -18,7 +19,8 @@ import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
-import type { CallRequest } from '../mcp/calls.ts';
+import type { CallAnswer, CallRequest } from '../mcp/calls.ts';
+import type { OfferCaller, Offers } from '../mcp/offers.ts';
 import type { McpView } from '../mcp/view.ts';
 import { learntCredentials } from '../oauth/learnt-credentials.ts';
 import { createRedactor } from '../observe/redact.ts';
@@ -31,7 +33,7 @@ import {
   optionalText,
   textOf,
 } from './command.ts';
-import type { Result, ToolRow } from './contract.ts';
+import type { Offered, Result, ToolRow } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 
@@ -139,21 +141,54 @@ export const mcpCommands = {
     return { taken: server };
   }),
 
+  'mcp.instructions': ofServers((mcp, params) => {
+    const instructions = mcp.instructions(profileIn(mcp, params), allowedBy(params));
+    return instructions === undefined ? {} : { instructions };
+  }),
+
+  'mcp.resources': ofOffers((offers, _, caller) => offers.resources(caller)),
+  'mcp.resourceTemplates': ofOffers((offers, _, caller) => offers.resourceTemplates(caller)),
+  'mcp.prompts': ofOffers((offers, _, caller) => offers.prompts(caller)),
+  'mcp.readResource': ofOffers(async (offers, params, caller) =>
+    offered(await offers.readResource(textOf(params, 'uri'), caller)),
+  ),
+
+  'mcp.getPrompt': ofOffers(async (offers, params, caller) => {
+    const args = isJsonObject(params.arguments) ? params.arguments : {};
+    return offered(await offers.getPrompt(textOf(params, 'name'), args, caller));
+  }),
+
   'mcp.oauthServers': ofServers((mcp) => mcp.oauthServers()),
   'mcp.test': testServer,
 } satisfies Partial<Commands>;
 
-export function ofServers<Answer>(
-  run: (mcp: McpView, params: JsonObject) => Answer | Promise<Answer>,
-): Command<Answer> {
+function ofServers<Answer>(run: (mcp: McpView, params: JsonObject) => Answer | Promise<Answer>): Command<Answer> {
   return (host, params) => run(mcpOf(host), params);
 }
 
+function ofOffers<Answer>(
+  run: (offers: Offers, params: JsonObject, caller: OfferCaller) => Promise<Answer>,
+): Command<Answer> {
+  return async (host, params, peer) => {
+    const mcp = mcpOf(host);
+    const profile = profileIn(mcp, params);
+    return whileAsked(peer, (signal) =>
+      run(mcp.offers, params, {
+        profile,
+        allows: allowedBy(params),
+        ...callerOf(params, peer),
+        signal,
+      }),
+    );
+  };
+}
+
+function offered(answer: CallAnswer): Offered {
+  return answer.kind === 'result' ? answer.result.structuredContent : { error: answer.fault };
+}
+
 /** Runs work whose signal aborts when the peer leaves. */
-export async function whileAsked<Value>(
-  peer: CommandPeer,
-  work: (signal: AbortSignal) => Promise<Value>,
-): Promise<Value> {
+async function whileAsked<Value>(peer: CommandPeer, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
   const gone = new AbortController();
   const forget = peer.onEnd(() => gone.abort());
   try {
@@ -168,7 +203,7 @@ export async function whileAsked<Value>(
  * The caller of a call or an offer, with its run if the parameters name one. Its peer is notified of progress, and of
  * each approval that the request waits for.
  */
-export function callerOf(
+function callerOf(
   params: JsonObject,
   peer: CommandPeer,
 ): Pick<CallRequest, 'caller' | 'program' | 'run' | 'traceparent' | 'onProgress' | 'onWaiting'> {
@@ -186,7 +221,7 @@ export function callerOf(
 }
 
 /** Returns which tools the caller may see; without toolsets, all. */
-export function allowedBy(params: JsonObject): (tool: ServerTool) => boolean {
+function allowedBy(params: JsonObject): (tool: ServerTool) => boolean {
   const filters = filtersOf(params);
   return (tool) => filters.every((allows) => allows(tool));
 }

@@ -1,10 +1,10 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { Command } from '../../../runtime/control/command.ts';
-import { offerCommands } from '../../../runtime/control/offer-commands.ts';
+import { mcpCommands } from '../../../runtime/control/mcp-commands.ts';
 import type { OfferCaller } from '../../../runtime/mcp/offers.ts';
 
-const commands = new Map<string, Command>(Object.entries(offerCommands));
+const commands = new Map<string, Command>(Object.entries(mcpCommands));
 
 /** The commands over offers that record the caller, and a peer that can leave. */
 function stage() {
@@ -69,6 +69,6 @@ t.test('CLI-3 · PRF-1 · a missing parameter and an unknown profile are refused
   const { run } = stage();
   await t.rejects(run('mcp.readResource'), { code: 'params-missing', message: 'the parameter "uri" is missing' });
   await t.rejects(run('mcp.getPrompt'), { code: 'params-missing' });
-  for (const name of Object.keys(offerCommands))
-    await t.rejects(run(name, { profile: 'none' }), { code: 'profile-unknown' }, name);
+  for (const name of ['instructions', 'resources', 'resourceTemplates', 'readResource', 'prompts', 'getPrompt'])
+    await t.rejects(run(`mcp.${name}`, { profile: 'none' }), { code: 'profile-unknown' }, name);
 });
