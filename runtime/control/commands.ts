@@ -37,8 +37,7 @@ import {
   ofDaemon,
   textOf,
 } from './command.ts';
-import { showSource } from './config-source.ts';
-import { showConfig, withDraft } from './config-view.ts';
+import { showConfig, showSource, withDraft } from './config-view.ts';
 import type { Result, RunHistory } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { databaseCommands } from './database-commands.ts';

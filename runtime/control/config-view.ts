@@ -1,24 +1,31 @@
 /**
- * The settings of a profile as its files define them. Secrets with known values are masked too.
- * @see CLI-6 in docs/specification.md
+ * The configuration of a profile as people read it: the settings that its files define, and the source of config.yaml on
+ * disk and in force, with its findings and the variables that it refers to. Secrets are masked by their keys and by their
+ * values.
+ * @see CFG-2, CFG-3, CLI-6 and INS-4 in docs/specification.md
  */
 
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { readText } from '../../actors/files.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { parseDocument } from '../../machines/config/document.ts';
 import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
+import { variablesIn } from '../../machines/config/interpolate.ts';
+import { maskSource } from '../../machines/config/masked-source.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { runVariables } from '../../machines/config/program-variables.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { shownSettings, type VariableSource } from '../../machines/config/shown-settings.ts';
 import { isPlace } from '../../machines/mcp/foreign-references.ts';
-import { learnSecrets } from '../config/loaded-home.ts';
+import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
-import type { Result } from './contract.ts';
-import { notServed } from './home-view.ts';
+import type { CommandHost } from './command.ts';
+import type { ConfigSource, Result } from './contract.ts';
+import { notServed, profileOf } from './home-view.ts';
 
 export async function showConfig(source: HomeSource, profile: ProfileName): Promise<Result<'config.show'>> {
   const { home, env } = source;
@@ -45,13 +52,67 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   };
 }
 
+/** A private-use character, which texts do not contain. */
+const noQuote = '\ue000';
+
+export async function showSource({ source, desk, daemon }: CommandHost, params: JsonObject): Promise<ConfigSource> {
+  const profile = profileOf(params.profile);
+  const standing = desk?.().home;
+  const onDisk = withLostFiles(loadHome(source), standing);
+  const read = onDisk.profiles.get(profile);
+  if (read === undefined) throw notServed(profile);
+  const file = configFile(profile);
+  const redactor = createRedactor();
+  learnSecrets(onDisk, redactor);
+  if (standing !== undefined) learnSecrets(standing, redactor);
+  // A secret may span lines, so the lines are redacted together. Quotes are replaced meanwhile, so that a reference after
+  // a secret's name is not taken for a member of JSON.
+  const shown = (text: string): readonly string[] => {
+    const masked = maskSource(text.replace(/\r?\n$/, '')).join('\n');
+    return redactor.text(masked.replaceAll('"', noQuote)).replaceAll(noQuote, '"').split('\n');
+  };
+  const saved = await stat(read.paths.config).catch(() => undefined);
+  const held = standing?.profiles.get(profile);
+  const history = daemon?.configHistory;
+  const config = daemon?.status().config;
+  const refused = config?.in_force === false ? config.fault : undefined;
+  return {
+    file,
+    profile,
+    profiles: [...onDisk.profiles.keys()],
+    disk: shown(read.text),
+    ...(saved === undefined ? {} : { saved_at: saved.mtime.toISOString() }),
+    findings: onDisk.diagnostics
+      .filter((found) => found.file === file || found.line === 0)
+      .map((found) => ({ ...found, message: redactor.text(found.message) })),
+    ...(held === undefined || history === undefined
+      ? {}
+      : {
+          in_force: {
+            lines: shown(held.text),
+            since: new Date(history.sinceMs(profile) ?? Date.now()).toISOString(),
+            ...(refused === undefined ? {} : { refused }),
+            restart_for: history.restartFor(),
+            changes: history.changes(profile).map(({ atMs, kind, what }) => ({
+              at: new Date(atMs).toISOString(),
+              kind,
+              what,
+            })),
+          },
+        }),
+    variables: [...new Set(variablesIn(parseDocument(read.text).value))]
+      .filter((name) => !isGiven(name))
+      .map((name) => ({ name, from: setIn(name, read.scope, source.env) })),
+  };
+}
+
 /** Where a variable is set. */
 export function setIn(name: string, ofFile: Pick<ReadonlySet<string>, 'has'>, env: HomeSource['env']): VariableSource {
   return ofFile.has(name) ? '.env' : env[name] === undefined ? 'unset' : 'environment';
 }
 
 /** Places and the variables of a run are set by the gateway. */
-export function isGiven(variable: string): boolean {
+function isGiven(variable: string): boolean {
   return isPlace(variable) || runVariables.some((one) => one === variable);
 }
 
