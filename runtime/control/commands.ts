@@ -47,7 +47,7 @@ import { eventCommands } from './event-commands.ts';
 import { askedRouteOf, deskOf, homeOf, profileOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
-import { onlyReads } from './methods.ts';
+import { onlyReads, usesDocuments } from './methods.ts';
 import { refuse } from './refusal.ts';
 import { askedRoute, routeCommands } from './route-commands.ts';
 import { serverCommands } from './server-commands.ts';
@@ -295,8 +295,6 @@ export async function runAtHome(method: string, params: JsonObject, caller: Home
   return result;
 }
 
-const ofDocuments = /^(webhook\.(list|show|subscribe|remove|edit|enable|disable|samples)|cron\.\w+|mcp\.test)$/;
-
 /**
  * The documents of a home that are in a database are read only if the command reads or changes them.
  * @throws Refusal if the database cannot be read
@@ -310,7 +308,7 @@ async function withDocuments<Answer>(
   const documents = createDocumentsInForce({ home: source.home, log, ...defined({ connect }) });
   const chosen = { ...source, documents: documents.choose };
   try {
-    if (ofDocuments.test(method)) {
+    if (usesDocuments(method)) {
       loadHome(chosen);
       const unread = await documents.open();
       if (unread !== undefined) refuse(unread.code, unread.message);

@@ -8,9 +8,11 @@
 import type { Method } from './contract.ts';
 
 /** Needs a daemon. */
-const daemon = (does: string) => ({ does, isOfHome: false });
+const daemon = (does: string) => ({ does, isOfHome: false, hasDocuments: false });
 /** Needs no daemon. */
-const home = (does: string) => ({ does, isOfHome: true });
+const home = (does: string) => ({ does, isOfHome: true, hasDocuments: false });
+/** The same, and uses the subscriptions, jobs or credentials, which may be in a database. */
+const documents = (does: string) => ({ does, isOfHome: true, hasDocuments: true });
 
 /** `reads`: changes nothing. `calls`: has its own record. Otherwise the change, as the audit log reports it. */
 const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
@@ -30,13 +32,13 @@ const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'config.schema': home('reads'),
   'config.show': home('reads'),
   'config.source': home('reads'),
-  'cron.add': home('added a job'),
-  'cron.list': home('reads'),
-  'cron.pause': home('paused a job'),
-  'cron.remove': home('removed a job'),
-  'cron.resume': home('resumed a job'),
+  'cron.add': documents('added a job'),
+  'cron.list': documents('reads'),
+  'cron.pause': documents('paused a job'),
+  'cron.remove': documents('removed a job'),
+  'cron.resume': documents('resumed a job'),
   'cron.run': daemon('ran a job'),
-  'cron.show': home('reads'),
+  'cron.show': documents('reads'),
   'deliveries.confirm': daemon('confirmed deliveries'),
   'deliveries.drop': daemon('dropped deliveries'),
   'deliveries.list': daemon('reads'),
@@ -89,7 +91,7 @@ const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'mcp.resourceTemplates': daemon('reads'),
   'mcp.resources': daemon('reads'),
   'mcp.show': home('reads'),
-  'mcp.test': home('tried a server'),
+  'mcp.test': documents('tried a server'),
   'mcp.tools': daemon('reads'),
   'mcp.watch': daemon('reads'),
   'overview.read': daemon('reads'),
@@ -103,22 +105,27 @@ const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'setup.webhooks': home('enabled webhooks'),
   'webhook.deliveries': daemon('reads'),
   'webhook.delivery': daemon('reads'),
-  'webhook.disable': home('disabled a route'),
+  'webhook.disable': documents('disabled a route'),
   'webhook.doctor': daemon('reads'),
-  'webhook.edit': home('edited a route'),
-  'webhook.enable': home('enabled a route'),
-  'webhook.list': home('reads'),
-  'webhook.remove': home('removed a route'),
+  'webhook.edit': documents('edited a route'),
+  'webhook.enable': documents('enabled a route'),
+  'webhook.list': documents('reads'),
+  'webhook.remove': documents('removed a route'),
   'webhook.replay': daemon('replayed an event'),
-  'webhook.samples': home('reads'),
-  'webhook.show': home('reads'),
-  'webhook.subscribe': home('subscribed a route'),
+  'webhook.samples': documents('reads'),
+  'webhook.show': documents('reads'),
+  'webhook.subscribe': documents('subscribed a route'),
   'webhook.test': daemon('tested a route'),
 };
 
 /** Whether the command line can run it without a daemon. */
 export function isOfHome(method: string): boolean {
   return factsOf(method)?.isOfHome === true;
+}
+
+/** Whether it uses documents that may be in a database. */
+export function usesDocuments(method: string): boolean {
+  return factsOf(method)?.hasDocuments === true;
 }
 
 /** Whether a method changes nothing; false for an unknown method. */
