@@ -16,10 +16,6 @@ import {
   signatureClaim,
 } from '../../machines/webhook/record.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
-import type { ChatView } from '../agent/chats.ts';
-import type { ConfigHistory } from '../config/config-history.ts';
-import type { CronView } from '../cron/view.ts';
-import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import { createSearchEvents } from '../dispatch/event-search.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { createFailureView } from '../dispatch/failure-view.ts';
@@ -32,7 +28,6 @@ import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import type { ActorDetails } from '../inspector/wire.ts';
-import type { McpView } from '../mcp/view.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { anyRoute, everyCommit } from '../observe/metrics-counts.ts';
 import type { Recent } from '../observe/recent-counts.ts';
@@ -45,14 +40,16 @@ import type {
   GatewayStatus,
   HistoryDetail,
   HistoryQuery,
-  OverviewService,
   RecoveredWork,
   SeenRun,
 } from './contract.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 
-export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'> {
+/** The parts of the view that others provide as they are. */
+type Provided = 'cancelRun' | 'chat' | 'configHistory' | 'cron' | 'mcp' | 'overview' | 'reload' | 'url';
+
+export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'>, Pick<DaemonView, Provided> {
   readonly root: AnyActorRef;
   readonly home: string;
   /** The PATH of this process. */
@@ -64,18 +61,12 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
   /** Sends a request of the owner; resolves with the answer that its sender would get. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
-  readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
   readonly stats: EventStats;
-  readonly mcp: McpView;
   /** The runs that wait for a person, each with its oldest question. */
   readonly runsThatWait: () => ReadonlyMap<string, string>;
-  readonly chat: ChatView;
-  readonly cron: CronView;
-  readonly overview: OverviewService;
   readonly recent: Pick<Metrics['recent'], 'requests' | 'commits'>;
   readonly recovered: () => readonly RecoveredWork[];
-  readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the HTTP server does not listen as configured; undefined while it does. */
   readonly webhookFault: () => string | undefined;
@@ -83,12 +74,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly configFault: () => string | undefined;
   /** What of the configuration in force takes its default because of findings; undefined if nothing does. */
   readonly configFindings: () => string | undefined;
-  readonly configHistory: ConfigHistory;
-  /** Redacts secrets in the records that people read. */
-  readonly redact: <Given extends object>(record: Given) => Given;
   readonly redactText: (text: string) => string;
-  /** Resolves when the requested reload has ended. */
-  readonly reload: () => Promise<void>;
   /** How long the gateway has run, whatever its clock has done since. */
   readonly upMs: () => number;
   readonly nowMs: () => number;
