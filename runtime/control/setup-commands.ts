@@ -4,6 +4,7 @@
  * @see INS-4, HOME-4 and SEC-2 in docs/specification.md
  */
 
+import { editHome, unwritable } from '../../actors/config/edit-home.ts';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { findCommand } from '../../actors/process-group.ts';
@@ -108,9 +109,10 @@ async function chooseTarget(host: CommandHost, params: JsonObject): Promise<Resu
   const token = textOf(params, 'token');
   const channel = optionalText(params, 'home_channel');
   const profile = profileOf(params.profile);
-  const { config, env } = profilePaths(host.source.home, profile);
+  const { home, config, env } = profilePaths(host.source.home, profile);
+  const text = (await readText(config)) ?? '';
   const variable = variableOfToken(target, token, {
-    config: (await readText(config)) ?? '',
+    config: text,
     secrets: parseEnvFile((await readText(env)) ?? ''),
     env: host.source.env,
   });
@@ -119,7 +121,8 @@ async function chooseTarget(host: CommandHost, params: JsonObject): Promise<Resu
     { path: ['platforms', target, 'token'], value: `\${${variable}}` },
     ...(channel === undefined ? [] : [{ path: ['platforms', target, 'home_channel'], value: channel }]),
   ];
-  await demandEditable(host, profile, edits);
+  if (editConfig(text, edits) === undefined) return refuse('config-unwritable', unwritable(config, text).why);
+  await ensurePrivateFolder(home);
   // The variable first: a reference must not exist before it.
   await updateFileLocked(env, (text) => editVariable(text ?? '', variable, token));
   return { file: await write(host, profile, edits), variable };
@@ -161,27 +164,16 @@ function addressOf({ daemon }: CommandHost, home: LoadedHome): string | null {
   return listener === undefined ? null : publicBase(home, listener);
 }
 
-async function demandEditable(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<void> {
-  const { home, config } = profilePaths(host.source.home, profile);
-  await ensurePrivateFolder(home);
-  if (editConfig((await readText(config)) ?? '', edits) === undefined) refuseEdit(config);
-}
-
 /** Writes the differences, and resolves once they are in force. */
-async function write(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<string> {
-  await demandEditable(host, profile, edits);
-  const { config } = profilePaths(host.source.home, profile);
-  await updateFileLocked(config, (text = '') => {
-    const open = edits.filter(({ path, value }) => JSON.stringify(valueAt(text, path)) !== JSON.stringify(value));
-    return open.length === 0 ? undefined : (editConfig(text, open) ?? refuseEdit(config));
-  });
-  await inForce(host.daemon?.reload());
-  return config;
-}
-
-function refuseEdit(config: string): never {
-  return refuse(
-    'config-unwritable',
-    `${config} is not YAML, a key on the way is no mapping, or an alias or a merge key gives the value; see \`agent config check\`, or change it by hand`,
+async function write(
+  { source, daemon }: CommandHost,
+  profile: ProfileName,
+  edits: readonly ConfigEdit[],
+): Promise<string> {
+  const changed = await editHome({ home: source.home, profile }, (text) =>
+    edits.filter(({ path, value }) => JSON.stringify(valueAt(text, path)) !== JSON.stringify(value)),
   );
+  if (changed.kind === 'unwritable') return refuse('config-unwritable', changed.why);
+  await inForce(daemon?.reload());
+  return profilePaths(source.home, profile).config;
 }
