@@ -191,14 +191,6 @@ function rowIn(line: string): AuditRow | undefined {
   };
 }
 
-interface Repeats<Thing> {
-  /** How many different things are counted at present. */
-  readonly size: number;
-  add(key: string, thing: Thing): void;
-  /** Passes on the counts so far. */
-  flush(): void;
-}
-
 const windowMs = 60_000;
 
 /**
@@ -206,13 +198,14 @@ const windowMs = 60_000;
  * so that repetitions by third parties take little of a log.
  * @param pass receives a thing and how many of it there were; of several, the last one
  */
-function createRepeats<Thing>(pass: (thing: Thing, times: number) => void): Repeats<Thing> {
+function createRepeats<Thing>(pass: (thing: Thing, times: number) => void) {
   const counted = new Map<string, { readonly end: () => void; times: number; thing: Thing }>();
   return {
+    /** How many different things are counted at present. */
     get size() {
       return counted.size;
     },
-    add(key, thing) {
+    add(key: string, thing: Thing): void {
       const before = counted.get(key);
       if (before !== undefined) {
         before.times += 1;
@@ -232,7 +225,8 @@ function createRepeats<Thing>(pass: (thing: Thing, times: number) => void): Repe
       counted.set(key, row);
       pass(thing, 1);
     },
-    flush() {
+    /** Passes on the counts so far. */
+    flush(): void {
       for (const { end } of counted.values()) end();
     },
   };
