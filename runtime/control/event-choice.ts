@@ -1,9 +1,16 @@
-/** Parses the parameters that select events, runs or deliveries. @see DUR-2 in docs/specification.md */
+/** Parses the parameters that select a route, events, runs or deliveries. @see DUR-2 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
+import { textOf } from './command.ts';
 import type { EventChoice, HistoryQuery } from './contract.ts';
+import { type AskedRoute, profileOf } from './home-view.ts';
 import { refuse } from './refusal.ts';
+
+export function askedRoute(params: JsonObject): AskedRoute {
+  const name = textOf(params, 'name');
+  return params.profile === undefined ? { name } : { name, profile: profileOf(params.profile) };
+}
 
 export function choiceOf({ route, profile }: JsonObject): EventChoice {
   return {

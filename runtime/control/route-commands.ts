@@ -17,10 +17,11 @@ import type { ShownSetting } from '../../machines/config/shown-settings.ts';
 import { sourceOf, sourceWords } from '../../machines/config/sources.ts';
 import { filterWords } from '../../machines/webhook/filter.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
-import { type CommandHost, type Commands, textOf } from './command.ts';
+import type { CommandHost, Commands } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
 import type { Result, RouteDetail } from './contract.ts';
-import { type AskedRoute, askedRouteOf, deskOf, type HomeDesk, listRoutes, profileOf, showRoute } from './home-view.ts';
+import { askedRoute } from './event-choice.ts';
+import { askedRouteOf, deskOf, type HomeDesk, listRoutes, showRoute } from './home-view.ts';
 import { inForce, refuse } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
@@ -137,9 +138,4 @@ async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolea
     await inForce(host.daemon?.reload());
   }
   return { name: route.name, profile: route.profile, enabled };
-}
-
-export function askedRoute(params: JsonObject): AskedRoute {
-  const name = textOf(params, 'name');
-  return params.profile === undefined ? { name } : { name, profile: profileOf(params.profile) };
 }

@@ -6,14 +6,13 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { diagnoseRefusal, type RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
-import { type CommandHost, daemonOf, textOf } from './command.ts';
+import { type CommandHost, daemonOf } from './command.ts';
 import type { Diagnosis, Result } from './contract.ts';
+import { askedRoute } from './event-choice.ts';
 import { askedRouteOf, deskOf, knownRouteOf, profileOf } from './home-view.ts';
 
 export async function examineRoute(host: CommandHost, params: JsonObject): Promise<Result<'webhook.doctor'>> {
-  const name = textOf(params, 'name');
-  const profile = params.profile === undefined ? {} : { profile: profileOf(params.profile) };
-  const definition = askedRouteOf(deskOf(host), { name, ...profile });
+  const definition = askedRouteOf(deskOf(host), askedRoute(params));
   const { route } = definition;
   const refusals = daemonOf(host).refusals(route.profile, route.name);
   return {
