@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { placedSocket } from '../../actors/socket-place.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { homeOf } from '../../machines/config/profile.ts';
+import type { NameKind } from '../catalogue/row.ts';
 import { type Candidate, expectedAt } from '../complete.ts';
 import { type CommandContext, type ExitCode, type GatewayPlace, refuse } from '../context.ts';
 import { oneLine } from '../terminal.ts';
@@ -111,6 +112,21 @@ export async function completeWords(context: CommandContext): Promise<ExitCode> 
   return 0;
 }
 
+/** Names that are the same for every home. */
+const fixedNames: Readonly<Partial<Record<NameKind, () => Promise<readonly Candidate[]>>>> = {
+  shell: async () => plainNames([...completionScripts.keys()]),
+  source: async () => {
+    const { sources } = await import('../../machines/config/sources.ts');
+    return Object.entries(sources).map(([word, { title }]) => ({ word, help: title }));
+  },
+  target: async () => plainNames((await import('../../machines/config/targets.ts')).targetChoices),
+  sample: async () => plainNames((await import('../../machines/webhook/samples.ts')).sampleNames),
+};
+
+function plainNames(words: readonly string[]): readonly Candidate[] {
+  return words.map((word) => ({ word, help: '' }));
+}
+
 async function candidates(
   words: readonly string[],
   context: CommandContext,
@@ -119,21 +135,8 @@ async function candidates(
   if (expected.kind === 'words') return expected.words;
   const { names, before, words: further } = expected;
   if (names === 'folder') return 'folders';
-  if (names === 'shell') return [...completionScripts.keys()].map((word) => ({ word, help: '' }));
-  if (names === 'source') {
-    const { sources } = await import('../../machines/config/sources.ts');
-    return Object.entries(sources).map(([word, { title }]) => ({ word: `${before}${word}`, help: title }));
-  }
-  if (names === 'target') {
-    const { targetChoices } = await import('../../machines/config/targets.ts');
-    return targetChoices.map((word) => ({ word: `${before}${word}`, help: '' }));
-  }
-  if (names === 'sample') {
-    const { sampleNames } = await import('../../machines/webhook/samples.ts');
-    return sampleNames.map((word) => ({ word: `${before}${word}`, help: '' }));
-  }
   const { liveNames } = await import('../live-names.ts');
-  const found = await liveNames(names, placeIn(words, context), flagIn('--profile', words));
+  const found = await (fixedNames[names]?.() ?? liveNames(names, placeIn(words, context), flagIn('--profile', words)));
   return [...further, ...found.map(({ word, help }) => ({ word: `${before}${word}`, help }))];
 }
 
