@@ -30,23 +30,23 @@ export async function runDoctor(context: CommandContext): Promise<ExitCode> {
 }
 
 function lineOf(out: Output, one: Reported): string {
-  const isFixed = one.level !== 'good' && one.fixed === true;
-  const word = isFixed ? 'fixed' : words[one.level];
-  const head = `${inColour(out, isFixed ? 'green' : colours[one.level], word.padEnd(6))} ${one.area.padEnd(8)} `;
   const width = Math.max(40, Math.min(out.columns, 100) - margin.length);
-  const lines =
-    one.level === 'good'
-      ? []
-      : isFixed
-        ? []
-        : wrapped(oneLine(one.cure), width - 3, '   ').map((line, at) => dim(out, at === 0 ? `→  ${line}` : line));
-  const what = one.level === 'good' ? one.what : `${one.place}: ${one.what}`;
-  const failed =
-    one.level !== 'good' && one.fixFailed !== undefined
-      ? wrapped(`could not be fixed: ${oneLine(one.fixFailed)}`, width, '')
-      : [];
-  const [first = '', ...rest] = wrapped(oneLine(what), width, '');
-  return `${[`${head}${first}`, ...[...rest, ...failed, ...lines].map((line) => `${margin}${line}`)].join('\n')}\n`;
+  const lines = (text: string): readonly string[] => wrapped(oneLine(text), width, '');
+  if (one.level === 'good') return rowOn(out, [words.good, colours.good, one.area], lines(one.what));
+  const what = lines(`${one.place}: ${one.what}`);
+  if (one.fixed === true) return rowOn(out, ['fixed', colours.good, one.area], what);
+  const failed = one.fixFailed === undefined ? [] : lines(`could not be fixed: ${one.fixFailed}`);
+  const cure = wrapped(oneLine(one.cure), width - 3, '   ').map((line, at) => dim(out, at === 0 ? `→  ${line}` : line));
+  return rowOn(out, [words[one.level], colours[one.level], one.area], [...what, ...failed, ...cure]);
+}
+
+function rowOn(
+  out: Output,
+  [word, colour, area]: readonly [string, (typeof colours)[keyof typeof colours], string],
+  lines: readonly string[],
+): string {
+  const head = `${inColour(out, colour, word.padEnd(6))} ${area.padEnd(8)} `;
+  return `${lines.map((line, at) => `${at === 0 ? head : margin}${line}`).join('\n')}\n`;
 }
 
 function summary(found: readonly Reported[], left: readonly Trouble[], mayFix: boolean): string {
