@@ -15,7 +15,6 @@ import { type ControlClient, connectControl } from '../../runtime/control/client
 import { connectGateway } from '../call.ts';
 import { type CommandContext, type ExitCode, textFlags } from '../context.ts';
 import { completeLines } from '../serve/input.ts';
-import { mergeChanges } from '../serve/merge-changes.ts';
 import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';
 import { oneLine } from '../terminal.ts';
@@ -24,6 +23,9 @@ import { runOf } from './mcp.ts';
 
 /** Delays between attempts to reconnect to the gateway. */
 const reconnects = { baseDelayMs: 250, longestDelayMs: 5_000 };
+
+/** Changes within this time are one. Less than a person notices. */
+const mergedWithinMs = 250;
 
 /** The gateway's notifications, and how each is passed to the client. */
 const changes: Readonly<Record<string, (server: Server) => Promise<void>>> = {
@@ -88,6 +90,24 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
     // What is still read keeps the process alive.
     process.stdin.unpipe(input);
   }
+}
+
+/**
+ * Returns a function that reports each kind of change once, a moment after the first of them: a reload or a start changes a
+ * list once for every server, and a client lists everything anew each time.
+ */
+export function mergeChanges(report: (change: string) => void): (change: string) => void {
+  const waiting = new Set<string>();
+  return (change) => {
+    const isFirst = waiting.size === 0;
+    waiting.add(change);
+    if (!isFirst) return;
+    setTimeout(() => {
+      const changes = [...waiting];
+      waiting.clear();
+      for (const each of changes) report(each);
+    }, mergedWithinMs).unref();
+  };
 }
 
 /** Retries until the gateway listens and accepts the watch; undefined once the signal is aborted. */

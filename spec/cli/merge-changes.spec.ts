@@ -1,5 +1,5 @@
 import t from 'tap';
-import { mergeChanges } from '../../cli/serve/merge-changes.ts';
+import { mergeChanges } from '../../cli/commands/mcp-serve.ts';
 import { lentTime } from '../support/lent-time.ts';
 
 t.test('CLI-5 · changes of a list within a moment are one notification', (t) => {
