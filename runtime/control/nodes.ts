@@ -95,17 +95,7 @@ export function createNodes(ports: NodesPorts): Nodes {
     own: () => Promise<Json>,
   ): Promise<Json> {
     const { asks, nodes } = await all();
-    const named = nodes.filter((one) => one.node === node || one.session === node);
-    const [meant] = named;
-    if (meant === undefined) {
-      const known = nodes.map((one) => `"${one.node}"`).join(', ');
-      refuse('node-unknown', `no gateway "${node}" lives; these do: ${known}`);
-    }
-    if (named.length > 1)
-      refuse(
-        'node-unknown',
-        `${named.length} gateways are named "${node}"; set gateway.node, or give a session: ${named.map(({ session }) => session).join(', ')}`,
-      );
+    const meant = meantNode(node, nodes);
     if (meant.session === ports.session()) return own();
     if (!askable.has(request.method))
       refuse('node-unknown', `${request.method} is answered by the gateway of the home alone; run the command there`);
@@ -121,6 +111,35 @@ export function createNodes(ports: NodesPorts): Nodes {
     const leader = nodes.find(({ isLeader }) => isLeader);
     // Without a leader nothing is sent, so any gateway may change what is on disk.
     return leader === undefined ? own() : askOne(asks, leader, request, asker);
+  }
+
+  /** Where this gateway does not have the record, one of the others may. */
+  async function askHolder(
+    request: Pick<RpcRequest, 'method' | 'params'>,
+    asker: Asker | undefined,
+    own: () => Promise<Json>,
+  ): Promise<Json> {
+    const { method, params } = request;
+    try {
+      return await own();
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal) || thrown.code !== isElsewhere[method]) throw thrown;
+      const { asks, nodes } = await others().catch(() => {
+        throw thrown;
+      });
+      // A gateway that does not answer does not stop the search.
+      let failure: unknown = thrown;
+      for (const one of nodes) {
+        try {
+          const answer = await askOne(asks, one, request, asker);
+          if (method === 'approvals.answer') questions.answered(one.session, String(params.id));
+          return answer;
+        } catch (refused) {
+          if (!(refused instanceof Refusal && refused.code === thrown.code)) failure = refused;
+        }
+      }
+      throw failure;
+    }
   }
 
   async function ofOthers<Row extends object>(method: string): Promise<readonly (Row & { readonly node: string })[]> {
@@ -165,26 +184,7 @@ export function createNodes(ports: NodesPorts): Nodes {
       const request = { method, params };
       if (typeof node === 'string') return askNamed(node, request, asker, own);
       if (ofLeader.has(method) && !ports.leads()) return askLeader(request, asker, own);
-      try {
-        return await own();
-      } catch (thrown) {
-        if (!(thrown instanceof Refusal) || thrown.code !== isElsewhere[method]) throw thrown;
-        const { asks, nodes } = await others().catch(() => {
-          throw thrown;
-        });
-        // A gateway that does not answer does not stop the search.
-        let failure: unknown = thrown;
-        for (const one of nodes) {
-          try {
-            const answer = await askOne(asks, one, request, asker);
-            if (method === 'approvals.answer') questions.answered(one.session, String(params.id));
-            return answer;
-          } catch (refused) {
-            if (!(refused instanceof Refusal && refused.code === thrown.code)) failure = refused;
-          }
-        }
-        throw failure;
-      }
+      return askHolder(request, asker, own);
     },
 
     ofOthers,
@@ -192,39 +192,56 @@ export function createNodes(ports: NodesPorts): Nodes {
     questionsOfOthers: questions.known,
     askQuestionsOfOthers: questions.ask,
 
-    async answer(question) {
-      const asked = readJson(question) as { readonly request?: unknown; readonly asker?: Asker } | undefined;
-      const message = readMessage(typeof asked?.request === 'string' ? asked.request : '');
-      const request = message.kind === 'request' ? message.request : { id: 1, method: '', params: {} };
-      const { method } = request;
-      // A request from another gateway is not passed on.
-      const { nodes: _, ...host } = ports.host();
-      const ends: (() => void)[] = [];
-      const peer = {
-        notify: () => {},
-        onEnd(end: () => void) {
-          ends.push(end);
-          return () => {};
-        },
-        redact: ports.redact,
-        asker: asked?.asker ?? unknownAsker,
-      };
-      if (!askable.has(method))
-        return formatError(request.id, { code: rpcCodes.method, message: `no method "${method}" for another gateway` });
-      // A rule for further calls is written into the home of this gateway.
-      if (request.params.remember === 'always')
-        return formatError(request.id, {
-          code: rpcCodes.refused,
-          message:
-            'only this gateway itself may always allow a tool; answer for the call or the run, or at this gateway',
-          data: { code: 'approval-remember' },
-        });
-      const answer = (await answerRequest(request, host, peer))();
-      // Nothing follows the answer.
-      for (const end of ends) end();
-      return answer;
-    },
+    answer: (question) => answerNeighbour(question, ports),
   };
+}
+
+/** The gateway of this name or session. */
+function meantNode(node: string, nodes: readonly Neighbour[]): Neighbour {
+  const named = nodes.filter((one) => one.node === node || one.session === node);
+  const [meant] = named;
+  if (meant === undefined) {
+    const known = nodes.map((one) => `"${one.node}"`).join(', ');
+    return refuse('node-unknown', `no gateway "${node}" lives; these do: ${known}`);
+  }
+  if (named.length === 1) return meant;
+  const sessions = named.map(({ session }) => session).join(', ');
+  return refuse(
+    'node-unknown',
+    `${named.length} gateways are named "${node}"; set gateway.node, or give a session: ${sessions}`,
+  );
+}
+
+/** Answers a question of another gateway, which is not passed on. */
+async function answerNeighbour(question: string, { host: hostOf, redact }: NodesPorts): Promise<string> {
+  const asked = readJson(question) as { readonly request?: unknown; readonly asker?: Asker } | undefined;
+  const message = readMessage(typeof asked?.request === 'string' ? asked.request : '');
+  const request = message.kind === 'request' ? message.request : { id: 1, method: '', params: {} };
+  const { id, method, params } = request;
+  if (!askable.has(method))
+    return formatError(id, { code: rpcCodes.method, message: `no method "${method}" for another gateway` });
+  // A rule for further calls is written into the home of this gateway.
+  if (params.remember === 'always')
+    return formatError(id, {
+      code: rpcCodes.refused,
+      message: 'only this gateway itself may always allow a tool; answer for the call or the run, or at this gateway',
+      data: { code: 'approval-remember' },
+    });
+  const ends: (() => void)[] = [];
+  const peer = {
+    notify: () => {},
+    onEnd(end: () => void) {
+      ends.push(end);
+      return () => {};
+    },
+    redact,
+    asker: asked?.asker ?? unknownAsker,
+  };
+  const { nodes: _, ...host } = hostOf();
+  const answer = (await answerRequest(request, host, peer))();
+  // Nothing follows the answer.
+  for (const end of ends) end();
+  return answer;
 }
 
 /** The rows that a gateway answered, each with its name. They are trusted to have the contract's type. */
