@@ -5,12 +5,14 @@
  */
 
 import { readFileSync } from 'node:fs';
+import type { LoadedHome, LoadedProfile } from '../../actors/config/load-config.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
-import { defaultProfile } from '../../machines/base/names.ts';
+import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { isPublic, weakOutside } from '../../machines/config/read-secret.ts';
 import { type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
+import { configFile } from '../control/config-view.ts';
 import { isSecretName } from '../observe/redact.ts';
 import { type Examined, type Finding, good, routesIn } from './finding.ts';
 
@@ -18,76 +20,102 @@ import { type Examined, type Finding, good, routesIn } from './finding.ts';
 const globalSecret = 'platforms.webhook.extra.secret';
 
 export function checkSecrets({ home }: Examined): readonly Finding[] {
-  const { webhook } = home.main.settings;
-  /** Where others can reach the listener, the configuration reports weak secrets, except those of subscriptions. */
-  const weaknessHere = (secret: string, route?: string): string | undefined =>
-    weakOutside({ secret, route }, webhook) === undefined ? weaknessOf(secret, route) : undefined;
   const findings: Finding[] = [];
-  const shared = new Set<string>();
-  for (const { name, paths, settings } of home.profiles.values()) {
-    const { secret } = settings.webhook;
-    const isHome = name === defaultProfile;
-    const env = isHome ? '.env' : `profiles/${name}/.env`;
+  const globals = new Set<string>();
+  for (const profile of home.profiles.values()) {
+    const { secret } = profile.settings.webhook;
     // A profile without a secret of its own uses the home's.
-    const weak = secret === undefined || shared.has(secret) ? undefined : weaknessHere(secret);
-    if (secret !== undefined) shared.add(secret);
-    if (weak !== undefined) {
-      findings.push({
-        level: 'warning',
-        code: 'secret-weak',
-        place: isHome ? 'the global webhook secret' : `the webhook secret of profile ${name}`,
-        what: weak,
-        cure: isHome
-          ? 'agent gateway setup --secret generate, and enter the new one at the senders'
-          : `make a longer one, such as by \`openssl rand -hex 32\`, and put it into ${env} as WEBHOOK_SECRET`,
-      });
-    }
-    for (const path of literals(parseDocument(textOf(paths.config)).value)) {
-      findings.push({
-        level: 'note',
-        code: 'secret-open',
-        place: `${isHome ? '' : `profiles/${name}/`}config.yaml: ${path}`,
-        what: 'lies in the configuration itself',
-        cure:
-          isHome && path === globalSecret
-            ? 'agent gateway setup --secret … moves it into .env'
-            : `move it into ${env} and write \${NAME} in its place`,
-      });
-    }
+    if (secret !== undefined && !globals.has(secret)) findings.push(...weakGlobal(secret, profile.name, home));
+    if (secret !== undefined) globals.add(secret);
+    findings.push(...openSecrets(profile));
   }
   const routes = routesOf(home);
-  for (const { route, secret } of routes) {
-    const place = `route ${route.name}${route.profile === defaultProfile ? '' : ` of profile ${route.profile}`}`;
-    // A public address beside it is a finding of the configuration.
-    if (secret.kind === 'insecure' && !isPublic(webhook.publicUrl)) {
-      findings.push({
-        level: 'warning',
-        code: 'unsigned-route',
-        place,
-        what: 'checks no signature; anyone who reaches the port may use it',
-        cure: 'give it a secret in place of INSECURE_NO_AUTH',
-      });
-    }
-    for (const text of textsOfSecret(secret)) {
-      if (shared.has(text)) continue;
-      const own = (route.source === 'dynamic' ? weaknessOf : weaknessHere)(text, route.name);
-      if (own === undefined) continue;
-      findings.push({
-        level: 'warning',
-        code: 'secret-weak',
-        place: `the secret of ${place}`,
-        what: own,
-        cure: 'make a longer one, such as by `openssl rand -hex 32`',
-      });
-    }
-  }
+  for (const one of routes) findings.push(...unsigned(one, home), ...weakOwn(one, home, globals));
   if (findings.length > 0) return findings;
   const readable = home.webhookBlocked.length > 0 ? 'readable ' : '';
   const counted = `${routes.length} ${readable}${routes.length === 1 ? 'route' : 'routes'}`;
   return [good(`${counted}, none with a weak secret`)];
 }
 
-function routesOf(home: Examined['home']): readonly RouteWithSecret[] {
+/** Where others can reach the listener, the configuration reports weak secrets, except those of subscriptions. */
+function unreportedWeakness(secret: string, { main }: LoadedHome, route?: string): string | undefined {
+  return weakOutside({ secret, route }, main.settings.webhook) === undefined ? weaknessOf(secret, route) : undefined;
+}
+
+function envOf(profile: ProfileName): string {
+  return profile === defaultProfile ? '.env' : `profiles/${profile}/.env`;
+}
+
+function weakGlobal(secret: string, profile: ProfileName, home: LoadedHome): readonly Finding[] {
+  const what = unreportedWeakness(secret, home);
+  if (what === undefined) return [];
+  const isHome = profile === defaultProfile;
+  return [
+    {
+      level: 'warning',
+      code: 'secret-weak',
+      place: isHome ? 'the global webhook secret' : `the webhook secret of profile ${profile}`,
+      what,
+      cure: isHome
+        ? 'agent gateway setup --secret generate, and enter the new one at the senders'
+        : `make a longer one, such as by \`openssl rand -hex 32\`, and put it into ${envOf(profile)} as WEBHOOK_SECRET`,
+    },
+  ];
+}
+
+function openSecrets({ name, paths }: LoadedProfile): readonly Finding[] {
+  return literals(parseDocument(textOf(paths.config)).value).map((path) => ({
+    level: 'note',
+    code: 'secret-open',
+    place: `${configFile(name)}: ${path}`,
+    what: 'lies in the configuration itself',
+    cure:
+      name === defaultProfile && path === globalSecret
+        ? 'agent gateway setup --secret … moves it into .env'
+        : `move it into ${envOf(name)} and write \${NAME} in its place`,
+  }));
+}
+
+function unsigned({ route, secret }: RouteWithSecret, { main }: LoadedHome): readonly Finding[] {
+  // A public address beside it is a finding of the configuration.
+  if (secret.kind !== 'insecure' || isPublic(main.settings.webhook.publicUrl)) return [];
+  return [
+    {
+      level: 'warning',
+      code: 'unsigned-route',
+      place: placeOf(route),
+      what: 'checks no signature; anyone who reaches the port may use it',
+      cure: 'give it a secret in place of INSECURE_NO_AUTH',
+    },
+  ];
+}
+
+function weakOwn(
+  { route, secret }: RouteWithSecret,
+  home: LoadedHome,
+  globals: ReadonlySet<string>,
+): readonly Finding[] {
+  return textsOfSecret(secret).flatMap((text): readonly Finding[] => {
+    if (globals.has(text)) return [];
+    const what = route.source === 'dynamic' ? weaknessOf(text, route.name) : unreportedWeakness(text, home, route.name);
+    if (what === undefined) return [];
+    return [
+      {
+        level: 'warning',
+        code: 'secret-weak',
+        place: `the secret of ${placeOf(route)}`,
+        what,
+        cure: 'make a longer one, such as by `openssl rand -hex 32`',
+      },
+    ];
+  });
+}
+
+function placeOf({ name, profile }: RouteWithSecret['route']): string {
+  return `route ${name}${profile === defaultProfile ? '' : ` of profile ${profile}`}`;
+}
+
+function routesOf(home: LoadedHome): readonly RouteWithSecret[] {
   const { configured, subscriptions } = routesIn(home);
   return [...configured, ...[...subscriptions.values()].flatMap((store) => store.current().routes)];
 }
