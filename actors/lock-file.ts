@@ -175,14 +175,18 @@ function readMark(path: string): (LockHolder & { readonly nonce?: string }) | 'u
 }
 
 function lives({ pid, startedAt, sinceMs }: LockHolder): boolean {
-  if (!isAlive(pid)) return false;
+  if (!isRunning(pid)) return false;
   const started = startOf(pid);
-  if (started === ended) return false;
   if (started !== undefined && startedAt !== '') return started === startedAt;
   return typeof sinceMs !== 'number' || sinceMs > Date.now() - uptime() * 1_000 - bootDoubtMs;
 }
 
-/** Whether a process runs. EPERM means that it runs as another user. */
+/** Whether a process of this number has not ended. */
+export function isRunning(pid: number): boolean {
+  return isAlive(pid) && startOf(pid) !== ended;
+}
+
+/** EPERM means that it runs as another user. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ensurePrivateFolder } from '../../actors/files.ts';
+import { isRunning } from '../../actors/lock-file.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -17,6 +18,8 @@ import { gatewayLog, readableLine } from './gateway-logs.ts';
 
 const startTimeoutMs = 30_000;
 const pollMs = 50;
+/** In another namespace of processes the number may be that of any other one. */
+const exitTimeoutMs = 5_000;
 const keptLogLines = 12;
 /** The states of a gateway that was asked to stop, or that has ended. */
 const isEnding = /\bdraining$|^(?:closing|stopped|failed)$/;
@@ -177,8 +180,11 @@ export function unanswered(pid: number | undefined): string {
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   try {
+    const { pid } = await client.ask('gateway.status');
     await client.ask('gateway.stop');
     await client.closed;
+    // As it ends, Node writes its compile cache, and who copies the home would meet a file that changes.
+    for (let waitedMs = 0; waitedMs < exitTimeoutMs && isRunning(pid); waitedMs += pollMs) await wait(pollMs);
   } finally {
     client.close();
   }
