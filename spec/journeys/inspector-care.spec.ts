@@ -1892,3 +1892,22 @@ t.test('INS-2 · while the daemon is offline, the content stays and the buttons 
   await page.getByText('No servers yet.').waitFor();
   t.notMatch(await page.locator('main').getAttribute('class'), /lost/);
 });
+
+t.test('INS-4 · an overview that cannot be read again says so, and why', options, async (t) => {
+  const { page } = await opened(t);
+  await goTo(page, '#/overview');
+  await page.getByText('Nothing needs you.').waitFor();
+  await goTo(page, '#/targets');
+  await page.getByText('No targets yet.').waitFor();
+  await answerFor(page, { 'overview.watch': refusal('the database restarts') });
+
+  await goTo(page, '#/overview');
+
+  const words = 'The overview could not be loaded. What you see is from before: the daemon closed the connection';
+  const alert = page.getByRole('alert').filter({ hasText: words });
+  await alert.waitFor();
+  t.equal(await page.getByText('Nothing needs you.').count(), 1);
+  await page.unrouteAll({ behavior: 'wait' });
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await alert.waitFor({ state: 'detached' });
+});

@@ -6,7 +6,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Notices, Params } from '../../../control/contract.ts';
 import { link } from './live.ts';
-import { type Asking, subscribe, unreachable, wordsOf } from './rpc.ts';
+import { type Kept, subscribe, unreachable, wordsOf } from './rpc.ts';
 
 export type Overview = Notices['overview.changed'];
 export type Range = NonNullable<Params<'overview.watch'>['range']>;
@@ -17,14 +17,12 @@ const againMs = 2_000;
 /** The last overviews by key, shown again while the daemon cannot be reached. */
 const remembered = new Map<string, Asked>();
 
-type Asked = Asking<Overview>['asked'];
+type Asked = Kept<Overview>['asked'];
 
-export function useOverview(range: Range, profile: string | undefined): Asking<Overview> {
+export function useOverview(range: Range, profile: string | undefined): Kept<Overview> {
   const key = `${range} ${profile ?? ''}`;
-  const [state, setState] = useState<{ readonly key: string; readonly asked: Asked }>({
-    key,
-    asked: { kind: 'waiting' },
-  });
+  const none = { key, asked: { kind: 'waiting' }, failed: '' } as const;
+  const [state, setState] = useState<{ readonly key: string; readonly asked: Asked; readonly failed: string }>(none);
   const [turn, setTurn] = useState(0);
   const again = useCallback(() => setTurn((before) => before + 1), []);
   useEffect(() => {
@@ -42,7 +40,7 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
         if (mine.signal.aborted) return;
         const asked = { kind: 'there', value: overview as Overview } as const;
         remembered.set(key, asked);
-        setState({ key, asked });
+        setState({ key, asked, failed: '' });
       };
       const choice = { range, ...(profile === undefined ? {} : { profile }) };
       let hasBegun = false;
@@ -53,9 +51,11 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
         if (mine.signal.aborted) return;
         leaving = undefined;
         const refused = { kind: 'refused', ...wordsOf(error) } as const;
-        if (hasBegun || refused.code === unreachable) setTimeout(look, againMs);
-        // After an error the last overview stays.
-        setState({ key, asked: remembered.get(key) ?? refused });
+        const isRetried = hasBegun || refused.code === unreachable;
+        if (isRetried) setTimeout(look, againMs);
+        // The last overview stays, with the reason if no newer one will come.
+        const last = remembered.get(key);
+        setState({ key, asked: last ?? refused, failed: last === undefined || isRetried ? '' : refused.why });
       });
     };
     const look = (): void => {
@@ -65,7 +65,7 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
       }
       leave();
       const last = remembered.get(key);
-      if (last !== undefined) setState({ key, asked: last });
+      if (last !== undefined) setState({ key, asked: last, failed: '' });
     };
     look();
     const forget = link.onChange(look);
@@ -77,5 +77,5 @@ export function useOverview(range: Range, profile: string | undefined): Asking<O
       leave();
     };
   }, [key, turn]);
-  return { asked: state.key === key ? state.asked : { kind: 'waiting' }, again };
+  return { ...(state.key === key ? state : none), again };
 }

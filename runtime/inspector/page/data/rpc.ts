@@ -193,7 +193,7 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
   return { asked: state.key === key ? state.asked : { kind: 'waiting' }, again };
 }
 
-interface Kept<Found> extends Asking<Found> {
+export interface Kept<Found> extends Asking<Found> {
   /** Why the value could not be read again; empty if it could. */
   readonly failed: string;
 }

@@ -165,7 +165,7 @@ export function Answer<Found>({
       <>
         {failed === '' ? null : (
           <Banner mark="failed" alert button={button}>
-            <b class="strong">{words}</b> {withCode(failed)}
+            <b class="strong">{words}</b> {withCode(`What you see is from before: ${failed}`)}
           </Banner>
         )}
         {children(asked.value)}

@@ -21,7 +21,7 @@ import { InProgress, Routes, Servers, Targets } from './overview-tables.tsx';
 export function OverviewView({ place }: { readonly place: Place }): JSX.Element {
   const range = rangeIn(place.query.range);
   const profile = useProfile();
-  const { asked, again } = useOverview(range, profile);
+  const { asked, again, failed } = useOverview(range, profile);
   const isRouteless = asked.kind === 'there' && asked.value.routeless;
   if (isRouteless || place.chosen === 'first-steps') {
     return (
@@ -45,7 +45,7 @@ export function OverviewView({ place }: { readonly place: Place }): JSX.Element 
         {asked.kind === 'waiting' ? (
           <Awaited />
         ) : (
-          <Answer asked={asked} again={again} what="The overview">
+          <Answer {...{ asked, again, failed }} what="The overview">
             {(found) => <Panels overview={found} range={range} />}
           </Answer>
         )}
