@@ -1893,6 +1893,27 @@ t.test('INS-2 · while the daemon is offline, the content stays and the buttons 
   t.notMatch(await page.locator('main').getAttribute('class'), /lost/);
 });
 
+t.test('INS-4 · Back does not open the sheet of a new server again', options, async (t) => {
+  const { page } = await opened(t);
+  await goTo(page, '#/events');
+  await goTo(page, '#/servers');
+  await page.getByRole('button', { name: 'Add server' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  await page.goBack();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Add server' }).first().click();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await dialog.waitFor({ state: 'detached' });
+
+  await page.goBack();
+
+  await page.waitForURL(/#\/servers$/);
+  t.equal(await dialog.count(), 0);
+  await page.goBack();
+  await page.waitForURL(/#\/events$/);
+});
+
 t.test('INS-4 · an overview that cannot be read again says so, and why', options, async (t) => {
   const { page } = await opened(t);
   await goTo(page, '#/overview');

@@ -10,7 +10,7 @@ import type { ServerRow } from '../../../control/contract.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
-import { go, goWithin } from '../data/place.ts';
+import { place as current, go, goFiltered } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { inListOrder, type ServerTab, serverLabel, serverLine, serverMark, serverTabs } from '../data/server-words.ts';
@@ -110,11 +110,16 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
           key={query.link ?? ''}
           kind={query.link === undefined ? query.add : 'link'}
           link={query.link ?? ''}
-          onClose={() => goWithin('servers', chosen)}
+          onClose={closeSheet}
         />
       )}
     </>
   );
+}
+
+/** In place of the sheet's entry in the browser's history, so that Back does not open it again. */
+function closeSheet(): void {
+  if (current.get().view === 'servers') goFiltered({});
 }
 
 function ListRow({ row, isAt }: { readonly row: ServerRow; readonly isAt: boolean }): JSX.Element {
