@@ -1893,6 +1893,28 @@ t.test('INS-2 · while the daemon is offline, the content stays and the buttons 
   t.notMatch(await page.locator('main').getAttribute('class'), /lost/);
 });
 
+t.test(
+  'INS-2 · a dialog is closed by a click while the daemon is offline, and what needs it is disabled',
+  options,
+  async (t) => {
+    const { gateway, page } = await opened(t);
+    await goTo(page, '#/servers');
+    await page.getByRole('button', { name: 'Add server' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Add server' });
+    await dialog.getByLabel('Command line').fill('node typed.js');
+
+    await killed(gateway);
+
+    await dialog.getByRole('alert').filter({ hasText: 'The daemon does not answer.' }).waitFor();
+    t.equal(await dialog.getByRole('button', { name: 'Test' }).isDisabled(), true);
+    t.equal(await dialog.getByLabel('Command line').isDisabled(), true);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Discard the changes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(await page.getByRole('main').getByRole('button', { name: 'Add server' }).first().isDisabled(), true);
+  },
+);
+
 t.test('INS-4 · Back does not open the sheet of a new server again', options, async (t) => {
   const { page } = await opened(t);
   await goTo(page, '#/events');
@@ -1912,6 +1934,31 @@ t.test('INS-4 · Back does not open the sheet of a new server again', options, a
   t.equal(await dialog.count(), 0);
   await page.goBack();
   await page.waitForURL(/#\/events$/);
+});
+
+t.test('INS-2 · a long toast leaves the page in sight, and can be closed beside a dialog', options, async (t) => {
+  const { gateway, page } = await opened(t);
+  await sendReview(gateway, 'one');
+  await goTo(page, '#/events/one');
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  await answerFor(page, { 'events.curl': refusal('the database restarts '.repeat(400)) });
+  await page.getByRole('button', { name: 'Copy as curl' }).click();
+  const toast = page.locator('.toast').last();
+  await toast.waitFor();
+  t.ok(((await toast.boundingBox())?.height ?? 800) < 400, 'of 800');
+  for (const open of ['Compare…', 'Edit and replay…']) {
+    await page.getByRole('button', { name: open }).click();
+
+    const own = page.getByRole('dialog').locator('.toast');
+    t.same(await own.boundingBox(), await toast.boundingBox(), 'it is where it was');
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+  }
+  await page.getByRole('button', { name: 'Compare…' }).click();
+
+  await page.getByRole('dialog').locator('.toast').getByRole('button', { name: 'Close' }).click();
+
+  await toast.waitFor({ state: 'detached' });
+  t.equal(await page.getByRole('dialog').count(), 1);
 });
 
 t.test('INS-4 · an overview that cannot be read again says so, and why', options, async (t) => {

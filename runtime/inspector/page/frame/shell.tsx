@@ -13,6 +13,8 @@ import { heard, vitals } from '../data/live.ts';
 import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
 import { useMedia } from '../data/use-media.ts';
+import { openDialogs } from '../parts/dialog.tsx';
+import { Toast } from '../parts/toast.tsx';
 import { rowOf } from '../views.ts';
 import { ignoreDoubleClicks } from './double-clicks.ts';
 import { useSignOut } from './foot.tsx';
@@ -23,7 +25,6 @@ import { useProfileCommands } from './profiles.tsx';
 import { useKeptScroll } from './scroll.ts';
 import { folded, Sidebar, TabBar } from './sidebar.tsx';
 import { Banners, NoSession } from './states.tsx';
-import { Toast } from './toast.tsx';
 
 export function Shell(): JSX.Element {
   const at = useCell(place);
@@ -33,6 +34,7 @@ export function Shell(): JSX.Element {
   const isRail = useMedia('(max-width: 1100px)') || isFolded;
   const had = useRef(false);
   const isGone = useIsGone();
+  const isBelow = useCell(openDialogs) > 0;
   const row = rowOf(at.view);
   const { component: View } = row;
   if (joined === 'live') had.current = true;
@@ -64,7 +66,7 @@ export function Shell(): JSX.Element {
         <Sidebar at={row.name} onFind={() => setOpened('palette')} />
         <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1}>
           <Banners />
-          <fieldset class="acts" disabled={isGone} role="none">
+          <fieldset class="acts" disabled={isGone && !isBelow} role="none">
             <View key={row.name} place={at} />
           </fieldset>
         </main>

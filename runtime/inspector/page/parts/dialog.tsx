@@ -2,9 +2,14 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { createCell } from '../data/cell.ts';
 import { useIsGone } from '../data/connection.ts';
 import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
+import { Toast } from './toast.tsx';
+
+/** How many dialogs are open: nothing below them can be used, and each disables its own controls while the daemon is away. */
+export const openDialogs = createCell(0);
 
 export interface DialogProps {
   readonly title: string;
@@ -23,6 +28,7 @@ export function Dialog(props: DialogProps): JSX.Element {
   const id = useId();
   const modal = useModal(close);
   useNoEscape(busy);
+  const isGone = useIsGone();
   const typed = useRef(new Map<EventTarget, { readonly start: string; readonly now: string }>());
   const [isAsking, setAsking] = useState(false);
   const last = useRef<HTMLElement | undefined>(undefined);
@@ -65,17 +71,21 @@ export function Dialog(props: DialogProps): JSX.Element {
         </button>
       </header>
       <Offline />
-      {children}
+      <fieldset class="acts" disabled={isGone} role="none">
+        {children}
+      </fieldset>
       {isAsking ? (
         <Confirm
           title="Discard the changes?"
           yes="Discard the changes"
+          isLocal
           onYes={onClose}
           onClose={() => setAsking(false)}
         >
           What you typed is lost.
         </Confirm>
       ) : null}
+      <Toast />
     </dialog>
   );
 }
@@ -87,6 +97,7 @@ export function Confirm({
   yes,
   busy,
   danger = true,
+  isLocal = false,
   onYes,
   onClose,
 }: {
@@ -97,6 +108,8 @@ export function Confirm({
   /** The text while it is done: "Dropping…"; the buttons are then disabled. */
   readonly busy?: string | undefined;
   readonly danger?: boolean;
+  /** Whether it is done without the daemon. */
+  readonly isLocal?: boolean;
   readonly onYes: () => void;
   readonly onClose: () => void;
 }): JSX.Element {
@@ -105,13 +118,16 @@ export function Confirm({
     if (busy === undefined) onClose();
   });
   useNoEscape(busy !== undefined);
+  const isGone = useIsGone();
   return (
     <dialog {...modal} class="dialog" role="alertdialog" aria-labelledby={id} aria-describedby={`${id}-why`}>
       <h2 id={id}>{title}</h2>
       <Offline />
-      <div id={`${id}-why`} class="stack">
-        {children}
-      </div>
+      <fieldset class="acts" disabled={isGone} role="none">
+        <div id={`${id}-why`} class="stack">
+          {children}
+        </div>
+      </fieldset>
       <div class="btns">
         <button type="button" class="btn" data-first disabled={busy !== undefined} onClick={onClose}>
           Cancel
@@ -119,12 +135,13 @@ export function Confirm({
         <button
           type="button"
           class={`btn ${danger ? 'danger' : 'primary'}`}
-          disabled={busy !== undefined}
+          disabled={busy !== undefined || (isGone && !isLocal)}
           onClick={onYes}
         >
           {busy ?? yes}
         </button>
       </div>
+      <Toast />
     </dialog>
   );
 }
@@ -155,12 +172,14 @@ export function useModal(close: () => void) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
+    openDialogs.set(openDialogs.get() + 1);
     box.current?.showModal();
     // A harmless button or the first field, not the button that closes.
     const first = box.current?.querySelector<HTMLElement>('[data-first]');
     const field = ['input, textarea, a.btn', '.seg button'].map((one) => box.current?.querySelector<HTMLElement>(one));
     (first ?? field[0] ?? field[1])?.focus();
     return () => {
+      openDialogs.set(openDialogs.get() - 1);
       if (before instanceof HTMLElement) before.focus();
       // The element that opened the dialog may have been removed, which is known only after this.
       setTimeout(() => {

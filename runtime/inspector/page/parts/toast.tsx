@@ -1,11 +1,11 @@
-/** One toast at a time, at the bottom of the page. */
+/** One toast at a time, at the bottom of the page. Also in each dialog: what is below an open dialog takes no click. */
 
 import type { JSX } from 'preact';
 import { note } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
-import { withCode } from '../parts/basics.tsx';
-import { StatusMark } from '../parts/chip.tsx';
-import { Icon } from '../parts/icons.tsx';
+import { withCode } from './basics.tsx';
+import { StatusMark } from './chip.tsx';
+import { Icon } from './icons.tsx';
 
 export function Toast(): JSX.Element {
   const shown = useCell(note);
