@@ -463,7 +463,7 @@ t.test(
     await goTo(page, '#/servers/default/files?profile=work');
     await page.getByRole('heading', { name: 'files' }).waitFor();
     t.equal(
-      await page.getByRole('navigation', { name: 'MCP servers' }).getByText('files').count(),
+      await page.getByRole('region', { name: 'Servers', exact: true }).getByRole('link', { name: 'files' }).count(),
       0,
       'not in the list',
     );

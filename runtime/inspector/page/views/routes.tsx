@@ -10,20 +10,16 @@ import type { RouteMark, RouteRow } from '../../../control/contract.ts';
 import { formatTargets } from '../data/event-words.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { routesVersion } from '../data/live.ts';
-import { go, goWithin } from '../data/place.ts';
-import { rowsOf, useProfile } from '../data/profile.ts';
+import { goWithin } from '../data/place.ts';
 import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
-import { useWords } from '../data/use-words.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
-import { SearchField } from '../parts/choice.tsx';
-import { Head } from '../parts/head.tsx';
-import { Answer, Empty } from '../parts/panel.tsx';
-import { Split } from '../parts/split.tsx';
+import { Empty } from '../parts/panel.tsx';
+import { ListAndPane, useListing } from './list-and-pane.tsx';
 import { RoutePane, routeMarks } from './routes-detail.tsx';
 import { SubscriptionDialog } from './routes-subscription.tsx';
 
@@ -32,87 +28,53 @@ const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, he
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
 export function Routes({ place }: { readonly place: Place }): JSX.Element {
-  const { asked, again, failed } = useKept(useAsked('routes', () => call('webhook.list')));
-  const [words, setWords] = useWords(place);
-  const [isAdding, setAdding] = useState(false);
+  const asking = useKept(useAsked('routes', () => call('webhook.list')));
+  const { again } = asking;
   useFresh(changing, again);
   useEffect(() => routesVersion.onChange(again), [again]);
-  const every = asked.kind === 'there' ? asked.value : [];
-  const profile = useProfile();
-  const all = rowsOf(every, profile);
-  const found = sorted(all).filter((row) =>
-    `${row.name} ${row.deliver}`.toLowerCase().includes(words.trim().toLowerCase()),
-  );
+  const listing = useListing(asking, place, { sorted, textOf: ({ name, deliver }) => `${name} ${deliver}` });
+  const [isAdding, setAdding] = useState(false);
   const isWide = !useMedia('(max-width: 1100px)');
   const first = useRef('');
-  if (first.current === '' || !all.some((row) => idOf(row) === first.current)) {
-    const usable = sorted(all).find(({ profile }) => profile !== undefined);
+  if (first.current === '' || !listing.all.some((row) => idOf(row) === first.current)) {
+    const usable = listing.all.find(({ profile }) => profile !== undefined);
     first.current = usable === undefined ? '' : idOf(usable);
   }
-  // Beside the list the first route is open by default, and stays open when another one fails.
-  const at = place.chosen === '' && isWide ? first.current : place.chosen;
-  const opened = every.find((row) => idOf(row) === at);
   return (
     <>
-      <Head title="Routes" count={asked.kind === 'there' ? all.length : undefined} profile={profile}>
-        <Acts>
-          <Button icon="add" onClick={() => setAdding(true)}>
-            New subscription…
-          </Button>
-        </Acts>
-      </Head>
-      <Answer {...{ asked, again, failed }} what="The routes">
-        {() =>
-          all.length === 0 && opened === undefined ? (
-            <Empty
-              title="No routes yet."
-              buttons={
-                <Acts>
-                  <a class="btn primary" href={hashOf('overview', 'first-steps')}>
-                    Add a route
-                  </a>
-                </Acts>
-              }
-            >
-              A route takes the webhooks of one source. Routes of config.yaml are listed here too.
-            </Empty>
-          ) : (
-            <Split
-              label="Routes"
-              back="All routes"
-              opened={place.chosen !== ''}
-              onBack={() => go('routes')}
-              list={
-                <>
-                  <div class="listhead">
-                    <SearchField label="Filter routes" value={words} onInput={setWords} />
-                  </div>
-                  <div class="scrolls">
-                    {found.map((row) => (
-                      <RouteLink key={idOf(row)} row={row} isAt={idOf(row) === at} />
-                    ))}
-                    {found.length === 0 ? <Empty title="No route of that name." /> : null}
-                  </div>
-                </>
-              }
-            >
-              {opened?.profile === undefined ? (
-                <Empty title={at === '' ? 'No route can be opened' : 'No such route'}>
-                  {at === '' ? 'Its row shows the problem.' : `${at} is not configured any more.`}
-                </Empty>
-              ) : (
-                <RoutePane
-                  key={at}
-                  name={opened.name}
-                  profile={opened.profile}
-                  mark={opened.mark ?? 'quiet'}
-                  onChanged={again}
-                />
-              )}
-            </Split>
-          )
+      <ListAndPane
+        view="routes"
+        {...{ listing, place, idOf }}
+        // Beside the list the first route is open by default, and stays open when another one fails.
+        at={place.chosen === '' && isWide ? first.current : place.chosen}
+        buttons={
+          <Acts>
+            <Button icon="add" onClick={() => setAdding(true)}>
+              New subscription…
+            </Button>
+          </Acts>
         }
-      </Answer>
+        none={
+          <Empty
+            title="No routes yet."
+            buttons={
+              <Acts>
+                <a class="btn primary" href={hashOf('overview', 'first-steps')}>
+                  Add a route
+                </a>
+              </Acts>
+            }
+          >
+            A route takes the webhooks of one source. Routes of config.yaml are listed here too.
+          </Empty>
+        }
+        unchosen={<Empty title="No route can be opened">Its row shows the problem.</Empty>}
+        link={(row, isAt) => <RouteLink row={row} isAt={isAt} />}
+      >
+        {({ name, profile = '', mark = 'quiet' }) => (
+          <RoutePane name={name} profile={profile} mark={mark} onChanged={again} />
+        )}
+      </ListAndPane>
       {isAdding ? (
         <SubscriptionDialog
           onClose={() => setAdding(false)}

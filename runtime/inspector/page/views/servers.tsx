@@ -5,24 +5,20 @@
  */
 
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
 import type { ServerRow } from '../../../control/contract.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { place as current, go, goFiltered } from '../data/place.ts';
-import { rowsOf, useProfile } from '../data/profile.ts';
+import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { inListOrder, type ServerTab, serverLabel, serverLine, serverMark, serverTabs } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import { useWords } from '../data/use-words.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
-import { SearchField } from '../parts/choice.tsx';
-import { Head } from '../parts/head.tsx';
-import { Answer, Empty, Tag } from '../parts/panel.tsx';
-import { Split } from '../parts/split.tsx';
+import { Empty, Tag } from '../parts/panel.tsx';
+import { ListAndPane, useListing } from './list-and-pane.tsx';
 import { AddSheet } from './servers-add.tsx';
 import { ServerDetail } from './servers-detail.tsx';
 
@@ -30,19 +26,14 @@ const changing = /^(serverConnection|servers|browserLogin|deviceLogin)$/;
 
 export function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
-  const { asked, again } = useAsked('servers', () => call('mcp.list'));
+  const asking = useAsked('servers', () => call('mcp.list'));
+  const { again } = asking;
   useFresh(changing, again);
-  const [filter, setFilter] = useWords(place);
+  const listing = useListing(asking, place, { sorted: inListOrder, textOf: ({ name }) => name });
   const { id, tab } = partsOf(chosen);
-  const profile = useProfile();
-  const every = asked.kind === 'there' ? asked.value : [];
-  const all = useMemo(() => rowsOf(every, profile), [every, profile]);
-  const rows = useMemo(
-    () => inListOrder(all).filter(({ name }) => name.toLowerCase().includes(filter.trim().toLowerCase())),
-    [all, filter],
-  );
-  const at = rows.findIndex((row) => idOf(row) === id);
   const move = (step: number): void => {
+    const { rows } = listing;
+    const at = rows.findIndex((row) => idOf(row) === id);
     const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
     if (next !== undefined) go('servers', idOf(next));
   };
@@ -57,54 +48,28 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
     { label: 'Import…', icon: 'download', asks: true, run: () => add('import') },
   ];
   useCommands('actions', mayAct ? commands : []);
-  const row = every.find((one) => idOf(one) === id);
   return (
     <>
-      <Head title="Servers" count={asked.kind === 'there' ? all.length : undefined} profile={profile}>
-        <Acts>
-          <Button icon="download" onClick={() => add('import')}>
-            Import…
-          </Button>
-          <Button icon="add" class="primary" onClick={() => add('command')}>
-            Add server
-          </Button>
-        </Acts>
-      </Head>
-      <Answer asked={asked} again={again} what="The servers">
-        {() =>
-          all.length === 0 && row === undefined ? (
-            <NoServers add={add} />
-          ) : (
-            <Split
-              label="MCP servers"
-              opened={id !== ''}
-              back="All servers"
-              onBack={() => go('servers')}
-              list={
-                <>
-                  <div class="listhead">
-                    <SearchField label="Filter servers" value={filter} onInput={setFilter} />
-                  </div>
-                  <div class="rows">
-                    {rows.map((one) => (
-                      <ListRow key={idOf(one)} row={one} isAt={idOf(one) === id} />
-                    ))}
-                    {rows.length === 0 ? <Empty title="No server of that name." /> : null}
-                  </div>
-                </>
-              }
-            >
-              {row === undefined ? (
-                <Empty title={id === '' ? 'Choose a server' : 'No such server'}>
-                  {id === '' ? 'Its log, its tools and its calls are shown here.' : `${id} is not configured any more.`}
-                </Empty>
-              ) : (
-                <ServerDetail key={id} row={row} tab={tab} again={again} />
-              )}
-            </Split>
-          )
+      <ListAndPane
+        view="servers"
+        {...{ listing, place, idOf }}
+        at={id}
+        buttons={
+          <Acts>
+            <Button icon="download" onClick={() => add('import')}>
+              Import…
+            </Button>
+            <Button icon="add" class="primary" onClick={() => add('command')}>
+              Add server
+            </Button>
+          </Acts>
         }
-      </Answer>
+        none={<NoServers add={add} />}
+        unchosen={<Empty title="Choose a server">Its log, its tools and its calls are shown here.</Empty>}
+        link={(row, isAt) => <ListRow row={row} isAt={isAt} />}
+      >
+        {(row) => <ServerDetail row={row} tab={tab} again={again} />}
+      </ListAndPane>
       {query.add === undefined || !mayAct ? null : (
         <AddSheet
           key={query.link ?? ''}

@@ -11,83 +11,50 @@ import { useNow } from '../data/clock.ts';
 import { counted, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { profiles } from '../data/live.ts';
-import { go } from '../data/place.ts';
-import { rowsOf, useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
-import { Head } from '../parts/head.tsx';
 import { Headline, MetaTime, Why } from '../parts/headline.tsx';
 import { Answer, Empty, Facts } from '../parts/panel.tsx';
-import { Split } from '../parts/split.tsx';
+import { ListAndPane, useListing } from './list-and-pane.tsx';
 
 const changing = /^platformConnection$/;
 const failing = /^delivery$/;
 
-export function Targets({ place: { chosen } }: { readonly place: Place }): JSX.Element {
-  const { asked, again } = useAsked('targets', () => call('deliveries.targets'));
-  useFresh(changing, again);
-  const every = asked.kind === 'there' ? asked.value : [];
-  const profile = useProfile();
-  const rows = rowsOf(every, profile);
-  const row = every.find((one) => idOf(one) === chosen);
+export function Targets({ place }: { readonly place: Place }): JSX.Element {
+  const asking = useAsked('targets', () => call('deliveries.targets'));
+  useFresh(changing, asking.again);
+  const listing = useListing(asking, place);
   return (
-    <>
-      <Head
-        title="Targets"
-        count={asked.kind === 'there' ? rows.length.toLocaleString('en') : undefined}
-        profile={profile}
-      />
-      <Answer asked={asked} again={again} what="The targets">
-        {() =>
-          rows.length === 0 && row === undefined ? (
-            <Empty
-              title="No targets yet."
-              buttons={
-                <Acts>
-                  <a class="btn primary" href={hashOf('overview', 'first-steps')}>
-                    Set up a target
-                  </a>
-                </Acts>
-              }
-            >
-              Results are written to the log.
-            </Empty>
-          ) : (
-            <Split
-              label="Targets"
-              opened={chosen !== ''}
-              back="All targets"
-              onBack={() => go('targets')}
-              list={
-                <ul class="scrolls">
-                  {rows.map((one) => (
-                    <li key={idOf(one)}>
-                      <TargetLink row={one} isAt={idOf(one) === chosen} />
-                    </li>
-                  ))}
-                </ul>
-              }
-            >
-              {chosen === '' ? (
-                <Empty title="Choose a target">Its state and what has not arrived there are shown here.</Empty>
-              ) : row === undefined ? (
-                <Empty title="No such target">
-                  <code>{chosen}</code> is not among them any more.
-                </Empty>
-              ) : (
-                <>
-                  <TargetHead row={row} />
-                  <NotArrived target={row.target} profile={row.profile} />
-                </>
-              )}
-            </Split>
-          )
-        }
-      </Answer>
-    </>
+    <ListAndPane
+      view="targets"
+      {...{ listing, place, idOf }}
+      none={
+        <Empty
+          title="No targets yet."
+          buttons={
+            <Acts>
+              <a class="btn primary" href={hashOf('overview', 'first-steps')}>
+                Set up a target
+              </a>
+            </Acts>
+          }
+        >
+          Results are written to the log.
+        </Empty>
+      }
+      unchosen={<Empty title="Choose a target">Its state and what has not arrived there are shown here.</Empty>}
+      link={(row, isAt) => <TargetLink row={row} isAt={isAt} />}
+    >
+      {(row) => (
+        <>
+          <TargetHead row={row} />
+          <NotArrived target={row.target} profile={row.profile} />
+        </>
+      )}
+    </ListAndPane>
   );
 }
 
