@@ -48,7 +48,6 @@ const ranges = [
   ['all', 'All'],
   ['custom', 'Custom'],
 ] as const;
-type RangeName = (typeof ranges)[number][0];
 const wordsOfRange: Readonly<Record<string, string>> = {
   '15m': 'in the last 15 minutes',
   '1h': 'in this hour',
@@ -60,11 +59,13 @@ const wordsOfRange: Readonly<Record<string, string>> = {
 export function Events({ place: { chosen, query } }: { readonly place: Place }): JSX.Element {
   const { range = defaultRange } = query;
   const q = searchOf(query);
+  const isOpened = chosen !== '';
   const [isLive, setLive] = useState(true);
   const isGone = useIsGone();
   const [dialog, setDialog] = useState<'test' | 'range' | undefined>(undefined);
   const profile = useProfile();
-  const found = useEvents(searchIn(q, profile), range, isLive);
+  const events = useEvents(searchIn(q, profile), range, isLive);
+  const { found, busy } = events;
   const routes = useAsked('routes', () => call('webhook.list'));
   const known = rowsOf(routes.asked.kind === 'there' ? routes.asked.value : [], profile);
   const targets = useAsked('targets', () => call('deliveries.targets'));
@@ -75,29 +76,11 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
     return { ...next, range: next.range === defaultRange ? '' : next.range };
   };
   /** A choice is an entry of the browser's history; what is typed replaces the present one. */
-  const change = (part: Readonly<Record<string, string>>): void => go('events', chosen, changed(part));
-  const fault = found.refused?.code === 'search-unreadable' ? found.refused.why : '';
-
-  const list = (
-    <EventTable
-      {...{ found, q, range, chosen, query, fault, isLive }}
-      onRange={(next) => change({ range: next })}
-      onClear={() => change({ q: '' })}
-      onTest={() => setDialog('test')}
-      onLive={() => setLive(!isLive)}
-      search={
-        <SearchBox
-          value={q}
-          values={valuesOf(known, targetNames, found.found?.list.rows ?? [])}
-          fault={fault}
-          onSearch={(next) => goFiltered(changed({ q: next.trim() }))}
-        />
-      }
-      routes={<RouteSelect q={q} routes={known} onChange={(next) => change({ q: next })} />}
-      onChip={(next) => change({ q: next })}
-      onCustom={() => setDialog('range')}
-    />
-  );
+  const change: Change = (part) => go('events', chosen, changed(part));
+  const fault = events.refused?.code === 'search-unreadable' ? events.refused.why : '';
+  const withNode = (useCell(nodes) ?? 1) > 1;
+  const openTest = (): void => setDialog('test');
+  const close = (): void => setDialog(undefined);
 
   return (
     <>
@@ -108,16 +91,44 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
         </Button>
         <ExportButton q={searchIn(q, profile)} range={range} />
         <Acts>
-          <Button icon="bolt" class="not-s" onClick={() => setDialog('test')}>
+          <Button icon="bolt" class="not-s" onClick={openTest}>
             Send test event…
           </Button>
         </Acts>
       </Head>
-      <div class={chosen === '' ? 'events' : 'events split chosen'}>
+      <div class={isOpened ? 'events split chosen' : 'events'}>
         <section class="list" aria-label="Events">
-          {list}
+          <div class={withNode ? 'events-list with-node' : 'events-list'}>
+            <div class="filters">
+              <SearchBox
+                value={q}
+                values={valuesOf(known, targetNames, found?.list.rows ?? [])}
+                fault={fault}
+                onSearch={(next) => goFiltered(changed({ q: next.trim() }))}
+              />
+              {isOpened ? null : (
+                <>
+                  <RouteSelect q={q} routes={known} onChange={change} />
+                  <Segmented
+                    label="Time range"
+                    value={ranges.find(([name]) => name === range)?.[0] ?? 'custom'}
+                    options={ranges}
+                    onChoose={(name) => (name === 'custom' ? setDialog('range') : change({ range: name }))}
+                  />
+                </>
+              )}
+            </div>
+            {isOpened || found === undefined ? null : <Outcomes q={q} found={found} onChange={change} />}
+            <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
+            <EventRows
+              {...{ events, q, range, chosen, query, fault, withNode }}
+              onChange={change}
+              onTest={openTest}
+              onLive={() => setLive(!isLive)}
+            />
+          </div>
         </section>
-        {chosen === '' ? null : (
+        {isOpened ? (
           <div class="pane">
             <Button icon="back" class="quiet back" onClick={() => go('events', '', query)}>
               All events
@@ -126,52 +137,90 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
               <EventPane key={chosen} id={chosen} />
             </div>
           </div>
-        )}
+        ) : null}
       </div>
-      {dialog === 'test' ? <TestEvent routes={testable(known)} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'test' ? <TestEvent routes={testable(known)} onClose={close} /> : null}
       {dialog === 'range' ? (
         <CustomRange
-          from={found.found?.counts.from ?? new Date(daemonNow() - 3_600_000).toISOString()}
+          from={found?.counts.from ?? new Date(daemonNow() - 3_600_000).toISOString()}
           to={new Date(
-            Math.min(daemonNow(), Date.parse(found.found?.counts.to ?? new Date(daemonNow()).toISOString())),
+            Math.min(daemonNow(), Date.parse(found?.counts.to ?? new Date(daemonNow()).toISOString())),
           ).toISOString()}
           onChoose={(next) => {
-            setDialog(undefined);
+            close();
             change({ range: next });
           }}
-          onClose={() => setDialog(undefined)}
+          onClose={close}
         />
       ) : null}
     </>
   );
 }
 
-interface TableProps {
-  readonly found: ReturnType<typeof useEvents>;
+/** Changes the search or the range. */
+type Change = (part: Readonly<{ q?: string; range?: string }>) => void;
+
+/** The counts by outcome, each a filter, and the histogram. */
+function Outcomes({
+  q,
+  found,
+  onChange,
+}: {
+  readonly q: string;
+  readonly found: EventsFound;
+  readonly onChange: Change;
+}): JSX.Element | null {
+  const { counts } = found;
+  const statuses = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'status' ? [value.toLowerCase()] : []));
+  if (isEmpty(found) && statuses.length === 0) return null;
+  const toggle = (name: ChipName): void => {
+    const next = statuses.includes(name) ? statuses.filter((one) => one !== name) : [...statuses, name];
+    onChange({ q: withFilter(q, 'status', next) });
+  };
+  return (
+    <>
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
+      <div class="filters outcomes" role="group" aria-label="Outcome">
+        {chips.map(([name, words, mark]) => (
+          <Button key={name} class="pill" aria-pressed={statuses.includes(name)} onClick={() => toggle(name)}>
+            <StatusMark name={mark} />
+            {words} <span class="num muted">{counts.chips[name].toLocaleString('en')}</span>
+          </Button>
+        ))}
+      </div>
+      {counts.total === 0 ? null : (
+        <Histogram
+          counts={counts}
+          onRange={(range) => onChange({ range })}
+          onClear={() => onChange({ range: defaultRange })}
+        />
+      )}
+    </>
+  );
+}
+
+interface RowsProps {
+  readonly events: ReturnType<typeof useEvents>;
   readonly q: string;
   readonly range: string;
   readonly chosen: string;
   readonly query: Place['query'];
   readonly fault: string;
-  readonly isLive: boolean;
-  readonly search: JSX.Element;
-  readonly routes: JSX.Element;
-  readonly onRange: (range: string) => void;
-  readonly onClear: () => void;
+  readonly withNode: boolean;
+  readonly onChange: Change;
   readonly onTest: () => void;
   readonly onLive: () => void;
-  readonly onChip: (q: string) => void;
-  readonly onCustom: () => void;
 }
 
-function EventTable(props: TableProps): JSX.Element {
-  const { found: events, q, range, chosen, query, fault, onRange, onClear } = props;
-  const { found, busy, refused } = events;
+/** The rows, or why there are none. */
+function EventRows(props: RowsProps): JSX.Element {
+  const { events, q, range, chosen, query, fault, withNode, onChange } = props;
+  const { found, refused } = events;
   const [marked, setMarked] = useState('');
-  const rowHeight = useMedia('(max-width: 760px)') || chosen !== '' ? 52 : 32;
-  const news = useNews(events.key, found?.list.rows ?? [], keyOfRow);
-  const rows = news.rows;
   const isOpened = chosen !== '';
+  const rowHeight = useMedia('(max-width: 760px)') || isOpened ? 52 : 32;
+  const news = useNews(events.key, found?.list.rows ?? [], keyOfRow);
+  const { rows } = news;
   const at = rows.findIndex((row) => (isOpened ? isOf(row, chosen) : keyOfRow(row) === marked));
   // With the filters of that moment: a row is not drawn again for other ones.
   const open = (row: EventFound): void => go('events', keyOfRow(row), place.get().query);
@@ -206,49 +255,10 @@ function EventTable(props: TableProps): JSX.Element {
         ? []
         : [{ key: 'Escape', label: 'Leave the row', run: () => setMarked('') }]),
   ]);
-  const withNode = (useCell(nodes) ?? 1) > 1;
   const day = useCell(today);
-  const total = found?.counts.total ?? 0;
-  const statuses = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'status' ? [value.toLowerCase()] : []));
-  const toggle = (name: ChipName): void =>
-    props.onChip(
-      withFilter(q, 'status', statuses.includes(name) ? statuses.filter((one) => one !== name) : [...statuses, name]),
-    );
-  const rangeName: RangeName = ranges.find(([name]) => name === range)?.[0] ?? 'custom';
 
   return (
-    <div class={withNode ? 'events-list with-node' : 'events-list'}>
-      <div class="filters">
-        {props.search}
-        {isOpened ? null : (
-          <>
-            {props.routes}
-            <Segmented
-              label="Time range"
-              value={rangeName}
-              options={ranges}
-              onChoose={(name) => (name === 'custom' ? props.onCustom() : onRange(name))}
-            />
-          </>
-        )}
-      </div>
-      {isOpened || found === undefined || (isEmpty(found) && statuses.length === 0) ? null : (
-        <>
-          {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
-          <div class="filters outcomes" role="group" aria-label="Outcome">
-            {chips.map(([name, words, mark]) => (
-              <Button key={name} class="pill" aria-pressed={statuses.includes(name)} onClick={() => toggle(name)}>
-                <StatusMark name={mark} />
-                {words} <span class="num muted">{found.counts.chips[name].toLocaleString('en')}</span>
-              </Button>
-            ))}
-          </div>
-          {total === 0 ? null : (
-            <Histogram counts={found.counts} onRange={onRange} onClear={() => onRange(defaultRange)} />
-          )}
-        </>
-      )}
-      <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
+    <>
       {isOpened || rows.length === 0 ? null : <HeadRow withNode={withNode} />}
       <div class={`fresh-place${rowHeight === 32 ? ' over-head' : ''}`}>
         <FreshChip waiting={news.waiting} noun="event" onTake={take} />
@@ -263,7 +273,9 @@ function EventTable(props: TableProps): JSX.Element {
         <Empty title="This search cannot be read.">{withCode(fault)}</Empty>
       ) : found !== undefined && rows.length === 0 && found.counts.counted_from === undefined ? (
         <NoEvents
-          {...{ q, range, onRange, onClear }}
+          {...{ q, range }}
+          onRange={(next) => onChange({ range: next })}
+          onClear={() => onChange({ q: '' })}
           inRange={wordsOfRange[range] ?? 'in this range'}
           between={betweenOf(found)}
           onTest={props.onTest}
@@ -301,7 +313,7 @@ function EventTable(props: TableProps): JSX.Element {
         />
       )}
       {found === undefined ? null : <Ends found={found} held={rows.length} isOpened={isOpened} />}
-    </div>
+    </>
   );
 }
 
@@ -345,7 +357,7 @@ function RouteSelect({
 }: {
   readonly q: string;
   readonly routes: readonly RouteRow[];
-  readonly onChange: (q: string) => void;
+  readonly onChange: Change;
 }): JSX.Element {
   const chosen = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'route' ? [value] : []));
   const names = [...new Set([...routes.map(({ name }) => name).filter((name) => name !== ''), ...chosen])].sort();
@@ -355,7 +367,7 @@ function RouteSelect({
       class="btn not-s"
       value={chosen[0] ?? ''}
       options={[['', 'All routes'], ...names.map((name) => [name, name] as const)]}
-      onChoose={(name) => onChange(withFilter(q, 'route', name === '' ? [] : [name]))}
+      onChoose={(name) => onChange({ q: withFilter(q, 'route', name === '' ? [] : [name]) })}
     />
   );
 }
