@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
-import { useCommands } from '../data/commands.ts';
+import { type Command, useCommands } from '../data/commands.ts';
 import { copyText } from '../data/copy-text.ts';
 import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf, hashTo } from '../data/hash.ts';
@@ -24,7 +24,6 @@ import { withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { MetaFact, MetaTime } from '../parts/headline.tsx';
-import { Icon } from '../parts/icons.tsx';
 import { Answer, Empty, Verdict } from '../parts/panel.tsx';
 import { CompareEvents } from './event-compare.tsx';
 import { EventDeliveries } from './event-deliveries.tsx';
@@ -50,9 +49,16 @@ export function EventPane({ id }: { readonly id: string }): JSX.Element {
 
 type Open = 'edit' | 'compare' | 'replay' | 'cancel';
 
+/** What can be done with the event, by the palette and by its key. */
+interface EventAct extends Command {
+  readonly key?: string;
+  readonly applies: boolean;
+}
+
 function Opened({ event, again }: { readonly event: OpenedEvent; readonly again: () => void }): JSX.Element {
   const [open, setOpen] = useState<Open>();
   const { busy, attempt } = useAttempt();
+  const opens = (dialog: Open) => (): void => setOpen(dialog);
   const close = (): void => setOpen(undefined);
   // An empty body may be an event; of a refused request no headers are kept either.
   const isKept = event.payload.bytes > 0 || Object.keys(event.headers).length > 0;
@@ -89,30 +95,22 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
       again();
     });
 
-  useKeys('Event', [
-    ...(isKept && mayAct
-      ? [
-          { key: 'r', label: 'Replay', run: askReplay },
-          { key: 'e', label: 'Edit and replay', run: () => setOpen('edit') },
-        ]
-      : []),
-    ...(isKept ? [{ key: 'c', label: 'Copy as curl', run: copyCurl }] : []),
-    { key: 'd', label: 'Compare', run: () => setOpen('compare') },
-  ]);
-  useCommands('selection', [
-    ...(isKept && mayAct
-      ? [
-          { label: 'Replay', icon: 'replay' as const, asks: second.length > 0, run: askReplay },
-          { label: 'Edit and replay…', icon: 'edit' as const, asks: true, run: () => setOpen('edit') },
-        ]
-      : []),
-    ...(isKept ? [{ label: 'Copy as curl', icon: 'copy' as const, run: copyCurl }] : []),
-    { label: 'Compare…', icon: 'switch' as const, run: () => setOpen('compare') },
-    { label: 'Download JSON', icon: 'download' as const, run: download },
-    ...(event.run !== undefined && mayAct
-      ? [{ label: 'Cancel run…', icon: 'power' as const, asks: true, run: () => setOpen('cancel') }]
-      : []),
-  ]);
+  const canReplay = isKept && mayAct;
+  const canCancel = event.run !== undefined && mayAct;
+  const every: readonly EventAct[] = [
+    { label: 'Replay', icon: 'replay', key: 'r', applies: canReplay, asks: second.length > 0, run: askReplay },
+    { label: 'Edit and replay…', icon: 'edit', key: 'e', applies: canReplay, asks: true, run: opens('edit') },
+    { label: 'Copy as curl', icon: 'copy', key: 'c', applies: isKept, run: copyCurl },
+    { label: 'Compare…', icon: 'switch', key: 'd', applies: true, run: opens('compare') },
+    { label: 'Download JSON', icon: 'download', applies: true, run: download },
+    { label: 'Cancel run…', icon: 'power', applies: canCancel, asks: true, run: opens('cancel') },
+  ];
+  const acts = every.filter(({ applies }) => applies);
+  useCommands('selection', acts);
+  useKeys(
+    'Event',
+    acts.flatMap(({ label, key, run }) => (key === undefined ? [] : [{ key, label: label.replace('…', ''), run }])),
+  );
 
   const [mark, tone] = marksOfTone[event.verdict.tone];
   const places = second.map(({ place }) => inQuotes(place));
@@ -130,30 +128,29 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
             </a>
           )}
           <Acts>
-            <button
-              type="button"
-              class={`btn${event.question === undefined ? ' primary' : ''}`}
+            <Button
+              icon="replay"
+              class={event.question === undefined ? 'primary' : ''}
               disabled={!isKept || busy !== undefined}
               onClick={askReplay}
             >
-              <Icon name="replay" />
               {busy ?? (second.length > 0 ? 'Replay…' : 'Replay')}
-            </button>
-            <Button icon="edit" disabled={!isKept} onClick={() => setOpen('edit')}>
+            </Button>
+            <Button icon="edit" disabled={!isKept} onClick={opens('edit')}>
               Edit and replay…
             </Button>
           </Acts>
           <Button icon="copy" disabled={!isKept} onClick={copyCurl}>
             Copy as curl
           </Button>
-          <Button icon="switch" onClick={() => setOpen('compare')}>
+          <Button icon="switch" onClick={opens('compare')}>
             Compare…
           </Button>
-          {event.run === undefined || !mayAct ? null : (
-            <Button class="risky" onClick={() => setOpen('cancel')}>
+          {canCancel ? (
+            <Button class="risky" onClick={opens('cancel')}>
               Cancel run…
             </Button>
-          )}
+          ) : null}
           <Button
             icon="download"
             class="quiet icon-only"
