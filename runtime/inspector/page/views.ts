@@ -3,10 +3,11 @@
  * @see INS-2 in docs/specification.md
  */
 
+import type { JSX } from 'preact';
 import { useCell } from './data/cell.ts';
-import type { View } from './data/hash.ts';
+import type { Place, View } from './data/hash.ts';
 import { nodes as sharing } from './data/live.ts';
-import type { ViewRow } from './frame/view-row.ts';
+import type { CountProps } from './parts/panel.tsx';
 import { Actors } from './views/actors.tsx';
 import { Approvals, useApprovalCount } from './views/approvals.tsx';
 import { Audit } from './views/audit.tsx';
@@ -20,52 +21,34 @@ import { Schedules } from './views/schedules.tsx';
 import { Servers } from './views/servers.tsx';
 import { Targets } from './views/targets.tsx';
 
-const overview: ViewRow = {
-  name: 'overview',
-  title: 'Overview',
-  group: '',
-  icon: 'overview',
-  letter: 'o',
-  component: OverviewView,
-};
+/** A view; its name is also that of its icon. */
+export interface ViewRow {
+  readonly name: View;
+  readonly group: '' | 'Connections' | 'System';
+  /** The letter after G that opens it; empty for none. */
+  readonly letter: string;
+  readonly component: (props: { readonly place: Place }) => JSX.Element;
+  /** Only if several gateways can share the journal. */
+  readonly ofShared?: boolean;
+  /** A hook for the count beside the name, whose words say what is counted: "open failures". */
+  readonly useCount?: () => CountProps | undefined;
+}
+
+const overview: ViewRow = { name: 'overview', group: '', letter: 'o', component: OverviewView };
 
 const rows: readonly ViewRow[] = [
   overview,
-  { name: 'events', title: 'Events', group: '', icon: 'events', letter: 'e', component: Events },
-  {
-    name: 'failures',
-    title: 'Failures',
-    group: '',
-    icon: 'failures',
-    letter: 'f',
-    component: Failures,
-    useCount: useFailuresCount,
-  },
-  {
-    name: 'approvals',
-    title: 'Approvals',
-    group: '',
-    icon: 'approvals',
-    letter: 'a',
-    component: Approvals,
-    useCount: useApprovalCount,
-  },
-  { name: 'routes', title: 'Routes', group: 'Connections', icon: 'routes', letter: 'r', component: Routes },
-  { name: 'servers', title: 'Servers', group: 'Connections', icon: 'servers', letter: 's', component: Servers },
-  { name: 'targets', title: 'Targets', group: 'Connections', icon: 'targets', letter: 't', component: Targets },
-  { name: 'schedules', title: 'Schedules', group: 'Connections', icon: 'schedules', letter: '', component: Schedules },
-  { name: 'nodes', title: 'Nodes', group: 'System', icon: 'nodes', letter: 'n', component: Nodes, ofShared: true },
-  { name: 'actors', title: 'Actors', group: 'System', icon: 'actors', letter: '', component: Actors },
-  {
-    name: 'config',
-    title: 'Config',
-    group: 'System',
-    icon: 'config',
-    letter: 'c',
-    component: Config,
-    useCount: useConfigCount,
-  },
-  { name: 'audit', title: 'Audit', group: 'System', icon: 'audit', letter: '', component: Audit },
+  { name: 'events', group: '', letter: 'e', component: Events },
+  { name: 'failures', group: '', letter: 'f', component: Failures, useCount: useFailuresCount },
+  { name: 'approvals', group: '', letter: 'a', component: Approvals, useCount: useApprovalCount },
+  { name: 'routes', group: 'Connections', letter: 'r', component: Routes },
+  { name: 'servers', group: 'Connections', letter: 's', component: Servers },
+  { name: 'targets', group: 'Connections', letter: 't', component: Targets },
+  { name: 'schedules', group: 'Connections', letter: '', component: Schedules },
+  { name: 'nodes', group: 'System', letter: 'n', component: Nodes, ofShared: true },
+  { name: 'actors', group: 'System', letter: '', component: Actors },
+  { name: 'config', group: 'System', letter: 'c', component: Config, useCount: useConfigCount },
+  { name: 'audit', group: 'System', letter: '', component: Audit },
 ];
 
 /** Returns the views in the order of the navigation; those of several gateways only if there can be some. */

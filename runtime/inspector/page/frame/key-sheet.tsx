@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
+import { sentenceCase } from '../data/format.ts';
 import { drawnKeys, letters, turnLetters, type ViewKey } from '../data/keys.ts';
 import { Check } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -37,7 +38,7 @@ export function KeySheet({ onClose }: { readonly onClose: () => void }): JSX.Ele
           title="Go to"
           rows={places
             .filter(({ letter }) => letter !== '')
-            .map(({ title, letter }) => [['G', letter.toUpperCase()], title] as const)}
+            .map(({ name, letter }) => [['G', letter.toUpperCase()], sentenceCase(name)] as const)}
         />
         {[...new Set(views.map(({ title }) => title))].map((title) => (
           <KeyList key={title} title={title} rows={rowsOf(views.filter((one) => one.title === title))} />

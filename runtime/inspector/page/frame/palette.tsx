@@ -12,7 +12,7 @@ import { useCell } from '../data/cell.ts';
 import { drawnCommands } from '../data/commands.ts';
 import { copyText } from '../data/copy-text.ts';
 import { keyOfRow, lineOfRow, type Outcome, outcomeOfRow } from '../data/event-words.ts';
-import { formatClock, formatWord } from '../data/format.ts';
+import { formatClock, formatWord, sentenceCase } from '../data/format.ts';
 import type { View } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
@@ -85,10 +85,10 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
       },
     ];
     const places = viewsNow().map(
-      ({ title, icon, name, letter }): Offer => ({
+      ({ name, letter }): Offer => ({
         group: 'Go to',
-        label: title,
-        icon,
+        label: sentenceCase(name),
+        icon: name,
         hint: letter === '' ? '' : `G then ${letter.toUpperCase()}`,
         run: () => go(name),
       }),

@@ -8,6 +8,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce, note } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
+import { sentenceCase } from '../data/format.ts';
 import { useKeptFocus } from '../data/kept-focus.ts';
 import { heard, vitals } from '../data/live.ts';
 import { useNotices } from '../data/notices.ts';
@@ -47,7 +48,7 @@ export function Shell(): JSX.Element {
   useEffect(() => {
     const tell = (): void => {
       const waiting = heard.get()?.approvals ?? 0;
-      document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${row.title} · agent inspector`;
+      document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${sentenceCase(row.name)} · agent inspector`;
     };
     tell();
     // Also while the page is hidden, when only its title is visible.
@@ -56,7 +57,7 @@ export function Shell(): JSX.Element {
   useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
   useEffect(ignoreDoubleClicks, []);
   const close = (): void => setOpened('');
-  if (joined === 'refused' || View === undefined) return <NoSession had={had.current} />;
+  if (joined === 'refused') return <NoSession had={had.current} />;
   return (
     <>
       <button type="button" class="btn skip" onClick={toMain}>

@@ -6,15 +6,15 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { createCell, useCell } from '../data/cell.ts';
+import { sentenceCase } from '../data/format.ts';
 import { hashOf, type View } from '../data/hash.ts';
 import { nodes } from '../data/live.ts';
 import { useProfile } from '../data/profile.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
 import { Count } from '../parts/panel.tsx';
-import { useViews } from '../views.ts';
+import { useViews, type ViewRow } from '../views.ts';
 import { Foot } from './foot.tsx';
 import { ProfileChoice } from './profiles.tsx';
-import type { ViewRow } from './view-row.ts';
 
 /** Whether a person has folded the sidebar into a rail, which applies at any width. */
 export const folded = createCell(false);
@@ -61,12 +61,12 @@ export function Sidebar({ at, onFind }: { readonly at: View; readonly onFind: ()
 }
 
 function NavLink({ row, isAt }: { readonly row: ViewRow; readonly isAt: boolean }): JSX.Element {
-  const { name, title, icon, useCount = noCount } = row;
+  const { name, useCount = noCount } = row;
   const count = useCount();
   return (
     <a href={hashOf(name)} aria-current={isAt ? 'page' : undefined}>
-      <Icon name={icon} />
-      <span class="word">{title}</span>
+      <Icon name={name} />
+      <span class="word">{sentenceCase(name)}</span>
       {count === undefined || count.count === 0 ? null : <Count {...count} />}
     </a>
   );

@@ -31,15 +31,14 @@ export function Panel({ title, beside, right, bare = false, children }: PanelPro
   );
 }
 
-export function Count({
-  count,
-  tone = 'plain',
-  words = '',
-}: {
+export interface CountProps {
   readonly count: number;
   readonly tone?: 'bad' | 'wait' | 'plain';
+  /** What is counted, for screen readers. */
   readonly words?: string;
-}): JSX.Element {
+}
+
+export function Count({ count, tone = 'plain', words = '' }: CountProps): JSX.Element {
   return (
     <span class={`count ${tone}`}>
       {count.toLocaleString('en')}

@@ -20,12 +20,11 @@ import { call, useAsked } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
 import { useSteady } from '../data/steady.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import type { NavCount } from '../frame/view-row.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
-import { Answer, Empty, Panel } from '../parts/panel.tsx';
+import { Answer, type CountProps, Empty, Panel } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
 import { answerWords, headingId, isAnsweredHere, Question } from './approvals-card.tsx';
 
@@ -210,7 +209,7 @@ function useLine(open: readonly ApprovalRow[], stays: (id: string) => boolean): 
 }
 
 /** The questions that wait, of the chosen profile. */
-export function useApprovalCount(): NavCount {
+export function useApprovalCount(): CountProps {
   const all = useCell(vitals)?.approvals ?? 0;
   const profile = useProfile();
   const { asked, again } = useAsked(`approvals of ${profile ?? ''}`, async () =>

@@ -17,7 +17,6 @@ import { goFiltered } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import { useAgain } from '../data/use-nodes.ts';
-import type { NavCount } from '../frame/view-row.ts';
 import { BareSelect } from '../parts/bare-select.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -25,7 +24,7 @@ import { Status, StatusMark } from '../parts/chip.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Body, Head } from '../parts/head.tsx';
-import { Answer, Banner, Count, Empty, Panel } from '../parts/panel.tsx';
+import { Answer, Banner, Count, type CountProps, Empty, Panel } from '../parts/panel.tsx';
 import { lineId, Source } from './config-source.tsx';
 
 const versions = [
@@ -319,7 +318,7 @@ function download({ disk, file }: ConfigSource): void {
   saveFile(file.replaceAll('/', '-').replace(/\.yaml$/, '-redacted.yaml'), disk.join('\n'), 'application/yaml');
 }
 
-export function useConfigCount(): NavCount | undefined {
+export function useConfigCount(): CountProps | undefined {
   const [count, setCount] = useState(0);
   useEffect(() => {
     const look = (): void => {

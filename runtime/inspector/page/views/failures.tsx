@@ -14,11 +14,10 @@ import { goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import type { NavCount } from '../frame/view-row.ts';
 import { BareSelect } from '../parts/bare-select.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
-import { Answer, Empty } from '../parts/panel.tsx';
+import { Answer, type CountProps, Empty } from '../parts/panel.tsx';
 import { FailureGroupPanel } from './failures-group.tsx';
 import { FailureList } from './failures-list.tsx';
 
@@ -133,7 +132,7 @@ function countWords(count: number, groups: number, by: Grouping): string {
     : `${deliveriesWords(count)} in ${counted(groups, 'group')}`;
 }
 
-export function useFailuresCount(): NavCount | undefined {
+export function useFailuresCount(): CountProps | undefined {
   const profile = useProfile();
   const { asked, again } = useAsked(`failures count ${profile ?? ''}`, () =>
     call('failures.groups', profile === undefined ? {} : { profile }),
