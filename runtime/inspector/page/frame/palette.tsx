@@ -16,7 +16,7 @@ import { formatClock, formatWord, sentenceCase } from '../data/format.ts';
 import type { View } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
-import { call } from '../data/rpc.ts';
+import { call, useAsked } from '../data/rpc.ts';
 import { serverLabel } from '../data/server-words.ts';
 import { StatusMark } from '../parts/chip.tsx';
 import { useModal } from '../parts/dialog.tsx';
@@ -259,61 +259,51 @@ function offerOf(row: EventFound): Offer {
   };
 }
 
-/** Returns routes, servers and schedules by name, read when the palette opens. */
+/** Returns servers, routes and schedules by name. Names that cannot be read are left out; their views show why. */
 function useNames(): readonly Offer[] {
-  const [names, setNames] = useState<readonly Offer[]>([]);
-  useEffect(() => {
-    let wanted = true;
-    const take = (offers: readonly Offer[]): void => {
-      if (wanted) setNames((old) => [...old, ...offers]);
-    };
-    const offer = (view: View, what: string, name: string, chosen: string, hint: string): Offer => ({
-      group: 'Go to',
-      label: `${what} ${name}`,
-      icon: view,
-      hint,
-      run: () => go(view, chosen),
-    });
-    // Names that cannot be read now are left out; their views show why.
-    const nothing = (): void => undefined;
-    call('mcp.list').then(
-      (rows) =>
-        take(
-          rows.map((row) =>
-            offer('servers', 'Server', named(row), `${row.profile}/${row.name}`, serverLabel(row.state).toLowerCase()),
-          ),
+  const servers = useRows('servers', () => call('mcp.list'));
+  const routes = useRows('routes', () => call('webhook.list'));
+  const schedules = useRows('cron', () => call('cron.list'));
+  return useMemo(
+    () => [
+      ...servers.map((row) =>
+        offerOfName('servers', 'Server', row, `${row.profile}/${row.name}`, serverLabel(row.state).toLowerCase()),
+      ),
+      ...routes.map(
+        (row): Offer => ({
+          group: 'Actions',
+          label: `Copy the URL of route ${named(row)}`,
+          icon: 'copy',
+          hint: '',
+          run: () => void copyText(row.url),
+        }),
+      ),
+      ...routes.map((row) =>
+        offerOfName(
+          'routes',
+          'Route',
+          row,
+          `${row.profile ?? 'default'}/${row.name}`,
+          row.enabled === false ? 'disabled' : '',
         ),
-      nothing,
-    );
-    call('webhook.list').then((rows) => {
-      const url = (name: string, address: string): Offer => ({
-        group: 'Actions',
-        label: `Copy the URL of route ${name}`,
-        icon: 'copy',
-        hint: '',
-        run: () => void copyText(address),
-      });
-      take(rows.map((row) => url(named(row), row.url)));
-      take(
-        rows.map(({ name, profile = 'default', enabled }) =>
-          offer('routes', 'Route', named({ name, profile }), `${profile}/${name}`, enabled === false ? 'disabled' : ''),
-        ),
-      );
-    }, nothing);
-    call('cron.list').then(
-      (rows) =>
-        take(
-          rows.map((row) =>
-            offer('schedules', 'Schedule', named(row), `${row.profile}/${row.id}`, formatWord(row.state)),
-          ),
-        ),
-      nothing,
-    );
-    return () => {
-      wanted = false;
-    };
-  }, []);
-  return names;
+      ),
+      ...schedules.map((row) =>
+        offerOfName('schedules', 'Schedule', row, `${row.profile}/${row.id}`, formatWord(row.state)),
+      ),
+    ],
+    [servers, routes, schedules],
+  );
+}
+
+const noRows: readonly never[] = [];
+
+function useRows<Row>(key: string, ask: () => Promise<readonly Row[]>): readonly Row[] {
+  const { asked } = useAsked(key, ask);
+  return asked.kind === 'there' ? asked.value : noRows;
+}
+
+function offerOfName(view: View, what: string, row: Parameters<typeof named>[0], chosen: string, hint: string): Offer {
+  return { group: 'Go to', label: `${what} ${named(row)}`, icon: view, hint, run: () => go(view, chosen) };
 }
 
 /** A name with its profile, since several profiles may have it. */
