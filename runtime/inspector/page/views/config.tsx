@@ -5,16 +5,15 @@
  */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { ConfigSource } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
 import { copyText } from '../data/copy-text.ts';
 import { differencesOf } from '../data/differences.ts';
 import { counted, formatClock } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
-import { link } from '../data/live.ts';
 import { goFiltered } from '../data/place.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call, useAsked, useKept } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import { useAgain } from '../data/use-nodes.ts';
 import { BareSelect } from '../parts/bare-select.tsx';
@@ -35,6 +34,7 @@ const versions = [
 type Version = (typeof versions)[number][0];
 
 const lookMs = 3_000;
+const countMs = 30_000;
 
 export function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
   // The profile of the file is chosen only here; the other views keep theirs.
@@ -319,25 +319,10 @@ function download({ disk, file }: ConfigSource): void {
 }
 
 export function useConfigCount(): CountProps | undefined {
-  const [count, setCount] = useState(0);
-  useEffect(() => {
-    const look = (): void => {
-      if (document.hidden || link.get() !== 'live') return;
-      call('config.check', {}).then(
-        (found) => setCount(found.filter(({ severity }) => severity === 'error').length),
-        // The frame shows that the daemon cannot be reached.
-        () => {},
-      );
-    };
-    look();
-    const forget = link.onChange(look);
-    const timer = setInterval(look, countMs);
-    return () => {
-      forget();
-      clearInterval(timer);
-    };
-  }, []);
+  const asking = useAsked('config errors', () => call('config.check', {}));
+  useAgain(asking, countMs);
+  const { asked } = useKept(asking);
+  const found = asked.kind === 'there' ? asked.value : [];
+  const count = found.filter(({ severity }) => severity === 'error').length;
   return count === 0 ? undefined : { count, tone: 'bad', words: count === 1 ? 'error' : 'errors' };
 }
-
-const countMs = 30_000;
