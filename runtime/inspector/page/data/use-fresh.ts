@@ -2,11 +2,19 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { link, living, nodes, onSteps } from './live.ts';
+import { type Asking, useAsked } from './rpc.ts';
 
 const leastMs = 500;
 /** The work that any gateway of a shared journal may do. The actors of other gateways are not streamed. */
 const shared = ['agentRun', 'approval', 'coalescingGroup', 'cronJob', 'delivery'];
 const elsewhereMs = 3_000;
+
+/** Calls as `useAsked`, and again as `useFresh` says. */
+export function useFollowed<Found>(machines: RegExp, key: string, ask: () => Promise<Found>): Asking<Found> {
+  const asking = useAsked(key, ask);
+  useFresh(machines, asking.again);
+  return asking;
+}
 
 /** Calls back after machines with a matching name have taken a step or ended, and from time to time if they may elsewhere. */
 export function useFresh(machines: RegExp, again: () => void): void {

@@ -16,10 +16,10 @@ import { useNoticeState } from '../data/notices.ts';
 import { goFiltered } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call } from '../data/rpc.ts';
 import { toolWords } from '../data/server-words.ts';
 import { useSteady } from '../data/steady.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Segmented } from '../parts/choice.tsx';
@@ -32,11 +32,10 @@ const changing = /^approval$/;
 
 export function Approvals({ place }: { readonly place: Place }): JSX.Element {
   const shown = place.query.show === 'answered' ? 'answered' : 'waiting';
-  const { asked, again } = useAsked('approvals', async () => {
+  const { asked, again } = useFollowed(changing, 'approvals', async () => {
     const [open, answered] = await Promise.all([call('approvals.list'), call('approvals.answered')]);
     return { open, answered };
   });
-  useFresh(changing, again);
   const profile = useProfile();
   const there =
     asked.kind === 'there'
@@ -212,10 +211,9 @@ function useLine(open: readonly ApprovalRow[], stays: (id: string) => boolean): 
 export function useApprovalCount(): CountProps {
   const all = useCell(vitals)?.approvals ?? 0;
   const profile = useProfile();
-  const { asked, again } = useAsked(`approvals of ${profile ?? ''}`, async () =>
+  const { asked } = useFollowed(changing, `approvals of ${profile ?? ''}`, async () =>
     profile === undefined ? 0 : rowsOf(await call('approvals.list'), profile).length,
   );
-  useFresh(changing, again);
   const own = asked.kind === 'there' ? asked.value : 0;
   const count = profile === undefined ? all : own;
   return { count, tone: 'wait', words: 'waiting for you' };

@@ -15,9 +15,9 @@ import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf, hashTo } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { goOn, place } from '../data/place.ts';
-import { call, useAsked, useKept } from '../data/rpc.ts';
+import { call, useKept } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { useAttempt } from '../parts/attempt.ts';
 import { withCode } from '../parts/basics.tsx';
@@ -34,8 +34,7 @@ import { EventTimeline, marksOfTone } from './event-timeline.tsx';
 const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall|approval)$/;
 
 export function EventPane({ id }: { readonly id: string }): JSX.Element {
-  const { asked, again, failed } = useKept(useAsked(`event ${id}`, () => call('events.open', { id })));
-  useFresh(changing, again);
+  const { asked, again, failed } = useKept(useFollowed(changing, `event ${id}`, () => call('events.open', { id })));
   if (asked.kind === 'refused' && asked.code === 'delivery-unknown') {
     const [kept = ''] = / \(kept [^)]*\)/.exec(asked.why) ?? [];
     return <Empty title={`This event is no longer in the history${kept}.`} />;

@@ -13,7 +13,7 @@ import { hashOf, type Place } from '../data/hash.ts';
 import { goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked, useKept } from '../data/rpc.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed, useFresh } from '../data/use-fresh.ts';
 import { BareSelect } from '../parts/bare-select.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
@@ -134,10 +134,9 @@ function countWords(count: number, groups: number, by: Grouping): string {
 
 export function useFailuresCount(): CountProps | undefined {
   const profile = useProfile();
-  const { asked, again } = useAsked(`failures count ${profile ?? ''}`, () =>
+  const { asked } = useFollowed(changing, `failures count ${profile ?? ''}`, () =>
     call('failures.groups', profile === undefined ? {} : { profile }),
   );
-  useFresh(changing, again);
   const count = asked.kind === 'there' ? asked.value.count : 0;
   return count === 0 ? undefined : { count, tone: 'bad', words: count === 1 ? 'open failure' : 'open failures' };
 }

@@ -21,8 +21,8 @@ import {
 import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { useProfile } from '../data/profile.ts';
-import { type Asking, call, useAsked } from '../data/rpc.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { call, useAsked } from '../data/rpc.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -41,14 +41,13 @@ const bodies: Readonly<Record<StepName, (props: StepProps) => JSX.Element>> = {
 };
 
 /** Of the profile that the page shows; of the default one where it shows all. */
-function useSetup(): Asking<Setup> {
+function useSetup(): readonly [key: string, ask: () => Promise<Setup>] {
   const profile = useProfile();
-  return useAsked(`setup ${profile ?? ''}`, () => call('setup.read', profile === undefined ? {} : { profile }));
+  return [`setup ${profile ?? ''}`, () => call('setup.read', profile === undefined ? {} : { profile })];
 }
 
 export function FirstSteps({ isRouteless }: { readonly isRouteless: boolean }): JSX.Element {
-  const { asked, again } = useSetup();
-  useFresh(anything, again);
+  const { asked, again } = useFollowed(anything, ...useSetup());
   return (
     <Body>
       <div class="first-steps stack">
@@ -248,7 +247,7 @@ function WhatHappens(): JSX.Element {
 
 /** Under Needs attention: the remaining steps, until a person hides them. */
 export function StepsLeft(): JSX.Element | null {
-  const { asked } = useSetup();
+  const { asked } = useAsked(...useSetup());
   const chosen = useCell(choices);
   if (asked.kind !== 'there' || chosen.hidden) return null;
   const left = stepsLeft(asked.value, { ...chosen, skipped: [] });

@@ -15,8 +15,8 @@ import { counted, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { profiles, routesVersion } from '../data/live.ts';
 import { goWithin } from '../data/place.ts';
-import { call, useAsked, useKept } from '../data/rpc.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { call, useKept } from '../data/rpc.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
 import { useAttempt } from '../parts/attempt.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
@@ -50,8 +50,9 @@ export interface RoutePaneProps extends RouteChosen {
 
 export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): JSX.Element {
   const chosen = { name, profile };
-  const { asked, again, failed } = useKept(useAsked(`route ${profile}/${name}`, () => call('webhook.show', chosen)));
-  useFresh(changing, again);
+  const { asked, again, failed } = useKept(
+    useFollowed(changing, `route ${profile}/${name}`, () => call('webhook.show', chosen)),
+  );
   useEffect(() => routesVersion.onChange(again), [again]);
   return (
     <Answer {...{ asked, again, failed }} what={`Route ${name}`}>
@@ -278,10 +279,9 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
 }
 
 function Day({ name, profile }: RouteChosen): JSX.Element {
-  const { asked, again } = useAsked(`day ${profile}/${name}`, () =>
+  const { asked, again } = useFollowed(changing, `day ${profile}/${name}`, () =>
     call('events.search', { q: searchIn(withFilter('', 'route', [name]), profile), range: '24h', limit: 1 }),
   );
-  useFresh(changing, again);
   return (
     <Panel title="Events in the last 24 hours" bare>
       <div class="pad day">
@@ -305,8 +305,9 @@ function bucketOf({ at, delivered, ignored, open, failed }: EventBucket): Bucket
 }
 
 function RefusedOnes({ chosen }: { readonly chosen: RouteChosen }): JSX.Element {
-  const { asked, again } = useAsked(`refused ${chosen.profile}/${chosen.name}`, () => call('webhook.doctor', chosen));
-  useFresh(changing, again);
+  const { asked, again } = useFollowed(changing, `refused ${chosen.profile}/${chosen.name}`, () =>
+    call('webhook.doctor', chosen),
+  );
   return (
     <Panel title="Refused requests" beside={<span class="muted small">the last of each reason</span>}>
       <Answer asked={asked} again={again} what="The refused requests">

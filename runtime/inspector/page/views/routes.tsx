@@ -11,8 +11,8 @@ import { formatTargets } from '../data/event-words.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { routesVersion } from '../data/live.ts';
 import { goWithin } from '../data/place.ts';
-import { call, useAsked, useKept } from '../data/rpc.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { call, useKept } from '../data/rpc.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
@@ -28,9 +28,8 @@ const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, he
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
 export function Routes({ place }: { readonly place: Place }): JSX.Element {
-  const asking = useKept(useAsked('routes', () => call('webhook.list')));
+  const asking = useKept(useFollowed(changing, 'routes', () => call('webhook.list')));
   const { again } = asking;
-  useFresh(changing, again);
   useEffect(() => routesVersion.onChange(again), [again]);
   const listing = useListing(asking, place, { sorted, textOf: ({ name, deliver }) => `${name} ${deliver}` });
   const [isAdding, setAdding] = useState(false);

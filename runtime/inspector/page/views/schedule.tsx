@@ -8,9 +8,9 @@ import { useNow } from '../data/clock.ts';
 import { formatReason, formatTargets, outcomeOfRow } from '../data/event-words.ts';
 import { formatClock, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
 import { useAttempt } from '../parts/attempt.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
@@ -91,10 +91,9 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
 }
 
 function Details({ row }: { readonly row: JobRow }): JSX.Element {
-  const { asked, again } = useAsked(`job ${row.profile}/${row.id}`, () =>
+  const { asked, again } = useFollowed(changing, `job ${row.profile}/${row.id}`, () =>
     call('cron.show', { job: row.id, profile: row.profile }),
   );
-  useFresh(changing, again);
   return (
     <Answer asked={asked} again={again} what="The schedule">
       {(job) => (

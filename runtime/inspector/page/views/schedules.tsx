@@ -9,9 +9,9 @@ import type { JobRow } from '../../../control/contract.ts';
 import { useNow } from '../data/clock.ts';
 import { formatClock, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { Mark } from '../parts/chip.tsx';
@@ -23,9 +23,8 @@ import { NewSchedule } from './schedule-change.tsx';
 const changing = /^(cronJob|agentRun)$/;
 
 export function Schedules({ place }: { readonly place: Place }): JSX.Element {
-  const asking = useAsked('cron', () => call('cron.list'));
+  const asking = useFollowed(changing, 'cron', () => call('cron.list'));
   const { again } = asking;
-  useFresh(changing, again);
   const listing = useListing(asking, place);
   const [isAdding, setAdding] = useState(false);
   const add = (): void => setAdding(true);

@@ -14,7 +14,7 @@ import { hashOf } from '../data/hash.ts';
 import { link } from '../data/live.ts';
 import { type Asked, call, useAsked } from '../data/rpc.ts';
 import { ownToolName } from '../data/server-words.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed, useFresh } from '../data/use-fresh.ts';
 import { Clock, withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
@@ -92,8 +92,9 @@ function Copy({ lines }: { readonly lines: readonly string[] }): JSX.Element {
 const called = /^toolCall$/;
 
 export function ServerCalls({ row: { name, profile } }: { readonly row: ServerRow }): JSX.Element {
-  const { asked, again } = useAsked(`calls ${profile}/${name}`, () => call('mcp.calls', { server: name, profile }));
-  useFresh(called, again);
+  const { asked, again } = useFollowed(called, `calls ${profile}/${name}`, () =>
+    call('mcp.calls', { server: name, profile }),
+  );
   return (
     <Panel title="Calls" beside={<span class="muted small">the last ones since the gateway started</span>}>
       <Answer asked={asked} again={again} what="The calls">

@@ -13,7 +13,7 @@ import { place as current, go, goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { inListOrder, type ServerTab, serverLabel, serverLine, serverMark, serverTabs } from '../data/server-words.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -26,9 +26,8 @@ const changing = /^(serverConnection|servers|browserLogin|deviceLogin)$/;
 
 export function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
-  const asking = useAsked('servers', () => call('mcp.list'));
+  const asking = useFollowed(changing, 'servers', () => call('mcp.list'));
   const { again } = asking;
-  useFresh(changing, again);
   const listing = useListing(asking, place, { sorted: inListOrder, textOf: ({ name }) => name });
   const { id, tab } = partsOf(chosen);
   const move = (step: number): void => {

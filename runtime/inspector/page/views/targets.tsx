@@ -11,9 +11,9 @@ import { useNow } from '../data/clock.ts';
 import { counted, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { profiles } from '../data/live.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
 import { Headline, MetaTime, Why } from '../parts/headline.tsx';
@@ -24,8 +24,7 @@ const changing = /^platformConnection$/;
 const failing = /^delivery$/;
 
 export function Targets({ place }: { readonly place: Place }): JSX.Element {
-  const asking = useAsked('targets', () => call('deliveries.targets'));
-  useFresh(changing, asking.again);
+  const asking = useFollowed(changing, 'targets', () => call('deliveries.targets'));
   const listing = useListing(asking, place);
   return (
     <ListAndPane
@@ -125,10 +124,9 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
 
 /** The number of the target's failed deliveries, with a link to them; those still being retried are not counted. */
 function NotArrived({ target, profile }: Pick<TargetRow, 'target' | 'profile'>): JSX.Element {
-  const { asked, again } = useAsked(`failures by target ${profile}`, () =>
+  const { asked, again } = useFollowed(failing, `failures by target ${profile}`, () =>
     call('failures.groups', { by: 'target', profile }),
   );
-  useFresh(failing, again);
   const isOfSeveral = useCell(profiles) !== undefined;
   return (
     <Answer asked={asked} again={again} what="The deliveries">

@@ -7,8 +7,8 @@ import type { Result, ServerRow, ToolRow } from '../../../control/contract.ts';
 import { type Cell, createCell, useCell } from '../data/cell.ts';
 import { connection } from '../data/connection.ts';
 import { hashOf } from '../data/hash.ts';
-import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { call, wordsOf } from '../data/rpc.ts';
+import { useFollowed } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { JsonText, LongText, Refused } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -18,10 +18,9 @@ import { SchemaForm } from '../parts/schema-form.tsx';
 const changing = /^serverConnection$/;
 
 export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
-  const { asked, again } = useAsked(`tools ${row.profile}/${row.name}`, () =>
+  const { asked, again } = useFollowed(changing, `tools ${row.profile}/${row.name}`, () =>
     call('mcp.tools', { server: row.name, profile: row.profile }),
   );
-  useFresh(changing, again);
   return (
     <Answer asked={asked} again={again} what="The tools">
       {(tools) =>
