@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useNow } from '../data/clock.ts';
-import { formatClock, formatFull, formatTook } from '../data/format.ts';
+import { formatClock, formatFull, formatTook, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import type { Overview, Range } from '../data/overview.ts';
 import { markOf, rangeWords, routeState, shareWords, targetState } from '../data/overview-words.ts';
@@ -72,13 +72,12 @@ export function Routes({ routes, range }: { readonly routes: Overview['routes'];
     { title: 'Last event', cell: ({ last_at }) => <Last at={last_at} />, right: true, wide: true, width: '92px' },
   ];
   return (
-    <Panel
-      title="Routes"
+    <Listed
+      view="routes"
+      found={routes}
+      columns={columns}
       beside={<span class="muted small">{rangeWords(range)}</span>}
-      right={<All view="routes" total={routes.total} noun="route" />}
-    >
-      <Table label="Routes" columns={columns} rows={routes.rows} keyOf={({ profile, name }) => `${profile}/${name}`} />
-    </Panel>
+    />
   );
 }
 
@@ -89,20 +88,7 @@ export function Servers({ servers }: { readonly servers: Overview['servers'] }):
     { title: 'Calls', cell: ({ calls }) => <Counted count={calls} />, right: true, wide: true, width: '56px' },
     { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, width: '84px' },
   ];
-  return (
-    <Panel title="Servers" right={<All view="servers" total={servers.total} noun="server" />}>
-      {servers.total === 0 ? (
-        <p class="pad muted">No servers yet.</p>
-      ) : (
-        <Table
-          label="Servers"
-          columns={columns}
-          rows={servers.rows}
-          keyOf={({ profile, name }) => `${profile}/${name}`}
-        />
-      )}
-    </Panel>
-  );
+  return <Listed view="servers" found={servers} columns={columns} none="No servers yet." />;
 }
 
 export function Targets({ targets }: { readonly targets: Overview['targets'] }): JSX.Element {
@@ -124,35 +110,43 @@ export function Targets({ targets }: { readonly targets: Overview['targets'] }):
     },
     { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, width: '84px' },
   ];
-  return (
-    <Panel title="Targets" right={<All view="targets" total={targets.total} noun="target" />}>
-      {targets.total === 0 ? (
-        <p class="pad muted">Results go to the log.</p>
-      ) : (
-        <Table
-          label="Targets"
-          columns={columns}
-          rows={targets.rows}
-          keyOf={({ profile, name }) => `${profile}/${name}`}
-        />
-      )}
-    </Panel>
-  );
+  return <Listed view="targets" found={targets} columns={columns} none="Results go to the log." />;
 }
 
-function All({
+type ListedView = 'routes' | 'servers' | 'targets';
+
+/** The first rows of a view that lists, with a link to all of them. */
+function Listed<Row extends Pick<RouteRow, 'profile' | 'name'>>({
   view,
-  total,
-  noun,
+  found: { rows, total },
+  columns,
+  beside,
+  none,
 }: {
-  readonly view: 'routes' | 'servers' | 'targets';
-  readonly total: number;
-  readonly noun: string;
+  readonly view: ListedView;
+  readonly found: { readonly rows: readonly Row[]; readonly total: number };
+  readonly columns: readonly Column<Row>[];
+  readonly beside?: JSX.Element;
+  /** In place of the table, if there are no rows; absent where there are always some. */
+  readonly none?: string;
 }): JSX.Element {
+  const title = sentenceCase(view);
   return (
-    <a class="small" href={hashOf(view)}>
-      {total === 1 ? `Show ${noun}` : `All ${total.toLocaleString('en')} ${noun}s`}
-    </a>
+    <Panel
+      title={title}
+      beside={beside}
+      right={
+        <a class="small" href={hashOf(view)}>
+          {total === 1 ? `Show ${view.slice(0, -1)}` : `All ${total.toLocaleString('en')} ${view}`}
+        </a>
+      }
+    >
+      {total === 0 && none !== undefined ? (
+        <p class="pad muted">{none}</p>
+      ) : (
+        <Table label={title} columns={columns} rows={rows} keyOf={({ profile, name }) => `${profile}/${name}`} />
+      )}
+    </Panel>
   );
 }
 
@@ -164,7 +158,7 @@ function Name({
   words,
 }: {
   readonly row: Pick<RouteRow, 'name' | 'profile' | 'health'>;
-  readonly view: 'routes' | 'servers' | 'targets';
+  readonly view: ListedView;
   readonly place?: string;
   readonly words?: string;
 }): JSX.Element {
