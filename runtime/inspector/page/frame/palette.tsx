@@ -22,7 +22,7 @@ import { StatusMark } from '../parts/chip.tsx';
 import { useModal } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { Kbd } from '../parts/panel.tsx';
-import { Toast } from '../parts/toast.tsx';
+import { DialogToast } from '../parts/toast.tsx';
 import { viewsNow } from '../views.ts';
 import { foundChoices, markedLabel } from './found.ts';
 import { folded } from './sidebar.tsx';
@@ -219,7 +219,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
           <Kbd>Esc</Kbd> close
         </span>
       </div>
-      <Toast />
+      <DialogToast />
     </dialog>
   );
 }

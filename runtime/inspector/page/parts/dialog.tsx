@@ -2,14 +2,10 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { createCell } from '../data/cell.ts';
 import { useIsGone } from '../data/connection.ts';
 import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
-import { Toast } from './toast.tsx';
-
-/** How many dialogs are open: nothing below them can be used, and each disables its own controls while the daemon is away. */
-export const openDialogs = createCell(0);
+import { DialogToast } from './toast.tsx';
 
 export interface DialogProps {
   readonly title: string;
@@ -85,7 +81,7 @@ export function Dialog(props: DialogProps): JSX.Element {
           What you typed is lost.
         </Confirm>
       ) : null}
-      <Toast />
+      <DialogToast />
     </dialog>
   );
 }
@@ -141,7 +137,7 @@ export function Confirm({
           {busy ?? yes}
         </button>
       </div>
-      <Toast />
+      <DialogToast />
     </dialog>
   );
 }
@@ -172,14 +168,12 @@ export function useModal(close: () => void) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
-    openDialogs.set(openDialogs.get() + 1);
     box.current?.showModal();
     // A harmless button or the first field, not the button that closes.
     const first = box.current?.querySelector<HTMLElement>('[data-first]');
     const field = ['input, textarea, a.btn', '.seg button'].map((one) => box.current?.querySelector<HTMLElement>(one));
     (first ?? field[0] ?? field[1])?.focus();
     return () => {
-      openDialogs.set(openDialogs.get() - 1);
       if (before instanceof HTMLElement) before.focus();
       // The element that opened the dialog may have been removed, which is known only after this.
       setTimeout(() => {

@@ -1,14 +1,32 @@
-/** One toast at a time, at the bottom of the page. Also in each dialog: what is below an open dialog takes no click. */
+/** One toast at a time, at the bottom of the page; in a dialog, while one is open, since what is below it takes no click. */
 
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { note } from '../data/announce.ts';
-import { useCell } from '../data/cell.ts';
+import { createCell, useCell } from '../data/cell.ts';
 import { withCode } from './basics.tsx';
 import { StatusMark } from './chip.tsx';
 import { Icon } from './icons.tsx';
 
-export function Toast(): JSX.Element {
-  const shown = useCell(note);
+/** How many dialogs are open. Each disables what is in it while the daemon is away; what is below cannot be used anyway. */
+export const openDialogs = createCell(0);
+
+/** The toast of a dialog, which counts as open while this is drawn. */
+export function DialogToast(): JSX.Element {
+  const [depth, setDepth] = useState(-1);
+  useEffect(() => {
+    const own = openDialogs.get() + 1;
+    openDialogs.set(own);
+    setDepth(own);
+    return () => openDialogs.set(openDialogs.get() - 1);
+  }, []);
+  return <Toast depth={depth} />;
+}
+
+export function Toast({ depth = 0 }: { readonly depth?: number }): JSX.Element {
+  const isTop = useCell(openDialogs) === depth;
+  const announced = useCell(note);
+  const shown = isTop ? announced : undefined;
   const close = (): void => note.set(undefined);
   return (
     <div class="toasts" role="status" aria-live="polite">
@@ -16,7 +34,8 @@ export function Toast(): JSX.Element {
         <div class="toast">
           {shown.bad ? <StatusMark name="failed" /> : null}
           <span class="wrap">{withCode(shown.text)}</span>
-          {shown.action === undefined ? null : (
+          {/* In a dialog it would lead away from what is typed there. */}
+          {shown.action === undefined || depth > 0 ? null : (
             <button
               type="button"
               class="btn"
