@@ -5,7 +5,7 @@
  */
 
 import { readFileSync, renameSync } from 'node:fs';
-import type { Page, Request } from 'playwright-core';
+import type { Locator, Page, Request } from 'playwright-core';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import {
@@ -51,6 +51,20 @@ async function movedUntil(page: Page, holds: () => Promise<boolean>): Promise<vo
     await page.clock.runFor(50);
     return undefined;
   });
+}
+
+/** The card of the question whose call has this text as an argument. */
+function cardOf(page: Page, text: string): Locator {
+  return page.locator('.question').filter({ hasText: `"${text}"` });
+}
+
+/** Asks for a rule in place of an answer to one call. */
+async function askForRule(page: Page, text: string): Promise<void> {
+  await goTo(page, '#/approvals');
+  const card = cardOf(page, text);
+  await card.getByRole('button', { name: 'Always for this tool…' }).click();
+  const always = card.getByRole('button', { name: 'Always approve…' });
+  await always.and(page.locator(':not([aria-disabled="true"])')).click();
 }
 
 /** Answers with the daemon's own result, changed by this. */
@@ -117,6 +131,14 @@ t.test('questions', options, async (t) => {
     t.equal(wordsOf(await asked), '[approval_denied]');
   };
 
+  /** The form of a tool, whose description this is, on a page of its own. */
+  const openTool = async (t: Test, about: string, server = 'peer') => {
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, `#/servers/default/${server}`);
+    await page.getByText(about).click();
+    return { page, form: page.locator('.tool[open] form') };
+  };
+
   await t.test('TRU-5 · INS-2 · a deadline is counted down by the daemon’s clock', async (t) => {
     const asked = asks('late');
     await waiting(1);
@@ -124,14 +146,14 @@ t.test('questions', options, async (t) => {
     await page.clock.setSystemTime(Date.now() + 86_400_000);
     await page.goto(await linkOf(gateway));
     await page.goto(`${page.url()}#/approvals`);
-    const card = page.locator('.question').filter({ hasText: '"late"' });
+    const card = cardOf(page, 'late');
     await card.getByText(/^\d+:\d\d left$/).waitFor();
     await card.getByRole('button', { name: 'Deny' }).click();
     await asked;
 
     const caller = await controlOf(t, gateway.home);
     const call = caller.call('mcp.call', { name: 'mcp__stranger__write_note', arguments: { text: 'withdrawn' } });
-    await page.locator('.question').filter({ hasText: '"withdrawn"' }).getByText(/left$/).waitFor();
+    await cardOf(page, 'withdrawn').getByText(/left$/).waitFor();
     caller.close();
     await call.catch(() => {});
     await page.getByText('No answer is needed: its call has ended.').waitFor();
@@ -209,7 +231,7 @@ t.test('questions', options, async (t) => {
   await t.test('TRU-3 · INS-2 · the keys of a card do nothing after G, nor while letters are turned off', async (t) => {
     const [page, asked] = await openedWith(t, 'kept');
     await goTo(page, '#/approvals');
-    const card = page.locator('.question').filter({ hasText: '"kept"' });
+    const card = cardOf(page, 'kept');
     // Only now a key would count.
     await card.getByRole('button', { name: 'Approve' }).click({ trial: true });
     await card.focus();
@@ -271,8 +293,7 @@ t.test('questions', options, async (t) => {
   await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
     const [page, first, second] = await openedWith(t, 'first', 'second');
     await goTo(page, '#/approvals');
-    const cardOf = (text: string) => page.locator('.question').filter({ hasText: `"${text}"` });
-    const approve = (text: string) => cardOf(text).getByRole('button', { name: 'Approve' });
+    const approve = (text: string) => cardOf(page, text).getByRole('button', { name: 'Approve' });
     await approve('second').waitFor();
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
@@ -286,7 +307,7 @@ t.test('questions', options, async (t) => {
 
     await click();
     t.match(wordsOf(await first), /^note/);
-    await movedUntil(page, () => cardOf('first').getByText('Approved.').isVisible());
+    await movedUntil(page, () => cardOf(page, 'first').getByText('Approved.').isVisible());
     await click();
 
     const moved = async (): Promise<boolean> => {
@@ -320,7 +341,7 @@ t.test('questions', options, async (t) => {
       await waiting(2);
       const { page } = await openInspector(t, gateway);
       await goTo(page, '#/approvals');
-      const other = page.locator('.question').filter({ hasText: '"second"' });
+      const other = cardOf(page, 'second');
       const approve = other.getByRole('button', { name: 'Approve' });
       await approve.click({ trial: true });
       const before = await approve.boundingBox();
@@ -341,20 +362,20 @@ t.test('questions', options, async (t) => {
     const here = await openInspector(t, gateway);
     const there = await openInspector(t, gateway);
     for (const open of [here, there]) await goTo(open.page, '#/approvals');
-    const cardOf = ({ page }: OpenPage) => page.locator('.question').filter({ hasText: '"two pages"' });
-    await cardOf(here).getByRole('button', { name: 'Approve' }).waitFor();
+    const cardAt = ({ page }: OpenPage) => cardOf(page, 'two pages');
+    await cardAt(here).getByRole('button', { name: 'Approve' }).waitFor();
     await here.page.clock.install();
-    const deny = cardOf(there).getByRole('button', { name: 'Deny' });
+    const deny = cardAt(there).getByRole('button', { name: 'Deny' });
     await deny.click({ trial: true });
 
     await deny.click();
 
     t.equal(wordsOf(await asked), '[approval_denied]');
-    await cardOf(here)
+    await cardAt(here)
       .getByText(/^Denied on the page at /)
       .waitFor();
     await here.page.clock.runFor(5_000);
-    t.equal(await cardOf(here).count(), 1);
+    t.equal(await cardAt(here).count(), 1);
   });
 
   await t.test(
@@ -362,11 +383,7 @@ t.test('questions', options, async (t) => {
     async (t) => {
       const [page, ...both] = await openedWith(t, 'first', 'second');
       await goTo(page, '#/approvals');
-      const approve = (text: string) =>
-        page
-          .locator('.question')
-          .filter({ hasText: `"${text}"` })
-          .getByRole('button', { name: 'Approve' });
+      const approve = (text: string) => cardOf(page, text).getByRole('button', { name: 'Approve' });
       await approve('second').waitFor();
       await approve('first').click({ trial: true });
       await approve('first').focus();
@@ -431,13 +448,7 @@ t.test('questions', options, async (t) => {
 
   await t.test('TRU-3 · the dialog of a rule closes when its question is answered elsewhere', async (t) => {
     const [page, asked] = await openedWith(t, 'ruled');
-    await goTo(page, '#/approvals');
-    const card = page.locator('.question').filter({ hasText: '"ruled"' });
-    await card.getByRole('button', { name: 'Always for this tool…' }).click();
-    await card
-      .getByRole('button', { name: 'Always approve…' })
-      .and(page.locator(':not([aria-disabled="true"])'))
-      .click();
+    await askForRule(page, 'ruled');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('A rule is written to the entry').waitFor();
 
@@ -454,13 +465,7 @@ t.test('questions', options, async (t) => {
       'approvals.answer': () => ({ answered: 'x', not_in_force: why }),
       'mcp.remove': () => ({ removed: 'peer', not_in_force: why }),
     });
-    await goTo(page, '#/approvals');
-    const card = page.locator('.question').filter({ hasText: '"unruled"' });
-    await card.getByRole('button', { name: 'Always for this tool…' }).click();
-    await card
-      .getByRole('button', { name: 'Always approve…' })
-      .and(page.locator(':not([aria-disabled="true"])'))
-      .click();
+    await askForRule(page, 'unruled');
 
     await page.getByRole('button', { name: 'Write the rule' }).click();
 
@@ -505,8 +510,7 @@ t.test('questions', options, async (t) => {
   });
 
   await t.test('INS-2 · a field named as a method of objects has no problem before it is sent', async (t) => {
-    const open = await openInspector(t, gateway);
-    const { page } = open;
+    const { page } = await openInspector(t, gateway);
     const input_schema = { type: 'object', properties: { constructor: { type: 'string' } } };
     const rows = (own: readonly object[]) => own.map((tool) => ({ ...tool, input_schema }));
     await answerFor(page, { 'mcp.tools': async (_, own) => rows(await own()) });
@@ -536,11 +540,8 @@ t.test('questions', options, async (t) => {
   });
 
   await t.test('INS-4 · what is typed for a tool stays when its server begins to fail', async (t) => {
-    const open = await openInspector(t, gateway);
-    const { page } = open;
-    await goTo(page, '#/servers/default/peer');
-    await page.getByText('Adds two numbers').click();
-    const typed = page.locator('.tool[open] form').getByLabel('a needed');
+    const { page, form } = await openTool(t, 'Adds two numbers');
+    const typed = form.getByLabel('a needed');
     await typed.fill('2');
     await answerFor(page, { 'mcp.list': peerIn('backingOff') });
 
@@ -553,11 +554,8 @@ t.test('questions', options, async (t) => {
   });
 
   await t.test('INS-2 · what a proxy answers for a daemon that is not there replaces nothing', async (t) => {
-    const open = await openInspector(t, gateway);
-    const { page } = open;
-    await goTo(page, '#/servers/default/peer');
-    await page.getByText('Adds two numbers').click();
-    const typed = page.locator('.tool[open] form').getByLabel('a needed');
+    const { page, form } = await openTool(t, 'Adds two numbers');
+    const typed = form.getByLabel('a needed');
     await typed.fill('2');
     await page.route('**/rpc', (route) =>
       calls('mcp.list')(route.request()) ? route.fulfill({ status: 502, body: 'Bad Gateway' }) : route.continue(),
@@ -623,15 +621,11 @@ t.test('questions', options, async (t) => {
   });
 
   await t.test('INS-2 · TRU-3 · the result of a call is there after it was approved in another view', async (t) => {
-    const open = await openInspector(t, gateway);
-    const { page } = open;
-    await goTo(page, '#/servers/default/stranger');
-    await page.getByText('Writes a note').click();
-    const form = page.locator('.tool[open] form');
+    const { page, form } = await openTool(t, 'Writes a note', 'stranger');
     await form.getByLabel('text needed').fill('from the page');
     await form.getByRole('button', { name: 'Call' }).click();
     await form.getByRole('link', { name: 'Approvals' }).click();
-    const card = page.locator('.question').filter({ hasText: '"from the page"' });
+    const card = cardOf(page, 'from the page');
     await card.getByRole('button', { name: 'Approve' }).click();
     await waiting(0);
 
@@ -642,11 +636,7 @@ t.test('questions', options, async (t) => {
   });
 
   await t.test('INS-2 · lines that are pasted into a form stay lines', async (t) => {
-    const open = await openInspector(t, gateway);
-    const { page } = open;
-    await goTo(page, '#/servers/default/peer');
-    await page.getByText('Says the text again').click();
-    const form = page.locator('.tool[open] form');
+    const { page, form } = await openTool(t, 'Says the text again');
     await form.getByLabel('text needed').fill('zero ');
 
     await page.evaluate(`{
@@ -664,11 +654,7 @@ t.test('questions', options, async (t) => {
   });
 
   await t.test('INS-2 · after a call the focus is on its result', async (t) => {
-    const open = await openInspector(t, gateway);
-    const { page } = open;
-    await goTo(page, '#/servers/default/peer');
-    await page.getByText('Adds two numbers').click();
-    const form = page.locator('.tool[open] form');
+    const { page, form } = await openTool(t, 'Adds two numbers');
     await form.getByLabel('a needed').fill('2');
     await form.getByLabel('b needed').fill('40');
     await page.keyboard.press('Enter');
@@ -693,10 +679,55 @@ function sendReview(gateway: Gateway, id: string, payload: JsonObject = { action
   return send(gateway, 'reviews', payload, id);
 }
 
+/** An event, opened. */
+async function openedEvent(t: Test) {
+  const { gateway, page } = await opened(t);
+  await sendReview(gateway, 'one');
+  await goTo(page, '#/events/one');
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  return { gateway, page };
+}
+
+/** An event whose payload was changed in the sheet that replays it. */
+async function typedReplay(t: Test) {
+  const { gateway, page } = await openedEvent(t);
+  await page.keyboard.press('e');
+  const payload = page.getByRole('dialog').getByRole('textbox', { name: 'Payload' });
+  await payload.fill('{"action":"opened","typed":true}');
+  return { gateway, page, payload };
+}
+
 async function killed({ daemon }: Gateway): Promise<void> {
   daemon.kill('SIGKILL');
   await daemon.exited;
 }
+
+/** Lets a page write into the stream that it reads, by `write`; `snapshot` is what it read there before any change. */
+const writesStream = `
+  const real = fetch;
+  globalThis.fetch = async (...asked) => {
+    const response = await real(...asked);
+    if (asked[0] !== './stream') return response;
+    const texts = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const stream = new ReadableStream({
+      start(controller) {
+        const encoder = new TextEncoder();
+        globalThis.snapshot = '';
+        globalThis.write = (text) => controller.enqueue(encoder.encode(text));
+        const read = async () => {
+          for (;;) {
+            const { value, done } = await texts.read();
+            if (done) return controller.close();
+            snapshot += /event: delta|event: vitals/.test(value) ? '' : value;
+            write(value);
+          }
+        };
+        void read().catch((error) => controller.error(error));
+      },
+    });
+    return new Response(stream, { status: response.status });
+  };
+`;
 
 t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options, async (t) => {
   const gateway = await startGateway(t, {}, { config });
@@ -1029,31 +1060,8 @@ t.test('INS-4 · after midnight the listed events of the day before get their da
 t.test('INS-2 · a page that was too slow for the changes asks again after the snapshot', options, async (t) => {
   const gateway = await startGateway(t, {}, { config: configOf() });
   const { page } = await openBlank(t);
-  await page.addInitScript(`
-    const real = fetch;
-    globalThis.fetch = async (...asked) => {
-      const response = await real(...asked);
-      if (asked[0] !== './stream') return response;
-      const texts = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      const stream = new ReadableStream({
-        start(controller) {
-          const encoder = new TextEncoder();
-          let snapshot = '';
-          globalThis.sendSnapshot = (version) =>
-            controller.enqueue(encoder.encode(snapshot.replace(/(?<="version":")[^"]*/, version ?? '$&')));
-          const read = async () => {
-            for (;;) {
-              const { value, done } = await texts.read();
-              if (done) return controller.close();
-              snapshot += /event: delta|event: vitals/.test(value) ? '' : value;
-              controller.enqueue(encoder.encode(value));
-            }
-          };
-          void read().catch((error) => controller.error(error));
-        },
-      });
-      return new Response(stream, { status: response.status });
-    };
+  await page.addInitScript(`${writesStream}
+    globalThis.sendSnapshot = (version) => write(snapshot.replace(/(?<="version":")[^"]*/, version ?? '$&'));
   `);
   let asked = 0;
   page.on('request', (request) => {
@@ -1117,32 +1125,12 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
 
 t.test('INS-4 · the tree of actors stays where a person has scrolled it', options, async (t) => {
   const gateway = await startGateway(t, {}, { config });
-  const open = await openBlank(t);
-  const { page } = open;
-  await page.addInitScript(`
-    const real = fetch;
-    globalThis.fetch = async (...asked) => {
-      const response = await real(...asked);
-      if (asked[0] !== './stream') return response;
-      const reader = response.body.getReader();
-      const stream = new ReadableStream({
-        start(controller) {
-          globalThis.begin = (...ids) => {
-            const row = { parent: 'journal', machine: 'thing', state: 'waiting', since: Date.now(), tags: ['resting'] };
-            const delta = { at: Date.now(), changed: ids.map((id) => ({ ...row, id })), gone: [], steps: [], skipped: 0 };
-            controller.enqueue(new TextEncoder().encode('event: delta\\ndata: ' + JSON.stringify(delta) + '\\n\\n'));
-          };
-          const read = async () => {
-            for (;;) {
-              const { value, done } = await reader.read();
-              if (done) return controller.close();
-              controller.enqueue(value);
-            }
-          };
-          void read().catch((error) => controller.error(error));
-        },
-      });
-      return new Response(stream, { status: response.status });
+  const { page } = await openBlank(t);
+  await page.addInitScript(`${writesStream}
+    globalThis.begin = (...ids) => {
+      const row = { parent: 'journal', machine: 'thing', state: 'waiting', since: Date.now(), tags: ['resting'] };
+      const delta = { at: Date.now(), changed: ids.map((id) => ({ ...row, id })), gone: [], steps: [], skipped: 0 };
+      write('event: delta\\ndata: ' + JSON.stringify(delta) + '\\n\\n');
     };
   `);
   await page.goto(await linkOf(gateway));
@@ -1612,13 +1600,7 @@ t.test('INS-4 · of a long difference a part is drawn until all of it is asked f
 });
 
 t.test('INS-2 · what was typed stays when the event behind it cannot be read again', options, async (t) => {
-  const { gateway, page } = await opened(t);
-  await sendReview(gateway, 'one');
-  await goTo(page, '#/events/one');
-  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
-  await page.keyboard.press('e');
-  const payload = page.getByRole('dialog').getByRole('textbox', { name: 'Payload' });
-  await payload.fill('{"action":"opened","typed":true}');
+  const { gateway, page, payload } = await typedReplay(t);
   await answerFor(page, { 'events.open': refusal('the database restarts') });
 
   await sendReview(gateway, 'two');
@@ -1629,13 +1611,7 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
 });
 
 t.test('INS-2 · the palette does not lead away from what is typed in a dialog', options, async (t) => {
-  const { gateway, page } = await opened(t);
-  await sendReview(gateway, 'one');
-  await goTo(page, '#/events/one');
-  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
-  await page.keyboard.press('e');
-  const payload = page.getByRole('dialog').getByRole('textbox', { name: 'Payload' });
-  await payload.fill('{"action":"opened","typed":true}');
+  const { page } = await typedReplay(t);
 
   await page.keyboard.press('Control+k');
 
@@ -1646,16 +1622,11 @@ t.test('INS-2 · the palette does not lead away from what is typed in a dialog',
 });
 
 t.test('DUR-2 · INS-2 · no key replays an event while the page asks whether to discard it', options, async (t) => {
-  const { gateway, page } = await opened(t);
-  await sendReview(gateway, 'one');
+  const { page } = await typedReplay(t);
   let asked = 0;
   page.on('request', (request) => {
     if (calls('webhook.replay')(request)) asked += 1;
   });
-  await goTo(page, '#/events/one');
-  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
-  await page.keyboard.press('e');
-  await page.getByRole('dialog').getByRole('textbox', { name: 'Payload' }).fill('{"action":"opened","typed":true}');
   await page.keyboard.press('Escape');
   const question = page.getByRole('alertdialog', { name: 'Discard the changes?' });
   await question.waitFor();
@@ -1937,28 +1908,29 @@ t.test('INS-4 · Back does not open the sheet of a new server again', options, a
 });
 
 t.test('INS-2 · a long toast leaves the page in sight, and can be closed beside a dialog', options, async (t) => {
-  const { gateway, page } = await opened(t);
-  await sendReview(gateway, 'one');
-  await goTo(page, '#/events/one');
-  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  const { page } = await openedEvent(t);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
   await answerFor(page, { 'events.curl': refusal('the database restarts '.repeat(400)) });
   await page.getByRole('button', { name: 'Copy as curl' }).click();
-  const toast = page.locator('.toast').last();
+  const toast = page.locator('.toast');
   await toast.waitFor();
-  t.ok(((await toast.boundingBox())?.height ?? 800) < 400, 'of 800');
-  for (const open of ['Compare…', 'Edit and replay…']) {
+  const box = await toast.boundingBox();
+  t.ok((box?.height ?? 800) < 400, 'of 800');
+  const dialog = page.getByRole('dialog');
+  for (const open of ['Edit and replay…', 'Compare…']) {
     await page.getByRole('button', { name: open }).click();
 
-    const own = page.getByRole('dialog').locator('.toast');
-    t.same(await own.boundingBox(), await toast.boundingBox(), 'it is where it was');
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+    t.same(await dialog.locator('.toast').boundingBox(), box, 'it is where it was');
+    await dialog.getByRole('button', { name: 'Close' }).first().click();
+    await dialog.waitFor({ state: 'detached' });
+    t.same(await toast.boundingBox(), box);
   }
   await page.getByRole('button', { name: 'Compare…' }).click();
 
-  await page.getByRole('dialog').locator('.toast').getByRole('button', { name: 'Close' }).click();
+  await dialog.locator('.toast').getByRole('button', { name: 'Close' }).click();
 
   await toast.waitFor({ state: 'detached' });
-  t.equal(await page.getByRole('dialog').count(), 1);
+  t.equal(await dialog.count(), 1);
 });
 
 t.test('INS-4 · an overview that cannot be read again says so, and why', options, async (t) => {
