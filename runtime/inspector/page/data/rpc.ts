@@ -206,6 +206,13 @@ export function useKept<Found>({ asked, again }: Asking<Found>): Kept<Found> {
   return { asked: last.current, again, failed };
 }
 
+/** The value, or the last one while there is none; for a component that is of one thing as long as it is drawn. */
+export function useLast<Value>(value: Value | undefined): Value | undefined {
+  const last = useRef(value);
+  if (value !== undefined) last.current = value;
+  return last.current;
+}
+
 export function wordsOf(error: unknown): { readonly why: string; readonly code: string; readonly field?: string } {
   if (error instanceof RpcRefusal) {
     const { message: why, code, field } = error;

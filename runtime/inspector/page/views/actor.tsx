@@ -16,7 +16,7 @@ import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { mergeSteps } from '../data/merge-steps.ts';
 import { usePlayed } from '../data/player.ts';
-import { look, useAsked } from '../data/rpc.ts';
+import { look, useAsked, useLast } from '../data/rpc.ts';
 import { wordsOfActor } from '../data/standing.ts';
 import { isWard } from '../data/tree.ts';
 import { useMayAct } from '../parts/acts.tsx';
@@ -34,17 +34,14 @@ const lookMs = 400;
 export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   const { rows } = useCell(living);
   const now = rows.get(id);
-  const last = useRef<LivingRow | undefined>(undefined);
-  if (now !== undefined || last.current?.id !== id) last.current = now;
+  const last = useLast(now);
   const { asked, again } = useAsked(`actor ${id}`, () => look<ActorDetails>(`./actor/${encodeURIComponent(id)}`));
   const played = usePlayed(id);
-  const details = asked.kind === 'there' ? asked.value : undefined;
-  const known = useRef<ActorDetails | undefined>(undefined);
-  if (details !== undefined || known.current?.id !== id) known.current = details;
+  const known = useLast(asked.kind === 'there' ? asked.value : undefined);
 
   useSlowly(again, `${now?.state} ${now?.since} ${now?.meta?.waiting ?? ''} ${played.count}`);
 
-  const row: LivingRow | undefined = last.current ?? known.current;
+  const row: LivingRow | undefined = last ?? known;
   if (row === undefined) {
     if (asked.kind !== 'there') {
       return (
@@ -61,8 +58,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   }
   // Not every living actor is among the rows.
   const isGone = now === undefined && asked.kind === 'there' && asked.value === undefined;
-  const shown = known.current;
-  const steps = mergeSteps(shown?.steps ?? [], played.steps);
+  const steps = mergeSteps(known?.steps ?? [], played.steps);
   const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
   const { standing } = wordsOfActor(row);
   return (
@@ -86,21 +82,21 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
         }
       >
         <Links row={row} isGone={isGone} />
-        {shown === undefined ? null : (
-          <Button icon="copy" onClick={() => void copyText(shownJson(shown.context))}>
+        {known === undefined ? null : (
+          <Button icon="copy" onClick={() => void copyText(shownJson(known.context))}>
             Copy context
           </Button>
         )}
       </Headline>
-      {shown === undefined || shown.description === '' ? null : (
+      {known === undefined || known.description === '' ? null : (
         <p class="muted">
-          {shown.description} {shown.rule}
+          {known.description} {known.rule}
         </p>
       )}
       <Why standing={standing} why={row.why} />
-      <Timers timers={shown?.timers ?? []} />
+      <Timers timers={known?.timers ?? []} />
       {isWard(row) ? null : <StateChart machine={row.machine} state={row.state} played={played} trail={trail} />}
-      <ActorTabs steps={steps} details={shown} />
+      <ActorTabs steps={steps} details={known} />
     </section>
   );
 }

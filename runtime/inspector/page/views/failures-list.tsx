@@ -9,7 +9,7 @@ import { deliveriesWords, selected } from '../data/failures.ts';
 import { hashOf } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { useProfile } from '../data/profile.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call, useAsked, useLast } from '../data/rpc.ts';
 import { useMayAct } from '../parts/acts.tsx';
 import { Clock, Refused } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -58,9 +58,7 @@ export function FailureList({
     if (version > 0) again();
   }, [version]);
   // They stay while more are read, and so do the focus, the scroll position and an open question.
-  const listed = useRef<readonly FailureRow[] | undefined>(undefined);
-  if (asked.kind === 'there') listed.current = asked.value.rows;
-  const { current: rows } = listed;
+  const rows = useLast(asked.kind === 'there' ? asked.value.rows : undefined);
   const refusal = asked.kind === 'refused' ? <Refused why={asked.why} /> : null;
   if (rows === undefined) return refusal ?? <Loading />;
   const marked = rows.filter(({ id }) => chosen.has(id));

@@ -4,8 +4,8 @@
  */
 
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import type { Result, ServerRow } from '../../../control/contract.ts';
+import { useState } from 'preact/hooks';
+import type { ServerRow } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { type Command, useCommands } from '../data/commands.ts';
@@ -14,7 +14,7 @@ import { hashOf } from '../data/hash.ts';
 import { living } from '../data/live.ts';
 import { go, goWithin } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
-import { call, useAsked } from '../data/rpc.ts';
+import { call, useAsked, useLast } from '../data/rpc.ts';
 import { isFailing, type ServerTab, serverLabel, serverMark, whyOf } from '../data/server-words.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
@@ -54,8 +54,7 @@ export function ServerDetail({
   const { busy, refused, attempt } = useAttempt();
   const shown = useAsked(`server ${profile}/${server}`, () => call('mcp.show', { server, profile }));
   // Kept for what is being typed, if the entry cannot be read for a moment.
-  const detail = useRef<Result<'mcp.show'> | undefined>(undefined);
-  if (shown.asked.kind === 'there') detail.current = shown.asked.value;
+  const detail = useLast(shown.asked.kind === 'there' ? shown.asked.value : undefined);
   const oauth = useAsked('oauth servers', () => call('mcp.oauthServers'));
   // A changed entry connects anew, and may log in from then on.
   useFresh(changing, () => {
@@ -194,9 +193,9 @@ export function ServerDetail({
         )}
       </Tabs>
       {opened === 'login' ? <LoginDialog row={row} onClose={() => open(undefined)} /> : null}
-      {opened === 'edit' && detail.current !== undefined ? (
+      {opened === 'edit' && detail !== undefined ? (
         <EditSheet
-          detail={detail.current}
+          detail={detail}
           onClose={() => {
             open(undefined);
             shown.again();
