@@ -1398,7 +1398,7 @@ t.test('INS-2 · while the daemon is offline, opened events, their list and the 
     ['#/events', 'reviews'],
   ] as const) {
     await goTo(page, hash);
-    await page.locator('main').getByText(words).first().waitFor();
+    await page.locator('main').getByText(words).and(page.locator(':visible')).first().waitFor();
     t.equal(await page.getByText('could not be loaded').count(), 0, hash);
   }
   t.equal(await rows.count(), 2);
