@@ -1,11 +1,11 @@
 /**
- * Adapts the SDK's transports to its client: a stream that ends without the answer to its request is reported, so that
- * the call need not time out, messages are delivered one per turn, and a JSON answer need not be strict. Of a message only
- * its own members are read.
+ * Adapts the SDK's transports to its client, by handlers between the two in one order: a stream that ends without the
+ * answer to its request is reported, so that the call need not time out, and messages are delivered one per turn. A JSON
+ * answer need not be strict. Of a message only its own members are read.
  * @see TRU-2, SRV-3 and FLT-4 in docs/specification.md
  */
 
-import type { FetchLike, Transport } from '@modelcontextprotocol/client';
+import type { FetchLike, JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
 
@@ -13,71 +13,103 @@ import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
 export const streamEndedCode = -32_098;
 export const streamEndedWords = 'the stream ended before the answer';
 
+type Receive = NonNullable<Transport['onmessage']>;
+type Send = Transport['send'];
+
+/** Handles messages between a transport and its client. */
+export interface Handler {
+  /** Takes each message of the server; `next` passes it on towards the client. */
+  readonly receive?: (message: JSONRPCMessage, extra: Parameters<Receive>[1], next: Receive) => void;
+  /** Takes each message of the client; `next` passes it on towards the server. */
+  readonly send?: (message: JSONRPCMessage, options: Parameters<Send>[1], next: Send) => Promise<void>;
+}
+
+/** Adds handlers, from the server to the client, before those that were added earlier. */
+export type PutBefore = (handlers: readonly Handler[]) => void;
+
 /**
- * Before the client is connected: answers a request with an error if its stream ended without an answer. Returns whether
- * that has happened, because discovery takes any error for the other era.
+ * Puts handlers between a transport and its client, whatever the client takes its messages with: for its discovery it has
+ * another function. To be called before the client is connected.
+ * @param first the handler that stays the first
  */
-export function reportEndedStreams(transport: Transport): () => boolean {
-  let told = false;
+export function lineUp(transport: Transport, first: Handler): PutBefore {
+  let client: Receive | undefined;
+  let entry: Receive | undefined;
+  let receive: Receive;
+  let others: readonly Handler[] = [];
+  const toServer = transport.send.bind(transport);
+  const toClient: Receive = (message, extra) => client?.(message, extra);
+  const putBefore: PutBefore = (handlers) => {
+    others = [...handlers, ...others];
+    const line = [first, ...others];
+    receive = line.reduceRight<Receive>(
+      (next, { receive: take }) => (take === undefined ? next : (message, extra) => take(message, extra, next)),
+      toClient,
+    );
+    transport.send = line.reduce<Send>(
+      (next, { send }) => (send === undefined ? next : (message, options) => send(message, options, next)),
+      toServer,
+    );
+  };
+  putBefore([]);
+  Object.defineProperty(transport, 'onmessage', {
+    get: () => entry,
+    set: (taken: Receive | undefined) => {
+      client = taken;
+      // A client calls the function that it finds here from its own, behind the handlers.
+      const own: Receive = (message, extra) => (own === entry ? receive(message, extra) : taken?.(message, extra));
+      entry = taken && own;
+    },
+  });
+  return putBefore;
+}
+
+/** Answers a request with an error if its stream ended without an answer. */
+export interface EndedStreams extends Handler {
+  /** Whether that has happened, because discovery takes any error for the other era. */
+  hasReported(): boolean;
+}
+
+export function reportEndedStreams(transport: Transport): EndedStreams {
+  let reported = false;
   const waiting = new Set<string | number>();
-  const before = transport.onmessage;
-  const send = transport.send.bind(transport);
-  transport.onmessage = (message, extra) => {
-    before?.(message, extra);
-    if ('method' in message || message.id === undefined) return;
-    // The id of the discovery is a text, and a server may answer with a number as one.
-    waiting.delete(message.id);
-    waiting.delete(Number(message.id));
-  };
-  transport.send = (message, options) => {
-    // A caller that sets `onRequestStreamEnd` handles the end itself.
-    if (!('method' in message && 'id' in message) || options?.onRequestStreamEnd !== undefined) {
-      return send(message, options);
-    }
-    const { id } = message;
-    waiting.add(id);
-    const onRequestStreamEnd = (): void => {
-      if (!waiting.delete(id)) return;
-      told = true;
-      transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: streamEndedCode, message: streamEndedWords } });
-    };
-    return send(message, { ...options, onRequestStreamEnd });
-  };
-  return () => told;
-}
-
-/**
- * Before the client is connected, after the other handlers: they see the answer to its discovery too, for which the client
- * takes their place.
- */
-export function seeDiscovery(transport: Transport): void {
-  const own = transport.onmessage;
-  const send = transport.send.bind(transport);
-  let seen: Transport['onmessage'];
-  transport.send = (message, options) => {
-    const take = transport.onmessage;
-    // The client's own health check has a number as id, and leaves the handlers in place.
-    const isProbe = 'method' in message && message.method === 'server/discover' && 'id' in message;
-    if (isProbe && typeof message.id === 'string' && take !== seen) {
-      seen = (answer, extra) => {
-        own?.(answer, extra);
-        take?.(answer, extra);
+  return {
+    hasReported: () => reported,
+    receive(message, extra, next) {
+      if (!('method' in message) && message.id !== undefined) {
+        // The id of the discovery is a text, and a server may answer with a number as one.
+        waiting.delete(message.id);
+        waiting.delete(Number(message.id));
+      }
+      next(message, extra);
+    },
+    send(message, options, next) {
+      // A caller that sets `onRequestStreamEnd` handles the end itself.
+      if (!('method' in message && 'id' in message) || options?.onRequestStreamEnd !== undefined) {
+        return next(message, options);
+      }
+      const { id } = message;
+      waiting.add(id);
+      const onRequestStreamEnd = (): void => {
+        if (!waiting.delete(id)) return;
+        reported = true;
+        transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: streamEndedCode, message: streamEndedWords } });
       };
-      transport.onmessage = seen;
-    }
-    return send(message, options);
+      return next(message, { ...options, onRequestStreamEnd });
+    },
   };
 }
 
 /**
- * Once the client is connected: delivers one message per turn. The client handles a response at once and a notification a
- * turn later, so progress that arrives together with the result would belong to a call that is already closed.
+ * Delivers one message per turn. The client handles a response at once and a notification a turn later, so progress that
+ * arrives together with the result would belong to a call that is already closed.
  */
-export function deliverInTurn(transport: Transport): void {
-  const take = transport.onmessage;
+export function deliverInTurn(transport: Transport): Handler {
   let turn = Promise.resolve();
-  transport.onmessage = (message, extra) => {
-    turn = turn.then(() => take?.(message, extra)).catch((thrown: unknown) => transport.onerror?.(thrown as Error));
+  return {
+    receive(message, extra, next) {
+      turn = turn.then(() => next(message, extra)).catch((thrown: unknown) => transport.onerror?.(thrown as Error));
+    },
   };
 }
 

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
-import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
+import { type Handler, streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
 
 export interface Progress {
@@ -39,7 +39,7 @@ export type DirectAnswer =
   | { readonly kind: 'failed'; readonly thrown: unknown }
   | { readonly kind: 'cancelled' };
 
-export interface DirectCalls {
+export interface DirectCalls extends Handler {
   /**
    * Sends the call and reports the outcome once, possibly before it returns. The returned function cancels it, also on
    * the wire.
@@ -61,10 +61,9 @@ interface Waiting {
 const firstId = 1_000_000_000;
 const ignore = (): void => {};
 
-/** Handles the transport's messages from now on; those that answer no call go to the previous handler. */
+/** Takes the messages that answer its calls, and passes on the others. */
 export function createDirectCalls(transport: Transport, timeoutMs: number, calls: OpenCalls): DirectCalls {
   const waiting = new Map<number, Waiting>();
-  const take = transport.onmessage;
   let last = firstId;
 
   function settled(id: number, answer: DirectAnswer): void {
@@ -90,16 +89,6 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
     settled(requestId, answer);
   }
 
-  transport.onmessage = (message, extra) => {
-    if ('method' in message) {
-      if (message.method === 'notifications/progress' && tellProgress(message.params)) return;
-    } else if (waiting.has(Number(message.id))) {
-      settled(Number(message.id), answerOf(message));
-      return;
-    }
-    take?.(message, extra);
-  };
-
   function tellProgress(params: unknown): boolean {
     const told = params as JsonObject | undefined;
     const row = waiting.get(Number(told?.progressToken));
@@ -117,6 +106,15 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
   }
 
   return {
+    receive(message, extra, next) {
+      if ('method' in message) {
+        if (message.method === 'notifications/progress' && tellProgress(message.params)) return;
+      } else if (waiting.has(Number(message.id))) {
+        settled(Number(message.id), answerOf(message));
+        return;
+      }
+      next(message, extra);
+    },
     call({ tool, args, id: call, onProgress, traceparent }, settle) {
       last += 1;
       const id = last;

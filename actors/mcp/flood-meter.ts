@@ -5,18 +5,18 @@
  * @see LIF-14 in docs/specification.md
  */
 
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import type { Handler } from './adapt-transport.ts';
 
 export interface FloodMeter {
   /** Counts unsolicited lines. */
   count(lines: number): void;
   /**
-   * Counts the messages of a transport; to be called before the client connects to it.
+   * Returns the handler that counts the messages of a transport: the first of all, because another one may keep a message
+   * from those behind it.
    * @param bytesOf the length of the current message; measured if not given
-   * @returns a function that makes the meter see each message first, to be called after the last handler was put before
-   * the client's: one that filters a message would hide it from the meter
    */
-  watch(transport: Transport, bytesOf?: (message: JSONRPCMessage) => number): () => void;
+  watch(bytesOf?: (message: JSONRPCMessage) => number): Handler;
   /** The lines counted since the last call. */
   taken(): number;
 }
@@ -92,20 +92,10 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
       untaken = 0;
       return lines;
     },
-    watch(transport, bytesOf = (message) => JSON.stringify(message).length) {
+    watch(bytesOf = (message) => JSON.stringify(message).length) {
       let owed = 0;
       /** Ids of open requests with a progress token, which equals the request id. */
       const awaited = new Set<unknown>();
-      const send = transport.send.bind(transport);
-      transport.send = (message, options) => {
-        if ('method' in message && 'id' in message) {
-          owed += 1;
-          if (message.params?._meta?.progressToken !== undefined) awaited.add(message.id);
-        } else if ('method' in message && message.method === 'notifications/cancelled') {
-          awaited.delete(message.params?.requestId);
-        }
-        return send(message, options);
-      };
       /** The token of the open request that this progress belongs to; undefined for any other message. */
       const awaitedBy = (message: JSONRPCMessage): unknown => {
         if (!('method' in message) || message.method !== 'notifications/progress') return undefined;
@@ -122,18 +112,21 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
         if (token === undefined) count(linesOf(bytesOf(message)));
         else countProgress(token, linesOf(bytesOf(message)));
       };
-      let latest = 0;
-      const seeFirst = (): void => {
-        latest += 1;
-        const place = latest;
-        const take = transport.onmessage;
-        transport.onmessage = (message, extra) => {
-          if (place === latest) see(message);
-          take?.(message, extra);
-        };
+      return {
+        receive(message, extra, next) {
+          see(message);
+          next(message, extra);
+        },
+        send(message, options, next) {
+          if ('method' in message && 'id' in message) {
+            owed += 1;
+            if (message.params?._meta?.progressToken !== undefined) awaited.add(message.id);
+          } else if ('method' in message && message.method === 'notifications/cancelled') {
+            awaited.delete(message.params?.requestId);
+          }
+          return next(message, options);
+        },
       };
-      seeFirst();
-      return seeFirst;
     },
   };
 }

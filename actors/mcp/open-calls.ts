@@ -7,8 +7,7 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Transport } from '@modelcontextprotocol/client';
-import { methodIn } from './adapt-transport.ts';
+import { type Handler, methodIn } from './adapt-transport.ts';
 import { createCallClock } from './call-clock.ts';
 
 /** A call to which a request of the server may belong. */
@@ -39,7 +38,7 @@ export interface OpenCalls {
   /** From now on each request has its own stream, and what arrives on it belongs to the call. */
   tieByStream(): void;
   /** From now on an answer is handled in the context of its call, because it may contain requests of the server. */
-  tieByAnswer(transport: Transport): void;
+  tieByAnswer(): Handler;
 }
 
 /**
@@ -92,19 +91,19 @@ export function createOpenCalls(): OpenCalls {
     tieByStream() {
       isTied = true;
     },
-    tieByAnswer(transport) {
+    tieByAnswer() {
       isTied = true;
-      const send = transport.send.bind(transport);
-      const take = transport.onmessage;
-      transport.send = (message, options) => {
-        const call = own();
-        if (call !== undefined && 'method' in message && 'id' in message) sent.set(message.id, call);
-        return send(message, options);
-      };
-      transport.onmessage = (message, extra) => {
-        const call = 'method' in message || message.id === undefined ? undefined : sent.get(Number(message.id));
-        if (call === undefined) take?.(message, extra);
-        else current.run(call, () => take?.(message, extra));
+      return {
+        receive(message, extra, next) {
+          const call = 'method' in message || message.id === undefined ? undefined : sent.get(Number(message.id));
+          if (call === undefined) next(message, extra);
+          else current.run(call, () => next(message, extra));
+        },
+        send(message, options, next) {
+          const call = own();
+          if (call !== undefined && 'method' in message && 'id' in message) sent.set(message.id, call);
+          return next(message, options);
+        },
       };
     },
   };

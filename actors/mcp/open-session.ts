@@ -22,7 +22,7 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Logger } from '../ports.ts';
 import { createStopSignal, unlessAborted } from '../stop-signal.ts';
-import { reportEndedStreams, seeDiscovery, streamEndedWords } from './adapt-transport.ts';
+import { type EndedStreams, type Handler, reportEndedStreams, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
@@ -108,7 +108,7 @@ async function attemptOnce(
   let namesOauth = false;
   let hasNamedOauth = false;
   let lacked: InsufficientScopeError | undefined;
-  let streamEnded = (): boolean => false;
+  let ended: EndedStreams | undefined;
   const calls = createOpenCalls();
   const stream = settings.transport.kind === 'http' ? createStandingStream() : undefined;
   const wrapFetch = (fetch: FetchLike): FetchLike => {
@@ -133,11 +133,9 @@ async function attemptOnce(
     limit.throwIfAborted();
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
     const client = createClient(settings, { ...ports, calls }, handshake);
-    if (handshake === 'discover') completeResults(opened.transport);
-    readNulls(opened.transport);
     // The pipes of a child are one stream, and its end is the end of the connection.
-    if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
-    if (handshake === 'discover') seeDiscovery(opened.transport);
+    if (settings.transport.kind !== 'stdio') ended = reportEndedStreams(opened.transport);
+    opened.putBefore([readNulls, ...(handshake === 'discover' ? [completeResults] : []), ended ?? {}]);
     // Some steps of a connect take no signal; the limit applies to them too.
     await unlessAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     accepted = true;
@@ -153,7 +151,7 @@ async function attemptOnce(
     const failure: ConnectFailure = limit.aborted
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
       : readConnectError(lacked ?? thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
-    const answer = { status: lastStatus, streamEnded: streamEnded() };
+    const answer = { status: lastStatus, streamEnded: ended?.hasReported() ?? false };
     const read = withSession(withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened), opened);
     const told = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
     await opened?.close();
@@ -211,28 +209,29 @@ function createClient(
  * that may be cached has a lifetime and a scope, and a client SHOULD take one without for stale (SEP-2549). The SDK refuses
  * both instead, so what is missing is set before the SDK sees it.
  */
-function completeResults(transport: OpenTransport['transport']): void {
-  transport.onmessage = (message) => {
-    if (!('result' in message)) return;
-    const { result } = message;
-    result.resultType ??= 'complete';
-    // A structure may be all that a tool returns, as over a handshake.
-    if (result.structuredContent !== undefined) result.content ??= [];
-    if (!cacheable.some((key) => key in result)) return;
-    if (!Number.isSafeInteger(result.ttlMs) || Number(result.ttlMs) < 0) result.ttlMs = 0;
-    if (result.cacheScope !== 'public') result.cacheScope = 'private';
-  };
-}
+const completeResults: Handler = {
+  receive(message, extra, next) {
+    if ('result' in message) {
+      const { result } = message;
+      result.resultType ??= 'complete';
+      // A structure may be all that a tool returns, as over a handshake.
+      if (result.structuredContent !== undefined) result.content ??= [];
+      if (cacheable.some((key) => key in result)) {
+        if (!Number.isSafeInteger(result.ttlMs) || Number(result.ttlMs) < 0) result.ttlMs = 0;
+        if (result.cacheScope !== 'public') result.cacheScope = 'private';
+      }
+    }
+    next(message, extra);
+  },
+};
 
 /** What is `null` in an answer counts as absent, and such an answer as an empty one; the SDK would refuse both. */
-function readNulls(transport: OpenTransport['transport']): void {
-  const before = transport.onmessage;
-  transport.onmessage = (message, extra) => {
-    if ('result' in message) message.result ??= {};
-    before?.(message, extra);
-    if ('result' in message) message.result = withoutNulls(message.result as JsonObject);
-  };
-}
+const readNulls: Handler = {
+  receive(message, extra, next) {
+    if ('result' in message) message.result = withoutNulls((message.result ?? {}) as JsonObject);
+    next(message, extra);
+  },
+};
 
 /**
  * A server that has accepted a handshake needs no notice of its end: those of the TypeScript SDK refuse every notification

@@ -17,6 +17,7 @@ import {
 } from '../../machines/mcp/listing-limits.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
+import type { Handler } from './adapt-transport.ts';
 import { OversizedFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
@@ -40,7 +41,7 @@ const wrongHeader = 'an x-mcp-header in its inputSchema is not one that the prot
 type Method = keyof typeof lists;
 type List = (typeof lists)[Method];
 
-export interface ListMender {
+export interface ListMender extends Handler {
   /**
    * Requests a list; if the client refuses it, requests it once more and validates it entry by entry. Returns the answer,
    * and a sentence per reason for what is left out. Rejects with an OversizedFailure if a page is too long. Lists of one
@@ -71,9 +72,9 @@ interface Listed {
   readonly given: (string | undefined)[];
 }
 
-/** To be created once the client is connected. A request without a cursor begins a new listing of its method. */
+/** A request without a cursor begins a new listing of its method. */
 export function createListReader(
-  { transport, messageBytes, isCut }: Pick<OpenTransport, 'transport' | 'messageBytes' | 'isCut'>,
+  { messageBytes, isCut }: Pick<OpenTransport, 'messageBytes' | 'isCut'>,
   isLegacy: boolean,
 ): ListMender {
   let repairs = false;
@@ -81,34 +82,6 @@ export function createListReader(
   /** By method, the end of the last requested listing; never rejects. */
   const turns = new Map<Method, Promise<void>>();
   const asked = new Map<string | number, Listed>();
-  const send = transport.send.bind(transport);
-  const take = transport.onmessage;
-  transport.send = (message, options) => {
-    if ('method' in message && 'id' in message && message.method in lists) {
-      const method = message.method as Method;
-      const standing = message.params?.cursor === undefined ? undefined : latest.get(method);
-      const listed = standing ?? begin(method, message.id);
-      listed.request = message.id;
-      latest.set(method, listed);
-      asked.set(message.id, listed);
-    }
-    return send(message, options);
-  };
-  transport.onmessage = (message, extra) => {
-    if (asked.size > 0 && !('method' in message) && message.id !== undefined) {
-      // As the client does: it takes the answer with the id "7" for the one to its request 7.
-      const request = Number(message.id);
-      const listed = asked.get(request);
-      asked.delete(request);
-      if (listed !== undefined && 'result' in message) {
-        listed.isTooLong = (messageBytes() ?? 0) > maxPageBytes;
-        // The client refuses a result without its list, and a page that is too long is freed at once.
-        if (listed.isTooLong) Object.assign(message, { result: {} });
-        else if (isJsonObject(message.result)) readPage(message.result, listed, { repairs, isLegacy });
-      }
-    }
-    take?.(message, extra);
-  };
 
   async function read<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>> {
     latest.delete(method);
@@ -128,6 +101,32 @@ export function createListReader(
   }
 
   return {
+    receive(message, extra, next) {
+      if (asked.size > 0 && !('method' in message) && message.id !== undefined) {
+        // As the client does: it takes the answer with the id "7" for the one to its request 7.
+        const request = Number(message.id);
+        const listed = asked.get(request);
+        asked.delete(request);
+        if (listed !== undefined && 'result' in message) {
+          listed.isTooLong = (messageBytes() ?? 0) > maxPageBytes;
+          // The client refuses a result without its list, and a page that is too long is freed at once.
+          if (listed.isTooLong) Object.assign(message, { result: {} });
+          else if (isJsonObject(message.result)) readPage(message.result, listed, { repairs, isLegacy });
+        }
+      }
+      next(message, extra);
+    },
+    send(message, options, next) {
+      if ('method' in message && 'id' in message && message.method in lists) {
+        const method = message.method as Method;
+        const standing = message.params?.cursor === undefined ? undefined : latest.get(method);
+        const listed = standing ?? begin(method, message.id);
+        listed.request = message.id;
+        latest.set(method, listed);
+        asked.set(message.id, listed);
+      }
+      return next(message, options);
+    },
     ask(method, work) {
       const reading = (turns.get(method) ?? Promise.resolve()).then(() => read(method, work));
       const over = (): void => {};

@@ -139,10 +139,6 @@ export function createSession(
     if (isLost) end(error.message.replace(/^SSE error: undefined$/, 'its event stream has ended'));
     else log.log('debug', `mcp server "${settings.name}": ${strangersWords(error.message)}`, { server: settings.name });
   };
-  deliverInTurn(opened.transport);
-  // stdio and SSE have one stream for all answers.
-  if (settings.transport.kind === 'http') calls.tieByStream();
-  else if (era === 'stateless') calls.tieByAnswer(opened.transport);
   const reader = createListReader(opened, era === 'legacy');
   /** Requests a list, and logs what is left out. */
   async function listed<Value>(...asked: Parameters<typeof reader.ask<Value>>): Promise<CheckedList<Value>> {
@@ -157,7 +153,10 @@ export function createSession(
   // makes.
   const checks = resultChecks(createSchemaTime());
   const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, calls) : undefined;
-  opened.meterFirst();
+  // stdio and SSE have one stream for all answers.
+  const byAnswer = settings.transport.kind !== 'http' && era === 'stateless';
+  if (settings.transport.kind === 'http') calls.tieByStream();
+  opened.putBefore([direct ?? {}, reader, byAnswer ? calls.tieByAnswer() : {}, deliverInTurn(opened.transport)]);
   for (const list of listNames) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged([list]));
   }

@@ -20,6 +20,7 @@ import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Logger } from '../ports.ts';
 import { endOf, streamsOf } from '../process-group.ts';
+import { lineUp, type PutBefore } from './adapt-transport.ts';
 import { createFloodMeter, linesOf } from './flood-meter.ts';
 import { createLineReader, type ReadState } from './line-reader.ts';
 import { endGroup, settlesWithin, signalGroup } from './process-exit.ts';
@@ -54,8 +55,8 @@ export interface StdioTransport extends Transport {
   isCut(): boolean;
   /** The length of the current message. */
   messageBytes(): number;
-  /** Makes the flood meter see each message before any handler that wraps the client's. */
-  meterFirst(): void;
+  /** Adds handlers of its messages, behind the flood meter. */
+  readonly putBefore: PutBefore;
 }
 
 /** Messages that wait for the end of the turn and of the previous write: none of them was passed to the system. */
@@ -236,7 +237,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     void exited.then(() => drained).then(() => end(0));
   };
 
-  const transport: StdioTransport = {
+  const transport: Omit<StdioTransport, 'putBefore'> = {
     stderr: null,
     get pid() {
       return child?.pid ?? null;
@@ -277,7 +278,6 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     exitStatus: () => status,
     isCut: () => overflowed,
     messageBytes: () => lineBytes,
-    meterFirst: () => seeFirst(),
     lastWords: () => endOf(redactShapes(blotted(tail.toString('utf8'), plan.env)), keptStderrBytes),
     whyClosed: () => {
       if (why === undefined) return undefined;
@@ -285,8 +285,11 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       return words === '' ? why : `${why}; it said: ${words}`;
     },
   };
-  const seeFirst = meter.watch(transport, () => lineBytes);
-  return transport;
+  const putBefore = lineUp(
+    transport,
+    meter.watch(() => lineBytes),
+  );
+  return Object.assign(transport, { putBefore });
 }
 
 /** The message of a line; undefined if it is none. */

@@ -16,7 +16,7 @@ import {
 import type { HttpPlan, ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { createPublicReach, type PublicReachPorts } from '../oauth/public-reach.ts';
 import type { Logger } from '../ports.ts';
-import { readPlainAnswers } from './adapt-transport.ts';
+import { lineUp, type PutBefore, readPlainAnswers } from './adapt-transport.ts';
 import { NotMcpFailure } from './connect-errors.ts';
 import type { ProxyEnv } from './env-proxy.ts';
 import { createFloodMeter } from './flood-meter.ts';
@@ -65,8 +65,8 @@ export interface OpenTransport {
   isCut(request: string | number): boolean;
   /** The length of the current message, if it is known. */
   messageBytes(): number | undefined;
-  /** Makes the flood meter see each message before any handler that wraps the client's. */
-  meterFirst(): void;
+  /** Adds handlers of its messages, behind the flood meter. */
+  readonly putBefore: PutBefore;
   /** Requests the stream of the server's unsolicited messages; rejects if it is refused. Streamable HTTP only. */
   readonly openStream?: () => Promise<void>;
 }
@@ -114,7 +114,6 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     redirectPolicy: 'follow',
     ...(authProvider === undefined ? {} : { authProvider }),
   });
-  const meterFirst = meter.watch(transport);
   return {
     transport,
     close: async () => {
@@ -128,7 +127,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     lastWords: () => '',
     isCut: pages.isCut,
     messageBytes: () => undefined,
-    meterFirst,
+    putBefore: lineUp(transport, meter.watch()),
     // Missed messages are not requested: the lists are read again.
     ...(transport instanceof StreamableHTTPClientTransport ? { openStream: () => transport.resumeStream('') } : {}),
   };

@@ -1,6 +1,12 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import t from 'tap';
-import { deliverInTurn, reportEndedStreams, streamEndedCode } from '../../../actors/mcp/adapt-transport.ts';
+import {
+  deliverInTurn,
+  type Handler,
+  lineUp,
+  reportEndedStreams,
+  streamEndedCode,
+} from '../../../actors/mcp/adapt-transport.ts';
 
 interface FakeTransport extends Transport {
   /** Ends the stream of the last request. */
@@ -22,49 +28,78 @@ function fakeTransport(): FakeTransport {
 const request: JSONRPCMessage = { jsonrpc: '2.0', id: 7, method: 'tools/call' };
 const response: JSONRPCMessage = { jsonrpc: '2.0', id: 7, result: {} };
 
-/** Collects what the client would be given. */
-function heard(transport: Transport): JSONRPCMessage[] {
+/** Collects what the client would be given behind the handler. */
+function heard(transport: Transport, handler: Handler): JSONRPCMessage[] {
   const messages: JSONRPCMessage[] = [];
-  const before = transport.onmessage;
-  transport.onmessage = (message, extra) => {
-    before?.(message, extra);
-    messages.push(message);
-  };
+  lineUp(transport, handler);
+  transport.onmessage = (message) => void messages.push(message);
   return messages;
 }
 
+t.test('FLT-4 · SRV-3 · handlers see messages in their order, whichever function takes them last', async (t) => {
+  const transport = fakeTransport();
+  const seen: string[] = [];
+  const named = (name: string): Handler => ({
+    receive(message, extra, next) {
+      seen.push(name);
+      next(message, extra);
+    },
+    send(message, options, next) {
+      seen.push(`${name} sends`);
+      return next(message, options);
+    },
+  });
+  const putBefore = lineUp(transport, named('first'));
+  putBefore([named('third'), {}, named('fourth')]);
+  t.equal(transport.onmessage, undefined);
+
+  transport.onmessage = () => void seen.push('discovery');
+  transport.onmessage(response);
+  putBefore([named('second')]);
+  const found = transport.onmessage;
+  transport.onmessage = (message) => {
+    found(message);
+    seen.push('client');
+  };
+  transport.onmessage(response);
+  await transport.send(request);
+
+  const before = ['first', 'third', 'fourth', 'discovery'];
+  const sends = ['fourth sends', 'third sends', 'second sends', 'first sends'];
+  t.same(seen, [...before, 'first', 'second', 'third', 'fourth', 'discovery', 'client', ...sends]);
+});
+
 t.test('TRU-2 · a stream that ends without the answer is told once', async (t) => {
   const transport = fakeTransport();
-  const told = reportEndedStreams(transport);
-  const messages = heard(transport);
+  const ended = reportEndedStreams(transport);
+  const messages = heard(transport, ended);
   await transport.send(request);
-  t.equal(told(), false);
+  t.equal(ended.hasReported(), false);
 
   transport.endStream();
   transport.endStream();
 
   t.match(messages, [{ id: 7, error: { code: streamEndedCode } }]);
   t.equal(messages.length, 1);
-  t.equal(told(), true);
+  t.equal(ended.hasReported(), true);
 });
 
 t.test('TRU-2 · a stream that ends after its answer is nothing', async (t) => {
   const transport = fakeTransport();
-  const told = reportEndedStreams(transport);
-  const messages = heard(transport);
+  const ended = reportEndedStreams(transport);
+  const messages = heard(transport, ended);
   await transport.send(request);
   transport.onmessage?.(response);
 
   transport.endStream();
 
   t.same(messages, [response]);
-  t.equal(told(), false);
+  t.equal(ended.hasReported(), false);
 });
 
 t.test('FLT-4 · whoever watches its own stream hears of it instead', async (t) => {
   const transport = fakeTransport();
-  reportEndedStreams(transport);
-  const messages = heard(transport);
+  const messages = heard(transport, reportEndedStreams(transport));
   const ends: string[] = [];
   await transport.send(request, { onRequestStreamEnd: () => ends.push('end') });
 
@@ -77,12 +112,12 @@ t.test('FLT-4 · whoever watches its own stream hears of it instead', async (t) 
 t.test('SRV-3 · messages that come together are given one a turn, in order', async (t) => {
   const transport = fakeTransport();
   const order: string[] = [];
+  lineUp(transport, deliverInTurn(transport));
   transport.onmessage = (message) => {
     const name = 'method' in message ? message.method : 'result';
     order.push(name);
     void Promise.resolve().then(() => order.push(`after ${name}`));
   };
-  deliverInTurn(transport);
 
   transport.onmessage({ jsonrpc: '2.0', method: 'one' });
   transport.onmessage({ jsonrpc: '2.0', method: 'two' });
@@ -96,12 +131,12 @@ t.test('SRV-3 · a client that fails at one message is given the next', async (t
   const transport = fakeTransport();
   const seen: unknown[] = [];
   const errors: unknown[] = [];
+  lineUp(transport, deliverInTurn(transport));
   transport.onerror = (error) => errors.push(error.message);
   transport.onmessage = (message) => {
     if ('method' in message) throw new Error('cannot read it');
     seen.push(message);
   };
-  deliverInTurn(transport);
 
   transport.onmessage({ jsonrpc: '2.0', method: 'one' });
   transport.onmessage(response);

@@ -1,5 +1,6 @@
 import { type JSONRPCMessage, ProtocolError, SdkError, type Transport } from '@modelcontextprotocol/client';
 import t from 'tap';
+import { lineUp } from '../../../actors/mcp/adapt-transport.ts';
 import { createDirectCalls, type DirectAnswer } from '../../../actors/mcp/direct-calls.ts';
 import { createOpenCalls } from '../../../actors/mcp/open-calls.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
@@ -33,11 +34,12 @@ function stage(timeoutMs = 60_000, more: Partial<Transport> = {}) {
       endStream = (options as { readonly onRequestStreamEnd?: () => void } | undefined)?.onRequestStreamEnd;
       return refusal === undefined ? Promise.resolve() : Promise.reject(refusal);
     },
-    onmessage: (message) => void passed.push(message),
   };
   const open = createOpenCalls();
   if (transport.hasPerRequestStream === true) open.tieByStream();
   const calls = createDirectCalls(transport, timeoutMs, open);
+  lineUp(transport, calls);
+  transport.onmessage = (message) => void passed.push(message);
   const told: DirectAnswer[] = [];
   const call = (more: object = {}) =>
     calls.call({ tool: 'echo', args: { a: 1 }, onProgress: undefined, traceparent: undefined, ...more }, (answer) =>
