@@ -30,7 +30,9 @@ export type ImportVerdict =
   | { readonly kind: 'unusable'; readonly why: string };
 
 export function importServer(server: ForeignServer, place: ImportPlace): ImportVerdict {
-  const value = flattened(server.value, place.program);
+  const wanted: WantedVariable[] = [];
+  const notes: string[] = [];
+  const value = flattened(server.value, place.program, { wanted, notes });
   const remote = addressOf(value);
   if (typeof value.command !== 'string' && typeof remote !== 'string') {
     return { kind: 'unusable', why: 'it has neither a command nor a url' };
@@ -39,14 +41,7 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
     const [way = ''] = String(remote).split(':', 1);
     return { kind: 'unusable', why: `its url is not http or https but ${wordInSentence(way.slice(0, 20))}` };
   }
-  const wanted: WantedVariable[] = [];
-  const notes: string[] = [];
-  const mapped =
-    place.program === 'codex'
-      ? fromCodex(value, wanted, notes)
-      : place.program === 'hermes'
-        ? fromHermes(value, notes)
-        : fromJson(value, place.program, notes);
+  const mapped = place.program === 'hermes' ? fromHermes(value, notes) : fromJson(value, place.program, notes);
   const entry = isLiteral(place.program) ? mapped : referred(mapped, server, place, { wanted, notes });
   if (entry.enabled === false) notes.push('it is switched off there, and stays so here');
   if (entry.url !== undefined && entry.headers === undefined && entry.auth === undefined) {
@@ -60,10 +55,16 @@ function isLiteral(program: ForeignProgram): boolean {
   return program === 'codex' || program === 'claude-desktop' || program === 'zed';
 }
 
-/** OpenCode's command is a list, and that of older versions of Zed an object; goose and OpenClaw have other names. */
-function flattened(written: JsonObject, program: ForeignProgram): JsonObject {
+interface Findings {
+  readonly wanted: WantedVariable[];
+  readonly notes: string[];
+}
+
+/** OpenCode's command is a list, and that of older versions of Zed an object; goose, OpenClaw and Codex have other names. */
+function flattened(written: JsonObject, program: ForeignProgram, findings: Findings): JsonObject {
   if (program === 'goose') return ofGoose(written);
   if (program === 'openclaw') return ofOpenClaw(written);
+  if (program === 'codex') return ofCodex(written, findings);
   const { command, environment, ...rest } = written;
   if (Array.isArray(command)) {
     const [program, ...args] = command as readonly Json[];
@@ -107,6 +108,51 @@ function ofOpenClaw({
     excludeTools: exclude ?? rest.excludeTools,
     type: transport ?? type ?? 'sse',
   });
+}
+
+/** Its timeouts are in seconds, and some of its values are names of variables. */
+function ofCodex(written: JsonObject, { wanted, notes }: Findings): JsonObject {
+  const { env_vars, bearer_token, bearer_token_env_var, http_headers, env_http_headers, scopes, oauth, ...more } =
+    written;
+  const { startup_timeout_sec, startup_timeout_ms, tool_timeout_sec, enabled_tools, disabled_tools, ...last } = more;
+  const { supports_parallel_tool_calls, ...rest } = last;
+  const referred = (variable: string): string => {
+    wanted.push({ variable, why: 'Codex reads it from the environment' });
+    return `\${${variable}}`;
+  };
+  // Any other name would write lines of its own into .env.
+  const isVariable = (name: string): boolean => {
+    const isOne = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+    if (!isOne) notes.push(`not imported, for no variable has such a name: ${wordInSentence(name)}`);
+    return isOne;
+  };
+  const forwarded = namesIn(env_vars).flatMap((name) => (isVariable(name) ? [[name, referred(name)] as const] : []));
+  const fromEnv = Object.entries(objectOf(env_http_headers)).flatMap(([header, name]) =>
+    isVariable(scalarText(name)) ? [[header, referred(scalarText(name))] as const] : [],
+  );
+  const bearer =
+    typeof bearer_token_env_var === 'string' && isVariable(bearer_token_env_var)
+      ? { Authorization: `Bearer ${referred(bearer_token_env_var)}` }
+      : typeof bearer_token === 'string'
+        ? { Authorization: `Bearer ${bearer_token}` }
+        : {};
+  // A token replaces the login, in both programs.
+  const hasLogin = Object.keys(bearer).length === 0 && (isJsonObject(oauth) || texts(scopes).length > 0);
+  return present({
+    ...rest,
+    env: { ...objectOf(rest.env), ...Object.fromEntries(forwarded) },
+    headers: { ...objectOf(http_headers), ...Object.fromEntries(fromEnv), ...bearer },
+    oauth: hasLogin ? { ...objectOf(oauth), ...present({ scopes }) } : undefined,
+    timeout: milliseconds(tool_timeout_sec),
+    connectionTimeoutMs: startup_timeout_sec === undefined ? startup_timeout_ms : milliseconds(startup_timeout_sec),
+    includeTools: enabled_tools,
+    excludeTools: disabled_tools,
+    supportsParallelToolCalls: supports_parallel_tool_calls,
+  });
+}
+
+function milliseconds(seconds: Json | undefined): number | undefined {
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : undefined;
 }
 
 /** A secret of the environment may be an object that names it. */
@@ -198,6 +244,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     clientCert,
     clientKey,
     supportsParallelToolCalls,
+    default_tools_approval_mode: approval,
     ...rest
   } = value;
   const remote = addressOf(value);
@@ -206,7 +253,9 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
   // The others use milliseconds; a value below a thousand was meant as seconds by mistake, and is left out. OpenCode's is
   // that of the listing of tools.
   const isTimed = typeof timeout === 'number' && timeout >= 1_000 && program !== 'opencode';
-  leaveOut({ ...rest, ...(timeout === undefined || isTimed ? {} : { timeout }) }, notes);
+  const asks = approval === 'prompt';
+  const unread = { timeout: isTimed ? undefined : timeout, default_tools_approval_mode: asks ? undefined : approval };
+  leaveOut({ ...rest, ...present(unread) }, notes);
   return present({
     command: isStdio ? command : undefined,
     args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
@@ -217,11 +266,13 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     headers: isStdio ? undefined : filled(headers),
     enabled: disabled === true || enabled === false ? false : undefined,
     timeout: isTimed ? timeout / 1_000 : undefined,
-    connect_timeout: typeof connectionTimeoutMs === 'number' ? connectionTimeoutMs / 1_000 : undefined,
+    connect_timeout:
+      typeof connectionTimeoutMs === 'number' && connectionTimeoutMs > 0 ? connectionTimeoutMs / 1_000 : undefined,
     ssl_verify: !isStdio && sslVerify === false ? false : undefined,
     client_cert: isStdio ? undefined : clientCert,
     client_key: isStdio ? undefined : clientKey,
     supports_parallel_tool_calls: supportsParallelToolCalls === true ? true : undefined,
+    trust: asks ? 'untrusted' : undefined,
     tools: toolsOf(includeTools, [...texts(excludeTools), ...texts(disabledTools)]),
     ...(isStdio || login === undefined ? {} : loginOf(login, notes)),
   });
@@ -239,55 +290,6 @@ function isSse(
   if (!fallingBack.has(program) || !/\/sse\/?(?:[?#]|$)/.test(url)) return false;
   notes.push('taken for the sse transport by its url; drop transport if it speaks the newer one');
   return true;
-}
-
-function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[]): JsonObject {
-  const { command, args, env, env_vars, cwd, url, bearer_token, bearer_token_env_var, ...remote } = value;
-  const { http_headers, env_http_headers, scopes, oauth, ...more } = remote;
-  const { enabled, startup_timeout_sec, startup_timeout_ms, tool_timeout_sec, enabled_tools, disabled_tools, ...last } =
-    more;
-  const { supports_parallel_tool_calls, default_tools_approval_mode, ...rest } = last;
-  const isStdio = typeof command === 'string';
-  const asks = default_tools_approval_mode === 'prompt';
-  leaveOut({ ...rest, ...(asks ? {} : present({ default_tools_approval_mode })) }, notes);
-  const referred = (variable: string): string => {
-    wanted.push({ variable, why: 'Codex reads it from the environment' });
-    return `\${${variable}}`;
-  };
-  // Any other name would write lines of its own into .env.
-  const isVariable = (name: string): boolean => {
-    const isOne = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
-    if (!isOne) notes.push(`not imported, for no variable has such a name: ${wordInSentence(name)}`);
-    return isOne;
-  };
-  const forwarded = namesIn(env_vars).flatMap((name) => (isVariable(name) ? [[name, referred(name)] as const] : []));
-  const fromEnv = Object.entries(objectOf(env_http_headers)).flatMap(([header, name]) =>
-    isVariable(scalarText(name)) ? [[header, referred(scalarText(name))] as const] : [],
-  );
-  const bearer =
-    typeof bearer_token_env_var === 'string' && isVariable(bearer_token_env_var)
-      ? { Authorization: `Bearer ${referred(bearer_token_env_var)}` }
-      : typeof bearer_token === 'string'
-        ? { Authorization: `Bearer ${bearer_token}` }
-        : {};
-  const seconds = startup_timeout_sec ?? (typeof startup_timeout_ms === 'number' ? startup_timeout_ms / 1_000 : 0);
-  // A token replaces the login, in both programs.
-  const hasLogin = !isStdio && Object.keys(bearer).length === 0 && (isJsonObject(oauth) || texts(scopes).length > 0);
-  return present({
-    command: isStdio ? command : undefined,
-    args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
-    env: isStdio ? filled({ ...objectOf(env), ...Object.fromEntries(forwarded) }) : undefined,
-    cwd: isStdio && typeof cwd === 'string' ? cwd : undefined,
-    url: isStdio ? undefined : url,
-    headers: isStdio ? undefined : filled({ ...objectOf(http_headers), ...Object.fromEntries(fromEnv), ...bearer }),
-    ...(hasLogin ? loginOf({ ...objectOf(oauth), ...present({ scopes }) }, notes) : {}),
-    enabled: enabled === false ? false : undefined,
-    connect_timeout: typeof seconds === 'number' && seconds > 0 ? seconds : undefined,
-    timeout: typeof tool_timeout_sec === 'number' && tool_timeout_sec > 0 ? tool_timeout_sec : undefined,
-    supports_parallel_tool_calls: supports_parallel_tool_calls === true ? true : undefined,
-    trust: asks ? 'untrusted' : undefined,
-    tools: toolsOf(enabled_tools, texts(disabled_tools)),
-  });
 }
 
 /** Some programs copy the files of others, so each key is read wherever it appears. */
