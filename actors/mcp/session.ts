@@ -80,7 +80,7 @@ export interface Session {
    * Resolves when nothing of the session is left, including its child's process group. Open calls fail with the reason.
    */
   close(why?: string): Promise<void>;
-  /** Closes once no call is in flight: a failure of one call over HTTP need not affect the others. */
+  /** Closes once no call is in flight: a failure of one call over HTTP or SSE need not affect the others. */
   retire(): Promise<void>;
 }
 
@@ -105,8 +105,6 @@ const longestLine = 4_000;
 /** Limit of the reason why an answer is unusable, which quotes it. */
 const longestReason = 500;
 const nothingToCancel = (): void => {};
-/** Messages of the SDK's event stream when its connection broke. The other one quotes the answer to a single request. */
-const brokenStream = /^(?!Error POSTing to endpoint ).*(?:terminated|fetch failed|ECONNRE|socket|other side closed)/is;
 
 export function createSession(
   { client, opened, stream, settings, era, calls, namesOauth, log }: SessionParts,
@@ -133,10 +131,9 @@ export function createSession(
     direct?.closed();
   };
   client.onerror = (error) => {
-    // The SDK's SSE transport reconnects silently and never reports that the session is gone.
-    const isLost = settings.transport.kind === 'sse' && (error instanceof SseError || brokenStream.test(error.message));
-    // Of a stream that ends in order, the SDK knows no reason.
-    if (isLost) end(error.message.replace(/^SSE error: undefined$/, 'its event stream has ended'));
+    // The SDK's SSE transport reconnects silently and never reports that the session is gone. Its other errors are about one
+    // request or one event. Of a stream that ends in order, it knows no reason.
+    if (error instanceof SseError) end(error.message.replace(/^SSE error: undefined$/, 'its event stream has ended'));
     else log.log('debug', `mcp server "${settings.name}": ${strangersWords(error.message)}`, { server: settings.name });
   };
   const reader = createListReader(opened, era === 'legacy');
@@ -370,7 +367,7 @@ export function createSession(
 
     close,
     async retire() {
-      if (inFlight > 0 && settings.transport.kind === 'http') {
+      if (inFlight > 0 && settings.transport.kind !== 'stdio') {
         await new Promise<void>((resolve) => {
           quiet = resolve;
           ended.signal.addEventListener('abort', () => resolve(), { once: true });

@@ -459,6 +459,23 @@ t.test('LIF-1 · a refused request over SSE ends no session, whatever its answer
   t.match(await other, { kind: 'result' });
 });
 
+t.test('LIF-1 · a request over SSE that breaks, and an event that is no message, end no session', async (t) => {
+  const peer = await started(t, { kind: 'sse' });
+  const { session, facts } = await opened(t, { url: peer.url, transport: 'sse' });
+  const other = session.call('slow', {});
+  await until(() => peer.work.slow.length > 0);
+  peer.set({ kind: 'reset', at: 'before-head', on: 'tools/call', times: 1 });
+  t.match(await session.call('write_note', { text: 'x' }), { kind: 'lost' });
+  peer.sendOnStreams('data: the socket was terminated\n\n');
+  t.equal(await session.ping(), undefined, 'what comes after the event is read');
+  t.same(facts.closed, []);
+
+  const left = session.retire();
+  peer.releaseSlow();
+  t.match(await other, { kind: 'result' }, 'the last calls end before the session');
+  await left;
+});
+
 t.test('FLT-4 · what is null in an answer counts as not given', async (t) => {
   const nulls = { annotations: null, _meta: null };
   const content = { type: 'text', text: 'hi' };

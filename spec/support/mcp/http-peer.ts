@@ -43,6 +43,8 @@ export interface HttpPeer {
   expireSessions(status?: 400 | 404): Promise<void>;
   /** Resets every open stream from server to client, or ends it in order, and nothing else. */
   dropStreams(how?: 'inOrder'): void;
+  /** Sends the text on every open stream from server to client. */
+  sendOnStreams(text: string): void;
   /** Refuses connections until it is restarted. */
   stop(): Promise<void>;
   /** Listens on the same port again, with no session known. */
@@ -148,6 +150,9 @@ export async function startHttpPeer(options: HttpPeerOptions = {}): Promise<Http
     },
     expireSessions: (status = 404) => backend.forget(status),
     dropStreams,
+    sendOnStreams: (text) => {
+      for (const res of streams) res.write(text);
+    },
     stop,
     restart: async () => {
       await stop();
