@@ -14,6 +14,8 @@ export interface ShapedResult {
   readonly content: readonly JsonObject[];
   readonly structuredContent?: Json;
   readonly isError: boolean;
+  /** What the server adds for programs, which no model gets. */
+  readonly _meta?: JsonObject;
 }
 
 export interface Shaping {
@@ -32,7 +34,7 @@ type Change = (text: string) => string;
 
 /**
  * Shapes a result.
- * @param cap the most code points of text and structured content; image data and annotations do not count
+ * @param cap the most code points of text and structured content, and of `_meta`; image data and annotations do not count
  */
 export function shapeResult(given: Json, cap: number): Shaping {
   const source = isJsonObject(given) ? given : {};
@@ -49,7 +51,20 @@ export function shapeResult(given: Json, cap: number): Shaping {
   const textFirst = fitAll(blocks, structured, { cap, isError });
   // The text of a twin is in the structure, too, which is useful only if it is complete.
   const isTwin = textFirst.structuredContent === undefined && blocks.some((block) => isTwinOf(block, structured));
-  return { result: isTwin ? fitAll(blocks, structured, { cap, isError, structureFirst: true }) : textFirst, notes };
+  const result = isTwin ? fitAll(blocks, structured, { cap, isError, structureFirst: true }) : textFirst;
+  const meta = metaIn(source, change);
+  const kept = meta === undefined ? undefined : fitWhole(meta, { left: cap, lost: 0 });
+  if (meta !== undefined && kept === undefined) notes.push(`dropped its _meta, which has more than ${cap} characters`);
+  return { result: kept === undefined ? result : { ...result, _meta: kept }, notes };
+}
+
+/** Keys of the protocol are about the connection between the server and the gateway. */
+const ofProtocol = 'io.modelcontextprotocol/';
+
+function metaIn({ _meta }: JsonObject, change: Change): JsonObject | undefined {
+  const own = Object.entries(isJsonObject(_meta) ? _meta : {}).filter(([key]) => !key.startsWith(ofProtocol));
+  const clean = mapStrings(Object.fromEntries(own), change);
+  return own.length > 0 && isJsonObject(clean) ? clean : undefined;
 }
 
 interface Fitting {

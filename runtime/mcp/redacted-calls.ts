@@ -23,11 +23,12 @@ function redacted(answer: CallAnswer, redact: (text: string) => string): CallAns
 }
 
 function redactedError(result: ShapedResult, redact: (text: string) => string): ShapedResult {
-  const { content, structuredContent } = result;
+  const { content, structuredContent, _meta } = result;
   return {
     ...result,
     content: content.map((block) => redactedBlock(block, redact)),
     ...(structuredContent === undefined ? {} : { structuredContent: mapStrings(structuredContent, redact) }),
+    ...(_meta === undefined ? {} : { _meta: mapStrings(_meta, redact) as JsonObject }),
   };
 }
 

@@ -59,6 +59,7 @@ t.test('CLI-5 · LIF-13 · a result that clients refuse reaches them without wha
           { type: 'resource_link', uri: 'note://one' },
         ],
         structuredContent: ['a', 'b'],
+        _meta: { 'example/view': { rows: 2 }, 'io.modelcontextprotocol/serverInfo': { name: 'x', version: '1' } },
       },
     ],
   });
@@ -77,6 +78,10 @@ t.test('CLI-5 · LIF-13 · a result that clients refuse reaches them without wha
   const modern = await (await modernServed(t, gateway)).callTool(call);
   t.same(modern.content, content);
   t.same(modern.structuredContent, ['a', 'b']);
+  for (const { _meta } of [legacy, modern]) {
+    t.same(_meta?.['example/view'], { rows: 2 }, 'what a program needs besides');
+    t.notMatch(_meta?.['io.modelcontextprotocol/serverInfo'], { name: 'x' }, 'the client speaks to the gateway');
+  }
 });
 
 t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of its schema', async (t) => {

@@ -208,6 +208,25 @@ t.test('LIF-13 · invisible tag characters are stripped from every string', (t) 
   t.end();
 });
 
+t.test(
+  'LIF-13 · what a server adds for programs is kept whole or left out, without what is about its connection',
+  (t) => {
+    const view = { [`view${tag}`]: { rows: [1, 2], note: 'sk-abcdefgh' } };
+    const given = { content: [text('ab')], _meta: { ...view, 'io.modelcontextprotocol/serverInfo': { name: 'x' } } };
+    const result = { content: [text('ab')], isError: false };
+
+    t.same(shapeResult(given, cap), {
+      result: { ...result, _meta: { view: { rows: [1, 2], note: 'sk-abcdefgh' } } },
+      notes: [],
+    });
+    t.match(shapeResult({ ...given, isError: true }, cap).result._meta, { view: { note: '[redacted]' } });
+    t.same(shapeResult(given, 5), { result, notes: ['dropped its _meta, which has more than 5 characters'] });
+    for (const _meta of [{}, null, ['a'], { 'io.modelcontextprotocol/serverInfo': {} }])
+      t.same(shapeResult({ ...given, _meta }, cap), { result, notes: [] });
+    t.end();
+  },
+);
+
 t.test('LIF-13 · secret shapes are redacted in an error, hidden ones too, and only there', (t) => {
   const content = [
     text(`HTTP 401 for Bea${tag}rer abc.def`),

@@ -36,7 +36,7 @@ t.test(
     ];
     const error = await answered({
       kind: 'result',
-      result: { content, structuredContent: { why: [secret] }, isError: true },
+      result: { content, structuredContent: { why: [secret] }, isError: true, _meta: { why: secret } },
     });
     t.same(error, {
       kind: 'result',
@@ -49,6 +49,7 @@ t.test(
         ],
         structuredContent: { why: ['[redacted]'] },
         isError: true,
+        _meta: { why: '[redacted]' },
       },
     });
   },
