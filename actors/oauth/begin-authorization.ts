@@ -9,7 +9,6 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import { insecureWords, isSecureEndpoint, isWebAddress } from '../../machines/oauth/secure-endpoint.ts';
 import type { Discovery } from './discover.ts';
-import { clientInformation } from './token-request.ts';
 
 /** Issues a refresh token only if it is requested in its own way, and to a known client only with another consent. */
 const google = 'accounts.google.com';
@@ -33,7 +32,7 @@ export async function beginAuthorization(request: {
   try {
     const { authorizationUrl, codeVerifier } = await startAuthorization(discovery.authorizationServerUrl, {
       ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),
-      clientInformation: clientInformation(client) as never,
+      clientInformation: { client_id: client.clientId },
       redirectUrl: redirectUri,
       state,
       ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),

@@ -8,7 +8,6 @@ import * as oauth from 'oauth4webapi';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
-import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import {
   type DeviceCode,
   type PollVerdict,
@@ -22,7 +21,7 @@ import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secr
 import { HopFailure } from '../mcp/private-hop.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch } from './plain-fetch.ts';
-import type { TokenEndpoint } from './token-request.ts';
+import { authenticate, type TokenEndpoint } from './token-request.ts';
 
 export interface IssuedCode extends DeviceCode {
   /** Secret: it can be exchanged for the tokens. */
@@ -133,19 +132,11 @@ export async function pollForTokens(
   }
 }
 
-function partsOf({ metadata, issuer, client }: TokenEndpoint) {
+function partsOf(endpoint: TokenEndpoint) {
+  const { metadata, issuer, client } = endpoint;
   const server = { ...metadata, issuer } as oauth.AuthorizationServer;
-  return { server, client: { client_id: client.clientId }, authentication: authenticationOf(client, metadata) };
-}
-
-/** The method of the registration, else one that the server lists, else `client_secret_basic`. */
-function authenticationOf({ clientSecret, authMethod }: OauthClient, metadata: JsonObject): oauth.ClientAuth {
-  if (clientSecret === undefined || authMethod === 'none') return oauth.None();
-  const supported = metadata.token_endpoint_auth_methods_supported;
-  const posts =
-    authMethod === 'client_secret_post' ||
-    (authMethod === undefined && Array.isArray(supported) && !supported.includes('client_secret_basic'));
-  return posts ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
+  const authentication: oauth.ClientAuth = (_server, _client, body, headers) => authenticate(endpoint, headers, body);
+  return { server, client: { client_id: client.clientId }, authentication };
 }
 
 /** Allows plain HTTP for loopback; the library refuses it elsewhere. */

@@ -7,6 +7,7 @@
 import { exchangeAuthorization, type FetchLike, OAuthError, refreshAuthorization } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { formEncoded } from '../../machines/base/secret-encodings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
@@ -124,29 +125,40 @@ function wordsOf(thrown: unknown): string {
   return `${text.includes(thrown.code) ? '' : `${thrown.code}: `}${text}${cause}`;
 }
 
-/** Without a secret no method applies, though some registrations name one. */
-export function clientInformation({ clientId, clientSecret, authMethod }: OauthClient) {
-  if (clientSecret === undefined) return { client_id: clientId };
-  return {
-    client_id: clientId,
-    client_secret: clientSecret,
-    ...(authMethod === undefined ? {} : { token_endpoint_auth_method: authMethod }),
-  };
+const [basic, post, none] = ['client_secret_basic', 'client_secret_post', 'none'];
+
+/** The client's own method, whatever the metadata lists, or one that it lists. Without a secret no method applies. */
+function methodOf({ client: { clientSecret, authMethod = '' }, metadata }: Authenticated): string {
+  if (clientSecret === undefined) return none;
+  if ([basic, post, none].includes(authMethod)) return authMethod;
+  const { token_endpoint_auth_methods_supported: given } = metadata;
+  const listed: readonly unknown[] = Array.isArray(given) && given.length > 0 ? given : [basic];
+  return [basic, post, none].find((method) => listed.includes(method)) ?? post;
 }
 
-const methods: ReadonlySet<string> = new Set(['client_secret_basic', 'client_secret_post', 'none']);
+type Authenticated = Pick<TokenEndpoint, 'client' | 'metadata'>;
 
-/** The SDK uses another method than the client's if the metadata does not list that, as wrong metadata does. */
-function withMethod(metadata: JsonObject, { authMethod }: OauthClient): JsonObject {
-  return authMethod !== undefined && methods.has(authMethod)
-    ? { ...metadata, token_endpoint_auth_methods_supported: [authMethod] }
-    : metadata;
+/**
+ * Adds the client and its secret to a request, in a header with both encoded (RFC 6749 §2.3.1): the SDK does not encode
+ * them, and the library of the device grant encodes the hyphens too, which servers that decode nothing refuse.
+ */
+export function authenticate(endpoint: Authenticated, headers: Headers, params: URLSearchParams): void {
+  const { clientId, clientSecret = '' } = endpoint.client;
+  const method = methodOf(endpoint);
+  if (method === basic) {
+    headers.set('authorization', `Basic ${btoa(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`)}`);
+    return;
+  }
+  params.set('client_id', clientId);
+  if (method === post) params.set('client_secret', clientSecret);
 }
 
-function common({ metadata, resource, client }: TokenEndpoint, fetchFn: FetchLike) {
+function common(endpoint: TokenEndpoint, fetchFn: FetchLike) {
+  const { metadata, resource, client } = endpoint;
   return {
-    ...(Object.keys(metadata).length === 0 ? {} : { metadata: withMethod(metadata, client) as never }),
-    clientInformation: clientInformation(client) as never,
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata: metadata as never }),
+    clientInformation: { client_id: client.clientId },
+    addClientAuthentication: (headers: Headers, params: URLSearchParams) => authenticate(endpoint, headers, params),
     ...(resource === undefined ? {} : { resource }),
     fetchFn,
   };

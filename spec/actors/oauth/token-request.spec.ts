@@ -106,6 +106,22 @@ t.test('OAU-3 · OAU-4 · a client authenticates by its own method, whatever the
   t.equal(authority.at(paths.token).length, rows.length, 'each was asked');
 });
 
+t.test(
+  'OAU-4 · a header encodes the client and its secret, so that no character of either ends it early',
+  async (t) => {
+    const authority = await startScriptedServer(t);
+    for (const [clientId, clientSecret, pair] of [
+      ['urn:app', 'a b/+é', 'urn%3Aapp:a+b%2F%2B%C3%A9'],
+      ['0b-1c.2_d', 's-1.e_t', '0b-1c.2_d:s-1.e_t'],
+    ] as const) {
+      const client = { clientId, clientSecret };
+      await refreshTokens(endpointOf(authority, { client }), before(authority, 'a-refresh-token'), nowMs);
+      const [, shown = ''] = String(authority.at(paths.token).at(-1)?.headers.authorization).split(' ');
+      t.equal(Buffer.from(shown, 'base64').toString(), pair);
+    }
+  },
+);
+
 t.test('OAU-1 · a refresh token is shown once, with the resource, and what is not replaced is kept', async (t) => {
   const authority = await startScriptedServer(t);
   const first = await exchangeForTokens(endpointOf(authority), grantOf(authority, await codeOf(authority)), nowMs);
