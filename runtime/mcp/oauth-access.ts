@@ -7,6 +7,7 @@
 import type { TransportPorts } from '../../actors/mcp/transports.ts';
 import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import { recordFor } from '../../actors/oauth/renewal.ts';
 import { openServerConnections } from '../../actors/oauth/server-connections.ts';
 import type { Logger } from '../../actors/ports.ts';
 import {
@@ -48,15 +49,18 @@ export function readFailures(
   failures: readonly ConnectFailure[],
   { credentials, ...place }: FailurePlace & { readonly credentials: Credentials },
 ): { readonly after: AfterFailure; readonly why: string } {
-  const oauth = transport.kind !== 'stdio' && transport.oauth !== null;
-  const after = afterFailures(failures, oauth);
-  const scope = after === 'needsLogin' ? lackedScope(failures) : undefined;
-  if (scope && transport.kind !== 'stdio') void credentials.demandScope(server, transport.url, scope);
+  const plan = transport.kind === 'stdio' || transport.oauth === null ? undefined : transport;
+  const described = (): string => describeFailure(server, failures, { ...place, oauth: plan !== undefined, transport });
+  const after = afterFailures(failures, plan !== undefined);
+  if (plan === undefined) return { after, why: described() };
+  // Behind a single sign-on, a request without a token is redirected instead of refused. The message names where to.
+  const isLedAway = failures.some(({ kind }) => kind === 'redirect');
+  if (isLedAway && recordFor({ server, url: plan.url, credentials }) === undefined)
+    return { after: 'needsLogin', why: described() };
+  if (after !== 'needsLogin') return { after, why: described() };
+  const scope = lackedScope(failures);
+  if (scope) void credentials.demandScope(server, plan.url, scope);
   const named = scope ? `the scope ${JSON.stringify(strangersWords(scope))}` : 'a scope that the server does not name';
   const lacks = scope === undefined ? undefined : `its token lacks ${named}`;
-  const why =
-    after === 'needsLogin'
-      ? describeLoginNeed(server, place.profile, lacks ?? credentials.problem(server))
-      : describeFailure(server, failures, { ...place, oauth, transport });
-  return { after, why };
+  return { after, why: describeLoginNeed(server, place.profile, lacks ?? credentials.problem(server)) };
 }

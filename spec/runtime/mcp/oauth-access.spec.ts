@@ -71,7 +71,14 @@ t.test(
     t.equal(credentials.demandedScope('hub', url), 'files:write', 'the next login requests it');
     t.match(read(withLogin, [{ ...lacks, scope: '' }]).why, /its token lacks a scope that the server does not name;/);
 
+    const led = 'mcp server "hub": its redirect to https://sso.example/in is not followed; put that address in url';
+    const redirect: ConnectFailure = { kind: 'redirect', message: led };
+    const both = `${led}; run \`agent mcp login hub --profile work\` if that is a page of logins`;
+    t.same(read(withLogin, [redirect]), { after: 'needsLogin', why: both }, 'nothing can be sent without a token');
+    t.same(read(without[1]?.[1] ?? {}, [redirect]), { after: 'failed', why: led });
+
     await logIn();
+    t.same(read(withLogin, [redirect]), { after: 'failed', why: both });
     t.match(read(withLogin, [refused]).why, need, 'credentials that nothing is known to be wrong with');
     writeFileSync(`${folder}/hub.json`, '{ damaged');
     t.match(
