@@ -6,7 +6,7 @@
 
 import { isExhausted } from '../../actors/exhaustion.ts';
 import { createLineLog, type LineLog } from '../../actors/line-log.ts';
-import type { RequestDesk } from '../../actors/mcp/open-session.ts';
+import type { OpenVerdict, RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import type { Session, SessionFacts } from '../../actors/mcp/session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
@@ -16,9 +16,9 @@ import { createStopSignal } from '../../actors/stop-signal.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
-import { backoffMs } from '../../machines/base/restart.ts';
+import type { AfterFailure, ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 import type { Handshake } from '../../machines/mcp/era.ts';
-import type { ListName, OfferList } from '../../machines/mcp/offers.ts';
+import type { OfferList } from '../../machines/mcp/offers.ts';
 import type {
   CloseInput,
   ConnectInput,
@@ -31,6 +31,7 @@ import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 import { type Place, type Placement, placed } from './placement.ts';
 import type { Registry } from './registry.ts';
+import { createRelist } from './relist.ts';
 import { createStartSlots } from './start-slots.ts';
 
 export interface SessionsPorts {
@@ -82,13 +83,6 @@ export interface Sessions {
   closeFiles(): Promise<void>;
 }
 
-/** Minimum interval of listings for a server that reports changes of its tools continuously. */
-const relistPauseMs = 1_000;
-/** A failed listing is retried as long as its session lives, because the registered tools are outdated until it succeeds. */
-const relistTries = { baseDelayMs: relistPauseMs, longestDelayMs: 60_000 };
-/** The pause after a listing, as a multiple of the time that the loop was busy during it (LIF-14). */
-const relistPausePerCost = 20;
-
 /** Processes that start at the same time; more would only delay the first usable one. */
 const mostStarts = 16;
 
@@ -98,6 +92,13 @@ export function connectionKey(profile: string, server: string): string {
 }
 
 export type Loss = { readonly kind: 'expired' } | { readonly kind: 'broken'; readonly why: string };
+
+interface Attempt {
+  readonly input: ConnectInput;
+  readonly settings: ServerSettings;
+  readonly serverLog: LineLog;
+  readonly facts: SessionFacts;
+}
 
 interface Live {
   readonly number: number;
@@ -149,55 +150,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const { profile, server, session: number } = input;
     const key = connectionKey(profile, server);
     const settings = ports.settings(profile, server);
-    const chance = ports.random();
-    if (settings === undefined) {
-      return { kind: 'refused', after: 'failed', why: `mcp server "${server}": is not configured any more`, chance };
-    }
-    const serverLog = logOf(profile, server);
-    const credentials = ports.credentials(profile);
-    inUse.add(credentials);
-    let relisting = false;
-    const stale = new Set<ListName>();
-    let failures = 0;
-    const relistTools = async (): Promise<void> => {
-      const listing = await live.get(key)?.session.list(AbortSignal.timeout(settings.connectTimeoutMs));
-      if (listing === undefined || live.get(key)?.number !== number) return;
-      ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
-      remember(profile, settings, ports.nowMs());
-    };
-    /** One listing at a time, with a pause after each; changes during it are listed afterwards. */
-    const relist = async (lists: readonly ListName[]): Promise<void> => {
-      for (const list of lists) stale.add(list);
-      if (relisting) return;
-      relisting = true;
-      while (stale.size > 0 && live.get(key)?.number === number) {
-        const isOfTools = stale.delete('tools');
-        // Resources and prompts are listed when a client requests them.
-        if (stale.size > 0) ports.registry(profile).announce([...stale]);
-        stale.clear();
-        const beganAtMs = busyMs();
-        try {
-          if (isOfTools) await relistTools();
-          failures = 0;
-        } catch (thrown) {
-          if (live.get(key)?.number !== number) break;
-          stale.add('tools');
-          failures += 1;
-          const why = `its changed tools cannot be listed and stay as they were: ${strangersWords(causeOf(thrown))}`;
-          ports.log.log(failures === 1 ? 'warn' : 'debug', `mcp server "${server}": ${why}; it is tried again`);
-        }
-        const costMs = Math.min(relistPausePerCost * (busyMs() - beganAtMs), relistTries.longestDelayMs);
-        const pauseMs = Math.max(costMs, backoffMs(relistTries, Math.max(0, failures - 1)));
-        await new Promise<void>((resolve) => setTimeout(resolve, pauseMs).unref());
-      }
-      relisting = false;
-    };
-    // Loaded here, because a daemon with sleeping servers never needs the protocol's client, which loads the slowest of all.
-    const { openSession } = await import('../../actors/mcp/open-session.ts');
-    let leave = (): void => {};
+    if (settings === undefined) return refused('failed', `mcp server "${server}": is not configured any more`);
     const elsewhere = `mcp server "${server}": another gateway may have it now`;
     const placeLost = new AbortController();
     const { signal: stop, release } = createStopSignal([signal, placeLost.signal]);
+    /** The attempt was ended from here, so its failure says nothing about the server. */
+    const stopped = () => refused('retry', signal.aborted ? 'stopped' : elsewhere);
     const lostPlace = (): void => {
       placeLost.abort();
       // Calls in flight end with it: the server must be free before another gateway connects to it.
@@ -211,70 +169,26 @@ export function createSessions(ports: SessionsPorts): Sessions {
         : undefined;
     } catch (thrown) {
       const why = `mcp server "${server}": the database cannot say which gateway has it: ${causeOf(thrown)}`;
-      return { kind: 'refused', after: 'retry', why: ports.redact(why), chance };
+      return refused('retry', ports.redact(why));
     }
     const leavePlace = place?.kind === 'here' ? place.leave : (): void => {};
-    if (settings.transport.kind === 'stdio' && place?.kind !== 'there') {
-      try {
-        leave = await starts.enter(key, stop);
-      } catch {
-        leavePlace();
-        return { kind: 'refused', after: 'retry', why: 'stopped', chance };
-      }
-    }
-    const facts: SessionFacts = {
-      closed(why) {
-        const standing = live.get(key);
-        if (standing?.number === number)
-          lose(key, { kind: 'broken', why: ports.redact(lost(input, why)) }, standing.session);
-      },
-      expired() {
-        const standing = live.get(key);
-        if (standing?.number === number) lose(key, { kind: 'expired' }, standing.session);
-      },
-      listChanged: (lists) => void relist(lists),
-      logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
-    };
-    const openHere = () =>
-      openSession(
-        settings,
-        {
-          transport: {
-            log: ports.log,
-            onStderr: (chunk) => serverLog.write(chunk),
-            cwd: ports.homeOf(profile),
-            userHome: ports.userHome,
-            env: ports.env,
-            version: ports.version,
-            ...authorised(settings, { ...ports, credentials }),
-          },
-          facts,
-          requests: ports.requests(profile, server),
-          handshake: { get: () => handshakes.get(settings), set: (taken) => handshakes.set(settings, taken) },
-          version: ports.version,
-          log: ports.log,
-        },
-        stop,
-      ).finally(leave);
-    const openThere = async (there: Extract<Place, { kind: 'there' }>) => {
-      const { openRemoteSession } = await import('../../actors/mcp/remote-session.ts');
-      return openRemoteSession({ ...there, settings }, facts);
-    };
-    const verdict = place?.kind === 'there' ? await openThere(place) : await openHere();
+    const serverLog = logOf(profile, server);
+    const { facts, relist } = reportsOf(input, settings, serverLog);
+    const attempt = { input, settings, serverLog, facts };
+    const opened = place?.kind === 'there' ? openThere(attempt, place) : openHere(attempt, stop);
+    const verdict = await opened.catch((thrown: unknown) => {
+      leavePlace();
+      throw thrown;
+    });
     release();
     if (verdict.kind === 'failed') {
       leavePlace();
-      // The attempt was ended from here, so its failure says nothing about the server.
-      if (stop.aborted) return { kind: 'refused', after: 'retry', why: signal.aborted ? 'stopped' : elsewhere, chance };
-      const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: true });
-      const at = new Date(ports.nowMs()).toISOString();
-      serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));
-      return { kind: 'refused', after, why: ports.redact(why), chance };
+      return stop.aborted ? stopped() : failed(attempt, verdict.failures);
     }
     const session = place?.kind === 'here' ? placed(verdict.session, leavePlace) : verdict.session;
     if (stop.aborted) {
       await session.close();
-      return { kind: 'refused', after: 'retry', why: signal.aborted ? 'stopped' : elsewhere, chance };
+      return stopped();
     }
     if (place?.kind === 'there') {
       ports.log.log('info', `mcp server "${server}" is used through gateway "${place.node}"`, { server, profile });
@@ -287,15 +201,90 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const back = (['resources', 'prompts'] as const).filter((list) => capabilities[list] !== undefined);
     if (back.length > 0) ports.registry(profile).announce(back);
     // A change that was reported during the listing could not be listed before.
-    if (stale.size > 0) void relist([]);
+    void relist([]);
     return { kind: 'connected', era: verdict.session.era, tools };
+  }
+
+  /** Opens a session of this gateway. A process occupies a slot until it is connected. */
+  async function openHere({ input, settings, serverLog, facts }: Attempt, stop: AbortSignal): Promise<OpenVerdict> {
+    const { profile, server } = input;
+    // Loaded here, because a daemon with sleeping servers never needs the protocol's client, which loads the slowest of all.
+    const { openSession } = await import('../../actors/mcp/open-session.ts');
+    const isProcess = settings.transport.kind === 'stdio';
+    const leave = isProcess ? await starts.enter(connectionKey(profile, server), stop).catch(() => null) : undefined;
+    if (leave === null) return { kind: 'failed', failures: [] };
+    const { userHome, env, version, log } = ports;
+    const credentials = ports.credentials(profile);
+    inUse.add(credentials);
+    const transport = {
+      ...{ log, userHome, env, version, cwd: ports.homeOf(profile) },
+      onStderr: (chunk: Buffer) => serverLog.write(chunk),
+      ...authorised(settings, { ...ports, credentials }),
+    };
+    const handshake = {
+      get: () => handshakes.get(settings),
+      set: (taken: Handshake) => void handshakes.set(settings, taken),
+    };
+    const requests = ports.requests(profile, server);
+    return openSession(settings, { transport, facts, requests, handshake, version, log }, stop).finally(leave);
+  }
+
+  async function openThere({ settings, facts }: Attempt, there: Extract<Place, { kind: 'there' }>) {
+    const { openRemoteSession } = await import('../../actors/mcp/remote-session.ts');
+    return openRemoteSession({ ...there, settings }, facts);
+  }
+
+  /** What follows from the reports of an attempt's session while it is the current one of its connection. */
+  function reportsOf(input: ConnectInput, settings: ServerSettings, serverLog: LineLog) {
+    const { profile, server } = input;
+    const key = connectionKey(profile, server);
+    const own = (): Session | undefined => {
+      const standing = live.get(key);
+      return standing?.number === input.session ? standing.session : undefined;
+    };
+    const loseOwn = (how: Loss): void => {
+      const session = own();
+      if (session !== undefined) lose(key, how, session);
+    };
+    const relist = createRelist({
+      ...{ server, busyMs, log: ports.log },
+      isLive: () => own() !== undefined,
+      async listTools() {
+        const listing = await own()?.list(AbortSignal.timeout(settings.connectTimeoutMs));
+        if (listing === undefined || own() === undefined) return;
+        ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
+        remember(profile, settings, ports.nowMs());
+      },
+      announce: (lists) => ports.registry(profile).announce(lists),
+    });
+    const facts: SessionFacts = {
+      closed: (why) => loseOwn({ kind: 'broken', why: ports.redact(lost(input, why)) }),
+      expired: () => loseOwn({ kind: 'expired' }),
+      listChanged: (lists) => void relist(lists),
+      logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
+    };
+    return { relist, facts };
+  }
+
+  /** The verdict on a failed attempt, which the server's log has too. */
+  function failed({ input, settings, serverLog }: Attempt, failures: readonly ConnectFailure[]): ConnectVerdict {
+    const { profile } = input;
+    const place = { profile, credentials: ports.credentials(profile), hasLog: true };
+    const { after, why } = readFailures(settings, failures, place);
+    const at = new Date(ports.nowMs()).toISOString();
+    serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));
+    return refused(after, ports.redact(why));
+  }
+
+  function refused(after: AfterFailure, why: string): ConnectVerdict {
+    return { kind: 'refused', after, why, chance: ports.random() };
   }
 
   /** A part of the gateway that could not be read for lack of descriptors is not read again by Node. */
   function crashed({ server }: ConnectInput, thrown: unknown): ConnectVerdict {
     const cure = isExhausted(thrown) ? '; restart the gateway if this continues' : '';
     const why = `mcp server "${server}": the gateway cannot connect it: ${causeOf(thrown)}${cure}`;
-    return { kind: 'refused', after: 'retry', why: ports.redact(why), chance: ports.random() };
+    return refused('retry', ports.redact(why));
   }
 
   const lose: Sessions['lose'] = (key, how, lost = live.get(key)?.session) => {
