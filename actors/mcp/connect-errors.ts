@@ -12,7 +12,6 @@ import {
   SdkErrorCode,
   SdkHttpError,
   SseError,
-  UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import { objectAt } from '../../machines/base/json.ts';
@@ -122,7 +121,6 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (thrown instanceof SettingFailure) return readSetting(thrown);
   if (thrown instanceof TokenFailure) return { kind: 'token', message: thrown.message };
   if (thrown instanceof NotMcpFailure) return { kind: 'notMcp', contentType: thrown.contentType };
-  if (thrown instanceof UnauthorizedError) return { kind: 'http', status: 401, message: thrown.message };
   if (thrown instanceof InsufficientScopeError) {
     return { kind: 'http', status: 403, message: thrown.message, scope: thrown.requiredScope ?? '' };
   }

@@ -20,7 +20,6 @@ import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '.
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
-import type { Logger } from '../ports.ts';
 import { createStopSignal, unlessAborted } from '../stop-signal.ts';
 import { type EndedStreams, type Handler, reportEndedStreams, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
@@ -49,8 +48,6 @@ export interface SessionPorts {
   readonly requests: RequestDesk;
   /** The handshake that last succeeded with the server. */
   readonly handshake: { get(): Handshake | undefined; set(handshake: Handshake): void };
-  readonly version: string;
-  readonly log: Logger;
 }
 
 export type OpenVerdict =
@@ -141,7 +138,7 @@ async function attemptOnce(
     accepted = true;
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession(
-      { client, opened, stream, settings, era, calls, namesOauth: () => hasNamedOauth, log: ports.log },
+      { client, opened, stream, settings, era, calls, namesOauth: () => hasNamedOauth, log: ports.transport.log },
       ports.facts,
     );
     const listing = await unlessAborted(session.list(limit), limit);
@@ -166,7 +163,7 @@ function createClient(
 ): Client {
   const { elicitation, sampling } = settings;
   const client = new Client(
-    { name: 'agent-gateway', version: ports.version },
+    { name: 'agent-gateway', version: ports.transport.version },
     {
       capabilities: {
         roots: {},

@@ -6,9 +6,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import {
-  type AuthProvider,
   type FetchLike,
-  type OAuthClientProvider,
   SSEClientTransport,
   StreamableHTTPClientTransport,
   type Transport,
@@ -39,7 +37,6 @@ export interface TransportPorts {
   readonly env: ProxyEnv;
   /** The version of this program, for the User-Agent. */
   readonly version: string;
-  readonly authProvider?: AuthProvider | OAuthClientProvider;
   /** Wraps the server's fetch, to observe its answers. */
   readonly wrapFetch?: (fetch: FetchLike) => FetchLike;
   /** For specs: name resolution, and which addresses are public. */
@@ -83,7 +80,7 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
-  const { env, version, userHome, authProvider, wrapFetch, signal } = ports;
+  const { env, version, userHome, wrapFetch, signal } = ports;
   const tls = await readTlsFiles({ server, plan: plan.tls, userHome });
   let why: string | undefined;
   const meter = createFloodMeter((reason) => {
@@ -108,12 +105,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
       throw new NotMcpFailure(`mcp server "${server}": ${what}; check url, or set skip_preflight: true`, answers);
     }
   }
-  const transport = createHttpTransport(plan, {
-    fetch: readPlainAnswers(wrapFetch?.(connections.fetch) ?? connections.fetch),
-    // Our fetch follows redirects and drops what must not go along.
-    redirectPolicy: 'follow',
-    ...(authProvider === undefined ? {} : { authProvider }),
-  });
+  const transport = createHttpTransport(plan, readPlainAnswers(wrapFetch?.(connections.fetch) ?? connections.fetch));
   return {
     transport,
     close: async () => {
@@ -141,18 +133,15 @@ async function endSession(transport: StreamableHTTPClientTransport): Promise<voi
   stop.abort();
 }
 
-type HttpOptions = Pick<
-  NonNullable<ConstructorParameters<typeof StreamableHTTPClientTransport>[1]>,
-  'fetch' | 'redirectPolicy' | 'authProvider'
->;
-
 function createHttpTransport(
   { kind, url }: HttpPlan,
-  options: HttpOptions,
+  fetch: FetchLike,
 ): SSEClientTransport | StreamableHTTPClientTransport {
   // A URL may contain a name and a password; only the fetch needs them.
   const address = new URL(url);
   address.username = address.password = '';
+  // Our fetch follows redirects and drops what must not go along.
+  const options = { fetch, redirectPolicy: 'follow' } as const;
   return kind === 'sse'
     ? new SSEClientTransport(address, options)
     : new StreamableHTTPClientTransport(address, options);

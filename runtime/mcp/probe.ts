@@ -60,8 +60,6 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
         sample: () => Promise.resolve({ kind: 'refused', reason: 'nothing is sampled during a test' }),
       },
       handshake: { get: () => undefined, set: () => {} },
-      version,
-      log: silent,
     },
     ports.signal ?? new AbortController().signal,
   );

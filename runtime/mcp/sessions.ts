@@ -226,7 +226,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       set: (taken: Handshake) => void handshakes.set(settings, taken),
     };
     const requests = ports.requests(profile, server);
-    return openSession(settings, { transport, facts, requests, handshake, version, log }, stop).finally(leave);
+    return openSession(settings, { transport, facts, requests, handshake }, stop).finally(leave);
   }
 
   async function openThere({ settings, facts }: Attempt, there: Extract<Place, { kind: 'there' }>) {

@@ -6,7 +6,6 @@ import {
   SdkErrorCode,
   SdkHttpError,
   SseError,
-  UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import t from 'tap';
 import { NotMcpFailure, readConnectError, SettingFailure, SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
@@ -42,7 +41,6 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
     [new SettingFailure('no', 'tls-key-password', file), { kind: 'setting', message: 'no [tls-key-password]' }],
     [new SettingFailure('no', 'proxy-invalid'), { kind: 'setting', message: 'no [proxy-invalid]' }],
     [new NotMcpFailure('no', 'text/html'), { kind: 'notMcp', contentType: 'text/html' }],
-    [new UnauthorizedError('who'), { kind: 'http', status: 401, message: 'who' }],
     [new InsufficientScopeError({ requiredScope: 'a b' }), { kind: 'http', status: 403, scope: 'a b' }],
     [
       sdk(SdkErrorCode.EraNegotiationFailed, {}, new InsufficientScopeError({})),

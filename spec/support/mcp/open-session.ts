@@ -74,8 +74,6 @@ export async function open(
           facts.handshake = taken;
         },
       },
-      version: '1.2.3',
-      log,
     },
     signal,
   );
