@@ -5,7 +5,7 @@
  */
 
 import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
-import type { TransportPlan } from './server-settings.ts';
+import { oauthPlanOf, type TransportPlan } from './server-settings.ts';
 import { strangersWords } from './strangers-words.ts';
 
 export type ConnectFailure =
@@ -141,8 +141,6 @@ export interface FailurePlace {
   readonly profile: string;
   /** Whether the server's output is logged; a test outside of the connections has no log. */
   readonly hasLog: boolean;
-  /** Whether the entry has `auth: oauth`; without it no login is possible. */
-  readonly oauth?: boolean;
   readonly transport?: TransportPlan;
 }
 
@@ -230,9 +228,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return 'check ssl_verify and client_cert';
     case 'redirect':
       // Its message includes a remedy. Behind a single sign-on, a request without a token is redirected instead of refused.
-      return place.oauth === true
-        ? `run \`${loginCommand(place.server, place.profile)}\` if that is a page of logins`
-        : '';
+      return logsIn(place) ? `run \`${loginCommand(place.server, place.profile)}\` if that is a page of logins` : '';
     case 'setting':
     case 'token':
       // Its message includes the remedy.
@@ -243,13 +239,14 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
 }
 
 /** The remedy for refused credentials. */
-function refusalCure(
-  { server, profile, oauth }: FailurePlace & { readonly server: string },
-  namesOauth = false,
-): string {
-  const login = `run \`${loginCommand(server, profile)}\``;
-  if (oauth === true) return `check headers, or ${login}`;
+function refusalCure(place: FailurePlace & { readonly server: string }, namesOauth = false): string {
+  const login = `run \`${loginCommand(place.server, place.profile)}\``;
+  if (logsIn(place)) return `check headers, or ${login}`;
   return namesOauth ? `it logs in by OAuth: set auth: oauth in its entry, then ${login}` : 'check headers';
+}
+
+function logsIn({ transport }: FailurePlace): boolean {
+  return transport !== undefined && oauthPlanOf(transport) !== undefined;
 }
 
 function readWords({ server, profile, hasLog }: FailurePlace & { readonly server: string }): string {

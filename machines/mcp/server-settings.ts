@@ -43,6 +43,7 @@ export interface HttpPlan {
 }
 
 export type TransportPlan = StdioPlan | HttpPlan;
+export type OauthPlan = HttpPlan & { readonly oauth: OauthSettings };
 export type Protocol = 'auto' | 'stateless' | 'legacy';
 
 export interface ToolPolicy {
@@ -135,6 +136,11 @@ export function boolLike(value: Json | undefined, otherwise: boolean): boolean {
   if (['true', '1', 'yes', 'on'].includes(word)) return true;
   if (['false', '0', 'no', 'off'].includes(word)) return false;
   return otherwise;
+}
+
+/** The plan of a server that logs in by OAuth; undefined for any other. */
+export function oauthPlanOf(plan: TransportPlan): OauthPlan | undefined {
+  return plan.kind === 'stdio' || plan.oauth === null ? undefined : (plan as OauthPlan);
 }
 
 function stdioPlan(command: string, { args, env, cwd }: WrittenServer): StdioPlan {

@@ -11,7 +11,7 @@ import { clientOf } from '../../machines/config/loose-ends.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
-import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { oauthPlanOf, readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import type { ServerRow, TargetRow } from '../control/contract.ts';
@@ -150,9 +150,8 @@ async function probed(
 ): Promise<Finding | undefined> {
   const place = placeOf(server.name, profile);
   const settings = readServerSettings(server);
-  if (settings.transport.kind !== 'stdio' && settings.transport.oauth !== null) {
+  if (oauthPlanOf(settings.transport) !== undefined)
     return notAsked(place, 'start the gateway, which has its credentials');
-  }
   if (settings.isPlacedOnce && loaded.main.settings.gateway.journal === 'postgres')
     return notAsked(place, '`agent mcp list` shows its state');
   if (offline) return notAsked(place, 'ask without --offline');

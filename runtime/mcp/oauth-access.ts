@@ -18,7 +18,7 @@ import {
   type FailurePlace,
   lackedScope,
 } from '../../machines/mcp/connect-failure.ts';
-import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 
@@ -37,9 +37,10 @@ export function authorised(
   { name: server, transport }: ServerSettings,
   { credentials, env, userHome, version, nowMs, log }: AccessPorts,
 ): Pick<TransportPorts, 'wrapFetch'> {
-  if (transport.kind === 'stdio' || transport.oauth === null) return {};
-  const { url, oauth: settings } = transport;
-  const open = () => openServerConnections({ server, plan: transport, env, userHome, version });
+  const plan = oauthPlanOf(transport);
+  if (plan === undefined) return {};
+  const { url, oauth: settings } = plan;
+  const open = () => openServerConnections({ server, plan, env, userHome, version });
   return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, open, version, nowMs, log }) };
 }
 
@@ -49,8 +50,8 @@ export function readFailures(
   failures: readonly ConnectFailure[],
   { credentials, ...place }: FailurePlace & { readonly credentials: Credentials },
 ): { readonly after: AfterFailure; readonly why: string } {
-  const plan = transport.kind === 'stdio' || transport.oauth === null ? undefined : transport;
-  const described = (): string => describeFailure(server, failures, { ...place, oauth: plan !== undefined, transport });
+  const plan = oauthPlanOf(transport);
+  const described = (): string => describeFailure(server, failures, { ...place, transport });
   const after = afterFailures(failures, plan !== undefined);
   if (plan === undefined) return { after, why: described() };
   // Behind a single sign-on, a request without a token is redirected instead of refused. The message names where to.

@@ -28,7 +28,7 @@ import {
 import { shapeOffer } from '../../machines/mcp/offer-result.ts';
 import { isOfferList } from '../../machines/mcp/offers.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
-import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import {
   type CallContext,
   type CallEvent,
@@ -345,11 +345,10 @@ function verdictWithout(
       return { kind: 'failed', fault };
     }
     case 'unauthorized': {
-      const oauth = transport.kind !== 'stdio' && transport.oauth !== null;
       const cure = outcome.namesOauth
         ? `it logs in by OAuth: set auth: oauth in its entry, then run \`${command}\``
         : 'check headers';
-      const message = oauth
+      const message = oauthPlanOf(transport)
         ? describeLoginNeed(context.server ?? '', context.profile, 'its login has ended')
         : `${place}: the server refuses the credentials; ${cure}`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };

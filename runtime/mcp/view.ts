@@ -12,7 +12,7 @@ import { joinInstructions } from '../../machines/mcp/instructions.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
-import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ApprovalDetail, ApprovalRow, ServerCall, ServerRow, ToolRow } from '../control/contract.ts';
 import type { LoginDesk } from '../oauth/login-desk.ts';
@@ -180,9 +180,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
       const found: { profile: string; server: string }[] = [];
       each(({ context: { profile, server } }) => {
         const settings = reconcile.settings(profile, server);
-        const { enabled = false, transport } = settings ?? {};
-        if (enabled && transport !== undefined && transport.kind !== 'stdio' && transport.oauth !== null)
-          found.push({ profile, server });
+        if (settings?.enabled && oauthPlanOf(settings.transport) !== undefined) found.push({ profile, server });
       });
       return found;
     },

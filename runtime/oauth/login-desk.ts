@@ -10,7 +10,7 @@ import { createOauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { openServerConnections } from '../../actors/oauth/server-connections.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { loginCommand } from '../../machines/oauth/login-hint.ts';
 import { pastedQuery } from '../../machines/oauth/redirect-answer.ts';
 import type { LoginOutcome, LoginProgress, Logins } from './logins.ts';
@@ -57,8 +57,8 @@ export function createLoginDesk({ logins, credentials, settings, env, version }:
         const message = `no mcp server is named "${server}"; \`agent mcp list\` lists them`;
         return { kind: 'refused', code: 'server-unknown', message };
       }
-      const { transport: plan } = found;
-      if (plan.kind === 'stdio' || plan.oauth === null) {
+      const plan = oauthPlanOf(found.transport);
+      if (plan === undefined) {
         const message = `mcp server "${server}" does not log in by OAuth; set auth: oauth on a server with a url`;
         return { kind: 'refused', code: 'login-not-oauth', message };
       }

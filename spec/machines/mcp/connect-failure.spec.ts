@@ -188,19 +188,22 @@ t.test('LIF-13 · the words of a server are one line, bounded, and hold no secre
 t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', (t) => {
   const exited: ConnectFailure = { kind: 'exited', status: 1 };
   const redirect: ConnectFailure = { kind: 'redirect', message: 'it is not followed; put that address in url' };
+  const { transport: login } = readServerSettings(
+    normaliseServerEntry('hub', { url: 'https://hub.example/mcp', auth: 'oauth' }),
+  );
   const rows = [
     [exited, { profile: 'default', hasLog: true }, 'read `agent mcp logs hub`'],
     [exited, { profile: 'work', hasLog: true }, 'read `agent mcp logs hub --profile work`'],
     [exited, { profile: 'work', hasLog: false }, 'try its command in a terminal'],
     [
       http(403),
-      { profile: 'work', hasLog: true, oauth: true },
+      { profile: 'work', hasLog: true, transport: login },
       'check headers, or run `agent mcp login hub --profile work`',
     ],
     [redirect, { profile: 'work', hasLog: true }, 'put that address in url'],
     [
       redirect,
-      { profile: 'work', hasLog: true, oauth: true },
+      { profile: 'work', hasLog: true, transport: login },
       'put that address in url; run `agent mcp login hub --profile work` if that is a page of logins',
     ],
   ] as const;
