@@ -159,20 +159,11 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
   return {
     tokens: tokensOf,
     client(server) {
-      const found = besideTokens(server, '.client', log);
-      if (typeof found?.client_id !== 'string' || typeof found.issuer !== 'string') return undefined;
-      return {
-        issuer: found.issuer,
-        clientId: found.client_id,
-        ...(typeof found.client_secret === 'string' ? { clientSecret: found.client_secret } : {}),
-        ...(typeof found.secret_expires_at_ms === 'number' ? { secretExpiresAtMs: found.secret_expires_at_ms } : {}),
-        ...(typeof found.token_endpoint_auth_method === 'string'
-          ? { authMethod: found.token_endpoint_auth_method }
-          : {}),
-        ...(typeof found.redirect_uri === 'string' ? { redirectUri: found.redirect_uri } : {}),
-        ...(typeof found.client_name === 'string' ? { clientName: found.client_name } : {}),
-        ...(typeof found.scope === 'string' ? { scope: found.scope } : {}),
-      };
+      const found = besideTokens(server, '.client', log) ?? {};
+      const typed = clientMembers.filter(([, { key, type }]) => typeof found[key] === type);
+      const client: Partial<StoredClient> = Object.fromEntries(typed.map(([member, { key }]) => [member, found[key]]));
+      const { issuer, clientId } = client;
+      return issuer === undefined || clientId === undefined ? undefined : { ...client, issuer, clientId };
     },
     server: serverOf,
     documentRefused: (server) => read(path(server, '.cimd-off')) !== undefined,
@@ -270,18 +261,21 @@ function scopeAt(found: JsonObject | undefined, url: string): string | undefined
   return found?.url === url && typeof found.scope === 'string' ? found.scope : undefined;
 }
 
+/** The keys of a registration in its file. */
+const clientKeys: Readonly<Record<keyof StoredClient, { readonly key: string; readonly type: 'string' | 'number' }>> = {
+  issuer: { key: 'issuer', type: 'string' },
+  clientId: { key: 'client_id', type: 'string' },
+  clientSecret: { key: 'client_secret', type: 'string' },
+  secretExpiresAtMs: { key: 'secret_expires_at_ms', type: 'number' },
+  authMethod: { key: 'token_endpoint_auth_method', type: 'string' },
+  redirectUri: { key: 'redirect_uri', type: 'string' },
+  clientName: { key: 'client_name', type: 'string' },
+  scope: { key: 'scope', type: 'string' },
+};
+const clientMembers = Object.entries(clientKeys) as [keyof StoredClient, { key: string; type: string }][];
+
 function plainClient(client: StoredClient): Record<string, unknown> {
-  const { issuer, clientId, clientSecret, secretExpiresAtMs, authMethod, redirectUri, clientName, scope } = client;
-  return {
-    issuer,
-    client_id: clientId,
-    client_secret: clientSecret,
-    secret_expires_at_ms: secretExpiresAtMs,
-    token_endpoint_auth_method: authMethod,
-    redirect_uri: redirectUri,
-    client_name: clientName,
-    scope,
-  };
+  return Object.fromEntries(clientMembers.map(([member, { key }]) => [key, client[member]]));
 }
 
 function toText(value: Record<string, unknown>): string {
