@@ -367,7 +367,7 @@ export function createSession(
 
     close,
     async retire() {
-      if (inFlight > 0 && settings.transport.kind !== 'stdio') {
+      if (inFlight > 0 && settings.transport.kind !== 'stdio' && !ended.signal.aborted) {
         await new Promise<void>((resolve) => {
           quiet = resolve;
           ended.signal.addEventListener('abort', () => resolve(), { once: true });
