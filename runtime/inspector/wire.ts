@@ -6,7 +6,7 @@
  * | --- | --- |
  * | `GET /open?token=…` | the one-time link: the page, with the session's cookie and, in its document, the session's key |
  * | `GET /hello` | the process's nonce, and the daemon's proof over it and the page's `x-agent-inspector-challenge`, by the key of the session in `x-agent-inspector-session` |
- * | `GET /stream` | Server-Sent Events: `snapshot`, then `delta` and `vitals`; a comment as heartbeat |
+ * | `GET /stream` | Server-Sent Events: `snapshot`, then `delta` and `vitals`; `full` alone if 32 pages are connected |
  * | `POST /rpc` | JSON-RPC of the control socket's methods; one answer, or lines with `Accept: application/x-ndjson` |
  * | `GET /chart/<machine>` | a Chart |
  * | `GET /actor/<id>` | an ActorDetails, or 404 |

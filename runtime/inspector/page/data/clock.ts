@@ -16,7 +16,7 @@ const now = createCell(Date.now());
 export const today = createCell(dayOf(Date.now()));
 
 function tick(): void {
-  if (document.hidden || link.get() === 'lost') return;
+  if (document.hidden || link.get() === 'lost' || link.get() === 'full') return;
   now.set(daemonNow());
   today.set(dayOf(daemonNow()));
 }

@@ -7,7 +7,7 @@
 import { createCell, useCell } from './cell.ts';
 import { heardAtMs, link } from './live.ts';
 
-export type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'refused';
+export type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'full' | 'refused';
 
 const quietMs = 2_000;
 const offlineMs = 5_000;
@@ -16,10 +16,10 @@ export const connection = createCell<Connection>('connecting');
 /** When the daemon last sent something before the connection was lost, in Unix milliseconds. */
 export let silentSince = heardAtMs;
 
-/** Whether the daemon cannot be reached, as a person sees it. */
+/** Whether the page gets no news of the daemon, as a person sees it. */
 export function useIsGone(): boolean {
   const joined = useCell(connection);
-  return joined === 'offline' || joined === 'reconnecting';
+  return joined === 'offline' || joined === 'reconnecting' || joined === 'full';
 }
 
 let timers: ReturnType<typeof setTimeout>[] = [];

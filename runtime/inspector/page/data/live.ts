@@ -12,7 +12,8 @@ import { guarded, listenOnce, type StreamedEvent } from './listen.ts';
 import { untilWanted } from './listeners.ts';
 import { fetchProven, forgetProof } from './session.ts';
 
-export type Link = 'connecting' | 'live' | 'lost' | 'refused';
+/** `full`: the daemon streams to as many pages as it can. */
+export type Link = 'connecting' | 'live' | 'lost' | 'full' | 'refused';
 
 export interface Living {
   readonly rows: ReadonlyMap<string, LivingRow>;
@@ -36,6 +37,8 @@ const stepListeners = new Set<(steps: readonly StepRow[]) => void>();
 let news: StepRow[] = [];
 let version = 0;
 let wake: (() => void) | undefined;
+/** Whether the daemon has refused the present stream because there are too many. */
+let isFull = false;
 
 const frames = createFrames({
   isHidden: () => document.hidden,
@@ -93,13 +96,15 @@ export async function openStream(): Promise<void> {
     const left = await untilWanted();
     const open = (signal: AbortSignal): Promise<Response> =>
       fetchProven('./stream', { signal: AbortSignal.any([signal, left]) });
-    const ended = await listenOnce({ open, take, failed: reportError });
+    isFull = false;
+    const lost = await listenOnce({ open, take, failed: reportError });
+    const ended = isFull ? 'full' : lost;
     // The next process at this address has to prove itself first.
     forgetProof();
     // What was heard stays while another page listens.
     if (left.aborted) continue;
     // Without a session, a daemon that goes away must not bring back what was shown.
-    if (ended === 'refused' || link.get() === 'live') link.set(ended);
+    if (ended !== 'lost' || link.get() === 'live' || link.get() === 'full') link.set(ended);
     await new Promise<void>((resolve) => {
       wake = resolve;
       setTimeout(resolve, againMs);
@@ -119,7 +124,7 @@ function take({ name, data }: StreamedEvent): void {
   else if (name === 'vitals') {
     hear(JSON.parse(data) as Vitals);
     frames.request(drawVitals);
-  }
+  } else if (name === 'full') isFull = true;
 }
 
 /** For the hidden pages too, for which one listens. */

@@ -22,6 +22,7 @@ export function Foot(): JSX.Element {
     live: isUnready ? 'Not ready' : 'Live',
     reconnecting: 'Reconnecting…',
     offline: 'Offline',
+    full: 'Too many pages',
     refused: 'No session',
   }[joined];
   return (

@@ -1,5 +1,5 @@
 /**
- * The states of the page itself: no daemon, a daemon that is not ready, a session that has ended.
+ * The states of the page itself: no daemon, a daemon that has too many pages or is not ready, a session that has ended.
  * @see INS-2 in docs/specification.md
  */
 
@@ -25,12 +25,20 @@ export function Banners(): JSX.Element | null {
   const joined = useCell(connection);
   const { version, ready } = useCell(vitals) ?? {};
   own ??= version;
-  if (joined === 'offline') {
-    const button = (
-      <button type="button" class="btn" onClick={tryNow}>
-        Try again
-      </button>
+  const button = (
+    <button type="button" class="btn" onClick={tryNow}>
+      Try again
+    </button>
+  );
+  if (joined === 'full') {
+    return (
+      <Banner mark="waiting" alert button={button}>
+        <b>Too many pages of this gateway are open,</b> in this browser or in others, so this one gets no news. Close
+        another one; this page then continues by itself.
+      </Banner>
     );
+  }
+  if (joined === 'offline') {
     return (
       <Banner mark="failed" alert button={button}>
         <b>Offline since {formatClock(silentSince, Date.now())}.</b> The daemon does not answer. What you see is as it
