@@ -1,6 +1,6 @@
 /**
- * Decides which methods the inspector page may call, and which of them need a recently opened link. A method that is not
- * listed needs one, so a new command is closed to an old session until it is listed here.
+ * Decides which methods the inspector page may call, and which of them need a recently opened link: those that change
+ * something and are not listed here. So a new command that does is closed to an old session.
  * @see SEC-1 and INS-2 in docs/specification.md
  */
 
@@ -8,6 +8,7 @@ import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
+import { onlyReads } from '../control/methods.ts';
 
 /** `fresh`: only while the session's link was opened in the last minutes. */
 export type PageAccess = 'open' | 'fresh' | 'terminalOnly';
@@ -15,40 +16,37 @@ export type PageAccess = 'open' | 'fresh' | 'terminalOnly';
 type Rule = PageAccess | ((params: JsonObject) => PageAccess);
 
 const rules: Readonly<Record<string, Rule>> = {
-  ...all('approvals', ['answered', 'list', 'show', 'watch']),
   // The rule remains after the session has ended.
   'approvals.answer': ({ remember }) => (remember === 'always' ? 'fresh' : 'open'),
-  'audit.list': 'open',
   // A text from outside could probe whether a file or variable exists on this machine.
   'config.check': ({ text }) => (text === undefined ? 'open' : 'terminalOnly'),
-  ...all('config', ['hints', 'schema', 'show', 'source']),
-  ...all('cron', ['list', 'pause', 'resume', 'show']),
+  'cron.pause': 'open',
+  'cron.resume': 'open',
   // The context becomes a part of the prompt.
   'cron.run': ({ context }) => (context === undefined ? 'open' : 'fresh'),
-  ...all('deliveries', ['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets']),
-  ...all('events', ['curl', 'follow', 'open', 'search']),
-  ...all('failures', ['groups', 'list']),
-  ...all('gateway', ['database', 'nodes', 'status']),
+  'deliveries.confirm': 'open',
+  'deliveries.drop': 'open',
+  'deliveries.retry': 'open',
   'gateway.migrate': 'terminalOnly',
-  ...all('inspect', ['chart', 'follow', 'show', 'tree', 'watch', 'why']),
   'inspect.link': 'terminalOnly',
   'inspect.endSessions': 'terminalOnly',
   'journal.copy': 'terminalOnly',
-  'link.read': 'open',
   'link.add': ({ url }) => (startsNothing(entryOf(url)) ? 'open' : 'fresh'),
-  ...all('mcp', ['call', 'calls', 'disable', 'getPrompt', 'importable', 'instructions', 'list', 'login']),
-  ...all('mcp', ['loginPaste', 'logs', 'oauthServers', 'prompts', 'readResource', 'reconnect', 'resourceTemplates']),
-  ...all('mcp', ['resources', 'show', 'tools', 'watch']),
   'mcp.add': ({ entry }) => (startsNothing(entry) ? 'open' : 'fresh'),
+  'mcp.call': 'open',
+  'mcp.disable': 'open',
   'mcp.edit': ({ changes }) => (isHarmless(changes) ? 'open' : 'fresh'),
+  'mcp.getPrompt': 'open',
+  'mcp.login': 'open',
+  'mcp.loginPaste': 'open',
+  'mcp.readResource': 'open',
+  'mcp.reconnect': 'open',
   // A test runs the entry, as if it were configured.
   'mcp.test': ({ entry, changes }) => (entry === undefined && changes === undefined ? 'open' : 'fresh'),
-  ...all('overview', ['read', 'watch']),
-  // The other `setup` methods start a program, open a port or store a credential.
-  'setup.read': 'open',
-  ...all('runs', ['cancel', 'list', 'show']),
-  ...all('webhook', ['deliveries', 'disable', 'doctor', 'enable', 'list', 'samples', 'show']),
+  'runs.cancel': 'open',
   'webhook.delivery': ({ handshake }) => (handshake === true ? 'terminalOnly' : 'open'),
+  'webhook.disable': 'open',
+  'webhook.enable': 'open',
   // The payload becomes a part of the prompt.
   'webhook.replay': ({ payload, event, to }) =>
     payload === undefined && event === undefined && to === undefined ? 'open' : 'fresh',
@@ -58,11 +56,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 export function pageAccessOf(method: string, params: JsonObject): PageAccess {
   const rule = Object.hasOwn(rules, method) ? rules[method] : undefined;
-  return typeof rule === 'function' ? rule(params) : (rule ?? 'fresh');
-}
-
-function all(group: string, names: readonly string[]): Record<string, Rule> {
-  return Object.fromEntries(names.map((name) => [`${group}.${name}`, 'open']));
+  return typeof rule === 'function' ? rule(params) : (rule ?? (onlyReads(method) ? 'open' : 'fresh'));
 }
 
 /** Whether an entry is a server at an address, lowers no guard, and is sent no value of this computer. */

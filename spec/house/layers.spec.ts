@@ -66,6 +66,7 @@ const rooms: readonly Room[] = [
     may: [
       /^runtime\/inspector\/(page\/|(?:event-)?wire\.ts$)/,
       contract,
+      /^runtime\/control\/methods\.ts$/,
       /^machines\/base\/(event-outcome|event-query|indented-json|json|page-proof|shown-json|status|time-range|waiting)\.ts$/,
       /^machines\/config\/target(?:s|-titles)\.ts$/,
       /^preact(\/(hooks|compat))?$/,

@@ -9,6 +9,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
     ...['answer', 'answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     'audit.list',
+    'chat.tools',
     ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
     ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
@@ -32,7 +33,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ),
   ],
   fresh: [
-    ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
+    ...['cancel', 'new', 'open', 'say'].map((name) => `chat.${name}`),
     ...['add', 'remove'].map((name) => `cron.${name}`),
     ...['reload', 'stop'].map((name) => `gateway.${name}`),
     'link.add',

@@ -6,6 +6,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { Ask, Method, Params, Result } from '../../../control/contract.ts';
+import { onlyReads } from '../../../control/methods.ts';
 import { link, onReturn } from './live.ts';
 import { fetchProven } from './session.ts';
 
@@ -36,20 +37,17 @@ interface RpcMessage {
 let last = 0;
 export const unreachable = 'unreachable';
 
-/** Resolves with the result; rejects with an RpcRefusal, or with another error if the daemon cannot be reached. */
+/**
+ * Resolves with the result; rejects with an RpcRefusal, or with another error if the daemon cannot be reached. A daemon that
+ * hung may still carry out a change when it wakes, so its answer is waited for: a person who is shown a failure would repeat
+ * the change.
+ */
 export const call: Ask = (method: string, params: object = {}) => {
   const asked = async (signal?: AbortSignal): Promise<Json> =>
     resultOf((await (await post(method, params, 'application/json', signal)).json()) as RpcMessage);
   // The contract types the daemon's results.
-  return (readingVerbs.test(method) ? untilLost(asked) : asked()) as never;
+  return (onlyReads(method) ? untilLost(asked) : asked()) as never;
 };
-
-/**
- * The calls that change nothing. A daemon that hung may still carry out any other when it wakes, so its answer is waited
- * for: a person who is shown a failure would repeat the change.
- */
-const readingVerbs =
-  /\.(?:answered|calls|chart|curl|delivery|doctor|groups|hints|list|logs|nodes|open|prompts|read|resources|samples|schema|search|show|source|status|targets|tools|tree|why)$/;
 
 /** Aborts `ask` when the stream is lost: a daemon that hangs would never answer. */
 async function untilLost<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
