@@ -1,7 +1,7 @@
 /** The connection of the inspector's page in a real browser: refused because there are too many, or cut within an answer. */
 
 import t from 'tap';
-import { chromiumPath, linkOf, noChromium, openBlank } from '../support/browser.ts';
+import { chromiumPath, goTo, linkOf, noChromium, openBlank } from '../support/browser.ts';
 import { openPage } from '../support/inspector.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
 
@@ -23,4 +23,38 @@ t.test('INS-2 · a page that is one too many says so, and connects once another 
   streams[0]?.close();
   await page.getByText('Live', { exact: true }).first().waitFor();
   t.equal(await banner.count(), 0);
+});
+
+t.test('INS-2 · an answer that is cut off is read again, and of a change it is said', options, async (t) => {
+  const gateway = await startGateway(t, { away: { url: 'http://127.0.0.1:1/mcp' } }, { config });
+  const { page } = await openBlank(t);
+  await page.addInitScript(`
+    globalThis.cut = '';
+    const real = fetch;
+    globalThis.fetch = async (...asked) => {
+      const response = await real(...asked);
+      if (cut === '' || !asked[1]?.body?.includes(cut)) return response;
+      cut = '';
+      const text = await response.text();
+      return new Response(new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode(text.slice(0, text.length / 2)));
+          controller.error(new TypeError('network error'));
+        },
+      }));
+    };
+  `);
+  await page.goto(await linkOf(gateway));
+  await page.getByText('Live', { exact: true }).first().waitFor();
+
+  await page.evaluate("cut = '\"failures.groups\"'");
+  await goTo(page, '#/failures');
+  await page.getByText('No failed deliveries.').waitFor();
+  t.equal(await page.evaluate('cut'), '');
+
+  await goTo(page, '#/servers/default/away');
+  await page.evaluate("cut = '\"mcp.disable\"'");
+  await page.getByRole('button', { name: 'Disable', exact: true }).click();
+  await page.getByText('look whether it was done before you do it again').waitFor();
+  await page.getByRole('button', { name: 'Enable', exact: true }).waitFor();
 });

@@ -36,6 +36,8 @@ interface RpcMessage {
 
 let last = 0;
 export const unreachable = 'unreachable';
+/** A change may have been made before the connection broke. */
+const unanswered = 'the daemon’s answer did not arrive; look whether it was done before you do it again';
 
 /**
  * Resolves with the result; rejects with an RpcRefusal, or with another error if the daemon cannot be reached. A daemon that
@@ -46,8 +48,26 @@ export const call: Ask = (method: string, params: object = {}) => {
   const asked = async (signal?: AbortSignal): Promise<Json> =>
     resultOf((await (await post(method, params, 'application/json', signal)).json()) as RpcMessage);
   // The contract types the daemon's results.
-  return (onlyReads(method) ? untilLost(asked) : asked()) as never;
+  return (onlyReads(method) ? read(asked) : change(asked)) as never;
 };
+
+/** Asks once more if the connection breaks within the answer. While the stream is lost too, the return of the daemon does. */
+async function read<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  try {
+    return await untilLost(ask);
+  } catch (error) {
+    if (error instanceof RpcRefusal || link.get() !== 'live') throw error;
+    return untilLost(ask);
+  }
+}
+
+async function change<Value>(ask: () => Promise<Value>): Promise<Value> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw error instanceof RpcRefusal ? error : new RpcRefusal(unanswered, unreachable);
+  }
+}
 
 /** Aborts `ask` when the stream is lost: a daemon that hangs would never answer. */
 async function untilLost<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
