@@ -5,48 +5,30 @@
 
 import type { Answer } from '../../machines/config/sources.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
-import { type Outcome, type OutcomeKind, replyTo } from '../../machines/webhook/reply.ts';
+import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
 import { answeredAtMs, isOfPerson } from './event-attempts.ts';
 import type { Check, HttpAnswer } from './event-wire.ts';
-import { outcomeOf, requestStairs } from './story-request.ts';
+import { endings, outcomeOf, requestStates } from './request-outcomes.ts';
+import { requestStairs } from './story-request.ts';
 import { type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 
-const names: Readonly<Record<string, string>> = {
-  sizing: 'size',
-  routing: 'route',
-  throttling: 'rate limit',
-  readingBody: 'body',
-  verifying: 'signature',
-  parsing: 'payload',
-  matching: 'event type and filters',
-  transforming: 'script',
-  rendering: 'template',
-  claiming: 'duplicate',
-  dispatching: 'hand-over',
-  answered: 'answer',
-};
-
-/** How a check is named that decided an event without a failure. */
-const decisions: Partial<Record<OutcomeKind, Check['result']>> = {
-  ignoredEvent: 'notMatched',
-  ignoredFilter: 'notMatched',
-  ignoredScript: 'notMatched',
-  duplicate: 'repeated',
-  handshake: 'passed',
-};
+const names: ReadonlyMap<string, string> = new Map([
+  ...requestStates.map(([state, , name]) => [state, name] as const),
+  ['answered', 'answer'],
+]);
 
 export function checksOf(event: EventRecord): readonly Check[] {
   const { told = {} } = event;
   const checks: Check[] = [];
   const outcome = outcomeOf(event);
-  const decision = (outcome === undefined ? undefined : decisions[outcome]) ?? 'failed';
+  const decision = (outcome === undefined ? undefined : endings[outcome]?.check) ?? 'failed';
   for (const { state, result, told: detail } of requestStairs(event)) {
     // Where it is not known which check decided.
     if (state === 'answered' && event.status === 'refused') break;
     const ms = state === 'readingBody' ? told.bodyMs : state === 'transforming' ? told.scriptMs : undefined;
     const isPassed = result === 'passed' || result === 'waiting';
     checks.push({
-      name: names[state] ?? state,
+      name: names.get(state) ?? state,
       result: isPassed ? 'passed' : result === 'skipped' ? 'skipped' : decision,
       detail: detail === 'duplicate' ? 'this id or signature came before' : detail.replace(/^(?:filter|script): /, ''),
       ...(ms === undefined ? {} : { ms }),

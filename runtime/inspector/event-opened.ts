@@ -12,7 +12,7 @@ import { answerOf, checksOf } from './event-checks.ts';
 import { spansOf } from './event-spans.ts';
 import { eventVerdict } from './event-verdict.ts';
 import type { EventReplay, OpenedEvent, Payload } from './event-wire.ts';
-import { outcomeOf } from './story-request.ts';
+import { outcomeOf } from './request-outcomes.ts';
 import type { StorySources } from './story-sources.ts';
 
 export interface OpenedSources extends StorySources {

@@ -9,7 +9,7 @@ import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { answeredAtMs, attemptsOf, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
 import type { Span, SpanPart, Tone } from './event-wire.ts';
-import { outcomeOf } from './story-request.ts';
+import { outcomeOf } from './request-outcomes.ts';
 import { counted, groupKeyOf, type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 
 /** @param joined arrival times of the batch's events, oldest first */

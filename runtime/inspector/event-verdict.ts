@@ -5,64 +5,27 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
-import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import { waitingWords } from '../dispatch/run-history.ts';
 import { attemptsOf } from './event-attempts.ts';
 import type { Tone, Verdict } from './event-wire.ts';
-import { outcomeOf } from './story-request.ts';
+import { cureOf, endings, outcomeOf } from './request-outcomes.ts';
 import { counted, iso, type KnownDelivery, ownDeliveries, type StorySources, seconds } from './story-sources.ts';
-import { alikeWords, refusalCure, refusals, withReason } from './story-verdict.ts';
-
-const passedOver: ReadonlySet<OutcomeKind> = new Set([
-  'ignoredEvent',
-  'ignoredFilter',
-  'ignoredScript',
-  'duplicate',
-  'handshake',
-]);
-
-/** The remedies whose command the page replaces: it leads to the route, and replays by a button. */
-const cures: Partial<Record<OutcomeKind, string>> = {
-  tooLarge: 'Raise `platforms.webhook.max_body_bytes` in `config.yaml`.',
-  unknownRoute: 'Compare the URL at the sender with those of the routes, or add a route.',
-  routeDisabled: 'It can be enabled on its page.',
-  rateLimited:
-    'The sender may try again after Retry-After; if it should not have to, raise `platforms.webhook.rate_limit` in `config.yaml`.',
-  overloaded:
-    'The sender may try again after Retry-After; if it should not have to, raise `platforms.webhook.max_unverified_bytes` in `config.yaml`.',
-  badSignature:
-    'Give the sender the route’s secret and a scheme that the gateway knows; clocks may differ by 300 s at most.',
-  ignoredEvent: 'Add the event to `events` of the route to take it.',
-  ignoredFilter: 'Change `filters` of the route if it should have passed.',
-  ignoredScript: 'Run the script of the route with this payload to see why.',
-  ignoredScriptFailed: 'Correct the script of the route; then replay the event.',
-};
-
-/** The outcomes that the page of the route explains or changes. */
-const ofRoute: ReadonlySet<OutcomeKind> = new Set([
-  'routeDisabled',
-  'rateLimited',
-  'badSignature',
-  'ignoredEvent',
-  'ignoredFilter',
-  'ignoredScript',
-  'ignoredScriptFailed',
-]);
+import { alikeWords, withReason } from './story-verdict.ts';
 
 export function eventVerdict(sources: StorySources): Verdict {
   const { event } = sources;
   const outcome = outcomeOf(event);
-  const refusal = outcome === undefined ? undefined : refusals[outcome];
-  if (outcome !== undefined && refusal !== undefined && outcome !== 'deliveryFailed') {
-    const text = `${withReason(refusal[0], event.reason)}${alikeWords(sources, iso)}`;
-    const tone = passedOver.has(outcome) ? 'ended' : 'failed';
-    const detail = cures[outcome] ?? refusalCure(outcome, event);
-    if (outcome === 'unknownRoute') return { tone, text, detail, place: 'routes' };
-    return ofRoute.has(outcome)
-      ? { tone, text, detail, place: `routes/${event.profile}/${event.route}` }
-      : { tone, text, detail };
+  const ending = outcome === undefined ? undefined : endings[outcome];
+  if (outcome !== undefined && ending !== undefined && outcome !== 'deliveryFailed') {
+    return defined({
+      tone: ending.check === undefined ? 'failed' : 'ended',
+      text: `${withReason(ending.verdict, event.reason)}${alikeWords(sources, iso)}`,
+      detail: ending.cureOnPage ?? cureOf(outcome, event),
+      place: ending.place === 'route' ? `routes/${event.profile}/${event.route}` : ending.place,
+    });
   }
   return { ...sentenceOf(sources), detail: detailOf(sources) };
 }

@@ -6,53 +6,18 @@
 
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
+import { decidedIn, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
 import { targetsOf } from './story-sources.ts';
 import type { Stair } from './wire.ts';
-
-/** The states in the order of the chart, each with its rule. */
-const states = [
-  ['sizing', 'LIM-1'],
-  ['routing', 'RTE-3'],
-  ['throttling', 'LIM-2'],
-  ['readingBody', 'LIM-1'],
-  ['verifying', 'SIG-1'],
-  ['parsing', 'LIM-3'],
-  ['matching', 'FIL-1'],
-  ['transforming', 'SCR-2'],
-  ['rendering', 'TPL-1'],
-  ['claiming', 'IDM-1'],
-  ['dispatching', 'DIS-1'],
-] as const;
-
-type StateName = (typeof states)[number][0];
-
-/** The state in which each outcome is decided. */
-const decidedIn: Partial<Record<OutcomeKind, StateName>> = {
-  tooLarge: 'sizing',
-  unknownRoute: 'routing',
-  methodNotAllowed: 'routing',
-  routeDisabled: 'routing',
-  rateLimited: 'throttling',
-  badSignature: 'verifying',
-  badBody: 'parsing',
-  ignoredEvent: 'matching',
-  ignoredFilter: 'matching',
-  ignoredScript: 'transforming',
-  ignoredScriptFailed: 'transforming',
-  duplicate: 'claiming',
-  pending: 'claiming',
-  unavailable: 'claiming',
-  deliveryFailed: 'dispatching',
-};
 
 /** A replay was read and checked when its event first came; an event that was handed in has no signature. */
 const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
 
 export function requestStairs(event: EventRecord): Stair[] {
   const outcome = outcomeOf(event);
-  const last = outcome === undefined ? undefined : stoppedIn(outcome, event);
+  const last = outcome === undefined ? undefined : decidedIn(outcome, event);
   // A crash or a stop of the gateway ends a request in any state, which is not recorded.
-  const known = event.status === 'refused' && last === undefined ? [] : states;
+  const known = event.status === 'refused' && last === undefined ? [] : requestStates;
   const stairs: Stair[] = [];
   for (const [state, rule] of known) {
     const stops = state === last;
@@ -77,27 +42,7 @@ export function requestStairs(event: EventRecord): Stair[] {
   return stairs;
 }
 
-/** The outcome that stopped the request; undefined for one that led to work. */
-export function outcomeOf({ outcome, status, reason }: EventRecord): OutcomeKind | undefined {
-  if (outcome !== undefined) return outcome;
-  // Records of earlier versions have no `outcome`.
-  if (status === 'duplicate') return 'duplicate';
-  if (status === 'ignored') return reason?.startsWith('script:') === true ? 'ignoredScript' : 'ignoredFilter';
-  return undefined;
-}
-
-/** Returns the state that decided the outcome. Without a declared length, a body is refused only while it is read. */
-function stoppedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord): StateName | undefined {
-  // A handshake in the headers alone is answered before the signature is checked.
-  if (outcome === 'handshake') return scheme === undefined ? 'routing' : 'verifying';
-  if (outcome === 'unavailable' && reason?.startsWith('its certificate') === true) return 'verifying';
-  if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
-  // There was no room for its body, or for the events of its array.
-  if (outcome === 'overloaded') return reason?.startsWith('bodies') === true ? 'readingBody' : 'parsing';
-  return decidedIn[outcome];
-}
-
-function passed(state: StateName, event: EventRecord): string {
+function passed(state: RequestState, event: EventRecord): string {
   const { told = {}, body, scheme, deliveryId, route, profile } = event;
   switch (state) {
     case 'sizing':

@@ -5,73 +5,9 @@
  */
 
 import { targetChoices } from '../../machines/config/targets.ts';
-import type { EventRecord } from '../../machines/webhook/record.ts';
-import type { OutcomeKind } from '../../machines/webhook/reply.ts';
+import { cureOf, endings, outcomeOf } from './request-outcomes.ts';
 import { answerCommands } from './story-calls.ts';
-import { outcomeOf } from './story-request.ts';
 import { iso, type KnownDelivery, ownDeliveries, type StorySources, targetsOf } from './story-sources.ts';
-
-/**
- * The verdict of each outcome that ended a request, and the remedy with its command; `<route>` is replaced by the event's
- * route. A duplicate or ignored event is normal, so its remedy is optional.
- */
-export const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
-  tooLarge: [
-    'Refused: the body is larger than max_body_bytes.',
-    'Raise platforms.webhook.max_body_bytes by `agent config edit`.',
-  ],
-  unknownRoute: [
-    'Refused: no route has this path.',
-    'Compare the URL at the sender with `agent webhook list`; `agent webhook subscribe` adds a route.',
-  ],
-  methodNotAllowed: ['Refused: webhooks are sent by POST.', 'Let the sender use POST.'],
-  routeDisabled: ['Refused: the route is disabled.', '`agent webhook enable <route>` enables it.'],
-  rateLimited: [
-    'Refused: the route had taken its requests of this minute.',
-    'The sender may try again after Retry-After; if it should not have to, raise platforms.webhook.rate_limit by `agent config edit`.',
-  ],
-  badSignature: [
-    'Refused: the signature is not genuine.',
-    '`agent webhook doctor <route>` shows what differs. Give the sender the route’s secret and a scheme that the gateway knows; clocks may differ by 300 s at most.',
-  ],
-  badBody: ['Refused: the body cannot be read.', 'Let the sender send a JSON object, or a form.'],
-  ignoredEvent: [
-    'Ignored: the route does not list this event.',
-    'Add the event to `events` of the route to take it; `agent webhook show <route>` shows them.',
-  ],
-  ignoredFilter: [
-    'Ignored: a filter does not hold.',
-    'Change `filters` of the route if it should have passed; `agent webhook show <route>` shows them.',
-  ],
-  ignoredScript: [
-    'Ignored: the route’s script said so.',
-    'Run the script with this payload to see why; `agent webhook show <route>` names the script.',
-  ],
-  ignoredScriptFailed: [
-    'Ignored: the route’s script failed.',
-    'Correct the script, which `agent webhook show <route>` names; then replay the event.',
-  ],
-  duplicate: ['Passed over: this delivery id or signature came before, within the hour.', ''],
-  handshake: ['Answered: the provider asked who listens here, before it sends events.', ''],
-  pending: [
-    'Put off: the delivery that has this id or signature was not over.',
-    'The sender may try again after Retry-After; it then gets the outcome of the first.',
-  ],
-  overloaded: [
-    'Refused: the gateway had no room for it.',
-    'The sender may try again after Retry-After; if it should not have to, raise platforms.webhook.max_unverified_bytes by `agent config edit`.',
-  ],
-  draining: ['Put off: the gateway was starting or stopping.', 'The sender may try again after Retry-After.'],
-  unavailable: [
-    'Refused: the event could not be written down.',
-    '`agent gateway status` shows the state of the journal.',
-  ],
-  deliveryFailed: [
-    'Not delivered: the target did not take it.',
-    'Correct what the reason names; the sender tries again.',
-  ],
-  internal: ['Refused: the gateway failed on it.', '`agent gateway logs` shows more, by the request’s id.'],
-};
 
 /** Returns the first delivery that has not arrived; if all have, the response's. */
 function openDelivery(sources: StorySources): KnownDelivery | undefined {
@@ -86,8 +22,8 @@ export function verdictOn(sources: StorySources): string {
     .filter(({ record }) => record.status === 'delivered')
     .map(({ record }) => record.target);
   const outcome = outcomeOf(event);
-  const refusal = outcome === undefined ? undefined : refusals[outcome];
-  if (refusal !== undefined) return `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
+  const ending = outcome === undefined ? undefined : endings[outcome];
+  if (ending !== undefined) return `${withReason(ending.verdict, event.reason)}${alikeWords(sources)}`;
   if (group !== undefined) return 'Accepted: it waits in its batch.';
   const isOpen = delivery !== undefined && delivery.record.status !== 'delivered';
   const before = isOpen && arrived.length > 0 ? `Delivered to ${arrived.join(' and ')}. ` : '';
@@ -152,19 +88,13 @@ function underWay({ questions: [question], callsUnderWay: [call] }: StorySources
   return call === undefined ? 'is under way' : `is under way, in a call of ${call.tool}`;
 }
 
-/** Returns the remedy for a refusal; empty if none is needed. */
-export function refusalCure(outcome: OutcomeKind, { route, profile }: EventRecord): string {
-  const chosen = profile === 'default' ? route : `${route} --profile ${profile}`;
-  return (refusals[outcome]?.[1] ?? '').replaceAll('<route>', () => chosen);
-}
-
 export function cureFor(sources: StorySources): string {
   const { key, event, run } = sources;
   const delivery = openDelivery(sources);
   const outcome = outcomeOf(event);
   const again = `\`agent events replay ${key}\` sends the event through once more.`;
   if (outcome === 'duplicate') return `If it was to run again: ${again}`;
-  if (outcome !== undefined) return refusalCure(outcome, event);
+  if (outcome !== undefined) return cureOf(outcome, event);
   if (run?.record.repeatedBy !== undefined)
     return `Its sender has delivered it again: \`agent inspect why ${run.record.repeatedBy}\` shows what followed.`;
   const freed =
@@ -201,7 +131,7 @@ export function cureFor(sources: StorySources): string {
 
 export function withReason(verdict: string, reason: string | undefined): string {
   // A request that was refused without a reason has the name of its outcome as one.
-  if (reason === undefined || Object.hasOwn(refusals, reason) || verdict.endsWith(`${reason}.`)) return verdict;
+  if (reason === undefined || Object.hasOwn(endings, reason) || verdict.endsWith(`${reason}.`)) return verdict;
   // The verdict already names the source of the reason.
   const own = targetChoices.find((name) => reason.startsWith(`${name}: `)) ?? '';
   return `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '').slice(own === '' ? 0 : own.length + 2)}.`;

@@ -47,13 +47,13 @@ t.test('INS-2 · an answer that is cut off is read again, and of a change it is 
   await page.goto(await linkOf(gateway));
   await page.getByText('Live', { exact: true }).first().waitFor();
 
-  await page.evaluate("cut = '\"failures.groups\"'");
+  await page.evaluate('cut = \'"failures.groups"\'');
   await goTo(page, '#/failures');
   await page.getByText('No failed deliveries.').waitFor();
   t.equal(await page.evaluate('cut'), '');
 
   await goTo(page, '#/servers/default/away');
-  await page.evaluate("cut = '\"mcp.disable\"'");
+  await page.evaluate('cut = \'"mcp.disable"\'');
   await page.getByRole('button', { name: 'Disable', exact: true }).click();
   await page.getByText('look whether it was done before you do it again').waitFor();
   await page.getByRole('button', { name: 'Enable', exact: true }).waitFor();
