@@ -3,6 +3,7 @@
  * @see DLV-4 and INS-4 in docs/specification.md
  */
 
+import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
 import type { DeliveryAttempt, OpenedDelivery, Tone } from './event-wire.ts';
@@ -76,16 +77,16 @@ export function isOfPerson({ sinceMs, note }: DeliveryRecord): boolean {
 
 export function openedDelivery({ key, record, pause }: KnownDelivery): OpenedDelivery {
   const next = isOver(record) ? undefined : Math.max(record.dueAtMs ?? 0, pause?.untilMs ?? 0) || undefined;
-  return {
+  return defined({
     id: key,
     place: placeWords(record),
     target: record.target,
     status: record.status,
     tone: toneOfDelivery(record),
-    ...(record.reason === undefined ? {} : { reason: record.reason }),
-    ...(record.note === undefined ? {} : { note: record.note }),
-    ...(record.failedRun === undefined ? {} : { notice: true }),
-    ...(next === undefined ? {} : { next }),
+    reason: record.reason,
+    note: record.note,
+    notice: record.failedRun === undefined ? undefined : (true as const),
+    next,
     attempts: [...attemptsOf(record)].reverse(),
-  };
+  });
 }

@@ -3,7 +3,7 @@
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
-import { cut } from '../../machines/base/json.ts';
+import { cut, defined } from '../../machines/base/json.ts';
 import { type Answer, sourceOf } from '../../machines/config/sources.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
@@ -36,33 +36,33 @@ export function openEvent(sources: OpenedSources): OpenedEvent {
   const isOpen = spans.some(({ end }) => end === undefined) || run?.record.status === 'queued';
   const [question] = questions;
   const answer = answerOf(sources, event.told?.handedIn === undefined ? sources.answer : undefined);
-  return {
+  return defined({
     key,
     delivery: event.deliveryId,
     route: event.route,
     profile: event.profile,
     event: event.event,
-    ...(event.node === undefined ? {} : { node: event.node }),
+    node: event.node,
     status,
     received: event.receivedAtMs,
-    ...(isOpen ? {} : { ended: Math.max(...spans.map(({ end = 0 }) => end)) }),
+    ended: isOpen ? undefined : Math.max(...spans.map(({ end = 0 }) => end)),
     verdict: eventVerdict(sources),
     sender: senderWords(event),
     payload: payloadOf(event),
     headers: event.headers,
-    ...(event.prompt === undefined || event.prompt === '' ? {} : { prompt: event.prompt }),
-    ...(run?.record.response === undefined ? {} : { response: run.record.response }),
-    ...(answer === undefined ? {} : { answer }),
+    prompt: event.prompt || undefined,
+    response: run?.record.response,
+    answer,
     spans,
     checks: checksOf(event),
     deliveries: sources.deliveries.map(openedDelivery),
-    ...(event.replayOf === undefined ? {} : { replayOf: event.replayOf }),
-    ...(event.isEdited === undefined ? {} : { edited: true }),
-    ...(event.isDry === undefined ? {} : { dry: true }),
+    replayOf: event.replayOf,
+    edited: event.isEdited,
+    dry: event.isDry,
     replays: sources.replays,
-    ...(run !== undefined && cancellable.has(run.record.status) ? { run: run.key } : {}),
-    ...(question === undefined ? {} : { question: question.id }),
-  };
+    run: run !== undefined && cancellable.has(run.record.status) ? run.key : undefined,
+    question: question?.id,
+  });
 }
 
 /** Given a redacted event: half a secret is not recognized. */

@@ -4,6 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { answeredAtMs, attemptsOf, toneOfDelivery } from './event-attempts.ts';
@@ -37,17 +38,18 @@ function requestSpan(sources: StorySources): Span {
   const start = event.receivedAtMs;
   const waitsUntil = isDirect && delivery !== undefined ? answeredAtMs(delivery.record) : undefined;
   const isOpen = stateOf(`requests/${key}`) !== undefined || (isDirect && waitsUntil === undefined);
-  const end = Math.max(start + (event.told?.checkMs ?? event.told?.bodyMs ?? 0), waitsUntil ?? 0);
+  const checkedMs = event.told?.checkMs ?? event.told?.bodyMs ?? 0;
+  const end = isOpen ? undefined : Math.max(start + checkedMs, waitsUntil ?? 0);
   const isRefused = event.status === 'refused' || outcome === 'deliveryFailed';
-  return {
+  return defined({
     id: `requests/${key}`,
     kind: 'request',
     name: event.replayOf === undefined ? 'Request' : 'Replay',
     tone: isRefused ? 'failed' : isOpen ? 'working' : outcome === undefined ? 'resting' : 'ended',
     start,
-    ...(isOpen ? {} : { end }),
-    parts: [{ start, ...(isOpen ? {} : { end }), how: isRefused ? 'failed' : 'work' }],
-  };
+    end,
+    parts: [defined({ start, end, how: isRefused ? 'failed' : 'work' })],
+  });
 }
 
 function batchSpan(sources: StorySources, joined: readonly number[]): Span[] {
@@ -58,17 +60,17 @@ function batchSpan(sources: StorySources, joined: readonly number[]): Span[] {
   const start = burst?.firstAtMs ?? joined[0] ?? event.receivedAtMs;
   const end = run?.record.queuedAtMs ?? burst?.dueAtMs;
   return [
-    {
+    defined({
       id: `batch/${group?.key ?? groupKey}`,
       kind: 'batch',
       name: 'Batch',
       note: `${counted(Math.max(burst?.count ?? 0, joined.length, 1), 'event')} joined`,
       tone: run === undefined ? 'working' : 'resting',
       start,
-      ...(run === undefined || end === undefined ? {} : { end }),
-      parts: [{ start, ...(end === undefined ? {} : { end }), how: 'window' }],
+      end: run === undefined ? undefined : end,
+      parts: [defined({ start, end, how: 'window' })],
       ticks: joined.filter((at) => at > start),
-    },
+    }),
   ];
 }
 
@@ -78,27 +80,19 @@ function runSpans(key: string, run: RunRecord, sources: StorySources): Span[] {
   const end = runEnd(run, sources);
   const failed = end !== undefined && response === undefined;
   const waits = sources.questions.length > 0;
+  const toneOfEnd = !failed ? 'resting' : status === 'cancelled' ? 'ended' : 'failed';
+  const tone = end !== undefined ? toneOfEnd : waits ? 'needsUser' : 'working';
   return [
-    {
+    defined({
       id,
       kind: 'run',
       name: 'Run',
-      ...(attempt > 1 ? { note: `attempt ${attempt}` } : {}),
-      tone: failed
-        ? status === 'cancelled'
-          ? 'ended'
-          : 'failed'
-        : end !== undefined
-          ? 'resting'
-          : waits
-            ? 'needsUser'
-            : 'working',
+      note: attempt > 1 ? `attempt ${attempt}` : undefined,
+      tone,
       start,
-      ...(end === undefined ? {} : { end }),
-      parts: [
-        { start, ...(end === undefined ? {} : { end }), how: failed && status !== 'cancelled' ? 'failed' : 'work' },
-      ],
-    },
+      end,
+      parts: [defined({ start, end, how: tone === 'failed' ? 'failed' : 'work' })],
+    }),
     ...modelSpan(sources, id),
     ...callSpans(sources, id),
     ...questionSpans(sources, id),
@@ -117,23 +111,23 @@ function deliverySpan({ key, record, pause }: KnownDelivery): Span {
     if (before !== undefined && !wasOver) parts.push({ start: before, end: at, how: 'pause' });
     const isLast = index === attempts.length - 1;
     const end = ms !== undefined ? at + ms : isLast && !over ? undefined : at;
-    parts.push({ start: at, ...(end === undefined ? {} : { end }), how: isFault(tone) ? 'failed' : 'work' });
+    parts.push(defined({ start: at, end, how: isFault(tone) ? 'failed' : 'work' }));
   }
   const last = parts.at(-1)?.end;
   const next = Math.max(record.dueAtMs ?? 0, pause?.untilMs ?? 0);
   if (!over && record.status !== 'sending' && next > 0) parts.push({ start: last ?? start, end: next, how: 'pause' });
   const end = over ? (isFault(attempts.at(-1)?.tone) ? last : (record.endedAtMs ?? last)) : undefined;
-  return {
+  return defined({
     id: `deliveries/${key}`,
     kind: 'delivery',
     name: record.failedRun === undefined ? placeWords(record) : `Failure notice to ${placeWords(record)}`,
-    ...(attempts.length > 1 ? { note: `${record.attempts ?? attempts.length} attempts` } : {}),
+    note: attempts.length > 1 ? `${record.attempts ?? attempts.length} attempts` : undefined,
     tone: toneOfDelivery(record),
     start,
-    ...(end === undefined ? {} : { end }),
+    end,
     parts,
     texts: [{ title: 'Text', text: record.text }],
-  };
+  });
 }
 
 function isFault(tone: Tone | undefined): boolean {

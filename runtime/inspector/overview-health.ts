@@ -4,6 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { defined } from '../../machines/base/json.ts';
 import { sourceWords } from '../../machines/config/sources.ts';
 import type {
   CountedRoute,
@@ -51,7 +52,7 @@ export interface RouteSigns {
 export function routeHealth(route: Definition, counted: CountedRoute | undefined, signs: RouteSigns): RouteHealth {
   const { total: events = 0, counts, median_ms, last_at, buckets = [] } = counted ?? {};
   const failed = counts?.failed ?? 0;
-  return {
+  return defined({
     name: route.name,
     profile: route.profile,
     health: healthOfRoute(route.enabled, events, signs),
@@ -59,9 +60,9 @@ export function routeHealth(route: Definition, counted: CountedRoute | undefined
     events,
     failed,
     trend: trendOf(buckets),
-    ...(median_ms === undefined ? {} : { median_ms }),
-    ...(last_at === undefined ? {} : { last_at }),
-  };
+    median_ms,
+    last_at,
+  });
 }
 
 function trendOf(buckets: readonly EventBucket[]): RouteHealth['trend'] {
@@ -90,22 +91,22 @@ const serverHealths: Readonly<Record<string, Health>> = {
 
 export function serverHealth(row: ServerRow, { count, median_ms }: Recent): ServerHealth {
   const { name, profile, state, tools, error } = row;
-  return {
+  return defined({
     name,
     profile,
     health: isFailing(row) ? 'failing' : (serverHealths[state] ?? 'healthy'),
     state,
     tools,
     calls: count,
-    ...(median_ms === undefined ? {} : { median_ms }),
-    ...(error === undefined ? {} : { error }),
-  };
+    median_ms,
+    error,
+  });
 }
 
 /** @param open deliveries to the target that wait for a person */
 export function targetHealth(row: TargetRow, open: number, { count, failed, median_ms }: Recent): TargetHealth {
   const { name, title, profile, state, account, error } = row;
-  return {
+  return defined({
     name,
     profile,
     title,
@@ -114,8 +115,8 @@ export function targetHealth(row: TargetRow, open: number, { count, failed, medi
     sent: count - failed,
     failed,
     open,
-    ...(account === undefined ? {} : { account }),
-    ...(median_ms === undefined ? {} : { median_ms }),
-    ...(error === undefined ? {} : { error }),
-  };
+    account,
+    median_ms,
+    error,
+  });
 }
