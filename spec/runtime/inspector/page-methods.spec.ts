@@ -4,33 +4,31 @@ import { commands } from '../../../runtime/control/commands.ts';
 import { onlyReads } from '../../../runtime/control/methods.ts';
 import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-methods.ts';
 
+/** What a session that may only read may call. */
+const ofReader: readonly string[] = [
+  ...['answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
+  ...['audit.list', 'chat.tools', 'gateway.database', 'gateway.nodes', 'gateway.status', 'link.read', 'setup.read'],
+  ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
+  ...['cron.list', 'cron.show', 'runs.list', 'runs.show', 'failures.groups', 'failures.list'],
+  ...['list', 'progress', 'show', 'targets'].map((name) => `deliveries.${name}`),
+  ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
+  ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
+  ...['calls', 'importable', 'instructions', 'list', 'logs', 'oauthServers'].map((name) => `mcp.${name}`),
+  ...['prompts', 'resourceTemplates', 'resources', 'show', 'tools', 'watch'].map((name) => `mcp.${name}`),
+  ...['overview.read', 'overview.watch'],
+  ...['deliveries', 'delivery', 'doctor', 'list', 'samples', 'show'].map((name) => `webhook.${name}`),
+];
+
 /** Every method of the control socket, and what the page may do with it without params. One that is not here fails. */
 const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
-    ...['answer', 'answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
-    'audit.list',
-    'chat.tools',
-    ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
-    ...['list', 'pause', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
-    ...['confirm', 'drop', 'list', 'progress', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
-    ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
-    ...['groups', 'list'].map((name) => `failures.${name}`),
-    ...['database', 'nodes', 'status'].map((name) => `gateway.${name}`),
-    ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
-    'link.read',
-    ...['call', 'calls', 'disable', 'getPrompt', 'importable', 'instructions', 'list', 'login', 'loginPaste'].map(
+    ...ofReader,
+    ...['approvals.answer', 'cron.pause', 'cron.resume', 'cron.run', 'runs.cancel'],
+    ...['confirm', 'drop', 'retry'].map((name) => `deliveries.${name}`),
+    ...['call', 'disable', 'getPrompt', 'login', 'loginPaste', 'readResource', 'reconnect', 'test'].map(
       (name) => `mcp.${name}`,
     ),
-    ...['logs', 'oauthServers', 'prompts'].map((name) => `mcp.${name}`),
-    ...['readResource', 'reconnect', 'resourceTemplates', 'resources', 'show', 'test', 'tools', 'watch'].map(
-      (name) => `mcp.${name}`,
-    ),
-    ...['read', 'watch'].map((name) => `overview.${name}`),
-    'setup.read',
-    ...['cancel', 'list', 'show'].map((name) => `runs.${name}`),
-    ...['deliveries', 'delivery', 'disable', 'doctor', 'enable', 'list', 'replay', 'samples', 'show'].map(
-      (name) => `webhook.${name}`,
-    ),
+    ...['disable', 'enable', 'replay'].map((name) => `webhook.${name}`),
   ],
   fresh: [
     ...['cancel', 'new', 'open', 'say'].map((name) => `chat.${name}`),
@@ -55,21 +53,6 @@ t.test('SEC-1 · of every method it is said whether the page needs a fresh link 
   for (const method of ['no.such', 'toString', '__proto__']) t.equal(pageAccessOf(method, {}), 'fresh', method);
   t.end();
 });
-
-/** What a session that may only read may call. */
-const ofReader: readonly string[] = [
-  ...['answered', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
-  ...['audit.list', 'chat.tools', 'gateway.database', 'gateway.nodes', 'gateway.status', 'link.read', 'setup.read'],
-  ...['check', 'hints', 'schema', 'show', 'source'].map((name) => `config.${name}`),
-  ...['cron.list', 'cron.show', 'runs.list', 'runs.show', 'failures.groups', 'failures.list'],
-  ...['list', 'progress', 'show', 'targets'].map((name) => `deliveries.${name}`),
-  ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
-  ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
-  ...['calls', 'importable', 'instructions', 'list', 'logs', 'oauthServers'].map((name) => `mcp.${name}`),
-  ...['prompts', 'resourceTemplates', 'resources', 'show', 'tools', 'watch'].map((name) => `mcp.${name}`),
-  ...['overview.read', 'overview.watch'],
-  ...['deliveries', 'delivery', 'doctor', 'list', 'samples', 'show'].map((name) => `webhook.${name}`),
-];
 
 t.test('SEC-1 · a session that may only read calls these methods and no other', (t) => {
   t.same([...commands.keys()].filter(onlyReads).sort(), [...ofReader].sort());
