@@ -45,23 +45,9 @@ export async function answerPage(
   response: ServerResponse,
   { host, redact, isFresh, guest }: PageRpcPorts & { readonly isFresh: () => boolean; readonly guest: PageGuest },
 ): Promise<void> {
-  if (request.headers['content-type']?.split(';')[0] !== 'application/json') {
-    end(response, 415, formatError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
-    return;
-  }
-  const body = await bodyOf(request, response, longestLine);
-  if (body === undefined) {
-    end(response, 413, formatError(null, { code: rpcCodes.request, message: 'the body is too long' }));
-    return;
-  }
-  const message = readMessage(body);
-  if (message.kind !== 'request') {
-    const error =
-      message.kind === 'malformed' ? message.error : { code: rpcCodes.request, message: 'the message is no request' };
-    end(response, 400, formatError(message.kind === 'malformed' ? message.id : null, error));
-    return;
-  }
-  const asked = asFromPage(message.request);
+  const given = await requestOf(request, response);
+  if (given === undefined) return;
+  const asked = asFromPage(given);
   const asker = { who: guest.who, from: 'page' } as const;
   const refusal = refusalOf(asked, { guest, isFresh });
   if (refusal !== undefined) {
@@ -102,6 +88,26 @@ export async function answerPage(
   if (streams && isSubscription(asked.method)) response.write(answer);
   else if (streams) response.end(answer);
   else end(response, 200, answer);
+}
+
+/** Resolves with undefined for a request that cannot be read, which it answers. */
+async function requestOf(request: IncomingMessage, response: ServerResponse): Promise<RpcRequest | undefined> {
+  const refuse = (status: number, message: string): void =>
+    end(response, status, formatError(null, { code: rpcCodes.request, message }));
+  if (request.headers['content-type']?.split(';')[0] !== 'application/json') {
+    refuse(415, 'the body must be application/json');
+    return undefined;
+  }
+  const body = await bodyOf(request, response, longestLine);
+  if (body === undefined) {
+    refuse(413, 'the body is too long');
+    return undefined;
+  }
+  const message = readMessage(body);
+  if (message.kind === 'request') return message.request;
+  if (message.kind === 'malformed') end(response, 400, formatError(message.id, message.error));
+  else refuse(400, 'the message is no request');
+  return undefined;
 }
 
 const minutes = freshMs / 60_000;

@@ -220,8 +220,18 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     plain(response, verdict.status, verdict.why);
     return;
   }
+  await answer(request, response, { ...ports, asked, session: verdict.session });
+}
+
+/** Answers a request that was let in. */
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  ports: Serving & { readonly asked: Asked; readonly session: SessionClaim | undefined },
+): Promise<void> {
+  const { asked, session, sessions, signIns } = ports;
+  const path = pathOf(request);
   const method = request.method ?? '';
-  const { session } = verdict;
   if (path === '/sign-out' && session !== undefined) {
     if (method === 'POST') await signOut(response, { ...ports, session });
     else notAllowed(response, 'POST');

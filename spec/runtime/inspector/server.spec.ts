@@ -386,3 +386,10 @@ t.test('SEC-1 · a head that is too long is answered with what to do', async (t)
   const answer = await answerTo(port, `GET / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncookie: ${'z'.repeat(1_200_000)}`);
   t.match(answer, /^HTTP\/1\.1 431 [\s\S]*Clear the cookies of this address[\s\S]*`agent inspect --web`\.$/);
 });
+
+t.test('INS-2 · the stream of a 33rd page says that there are too many, and ends', async (t) => {
+  const page = await openPage(t, home.path);
+  const streams = await Promise.all(Array.from({ length: 32 }, () => page.stream()));
+  t.match((await page.ask('/stream')).body, /^retry: 1000\n\nevent: full\ndata: \{\}\n\n$/);
+  for (const stream of streams) stream.close();
+});
