@@ -5,6 +5,7 @@
  */
 
 import type { FailureGroupRow, FailureRow } from '../../../control/contract.ts';
+import { counted } from './format.ts';
 
 /** A retry of more than this needs a confirmation. */
 export const askAbove = 20;
@@ -38,5 +39,5 @@ export function helpsWords({ helps }: Pick<FailureGroupRow, 'helps'>): string {
 }
 
 export function deliveriesWords(count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? 'delivery' : 'deliveries'}`;
+  return counted(count, 'delivery', 'deliveries');
 }

@@ -169,14 +169,14 @@ function tell(): void {
 }
 
 function drawVitals(): void {
-  vitals.set(heard.get());
-  nodes.set(heard.get()?.nodes);
-  routesVersion.set(heard.get()?.routes);
-  const isReady = heard.get()?.ready !== false;
+  const seen = heard.get();
+  vitals.set(seen);
+  nodes.set(seen?.nodes);
+  routesVersion.set(seen?.routes);
+  const isReady = seen?.ready !== false;
   if (isReady && !wasReady && link.get() === 'live') returns.set(returns.get() + 1);
   wasReady = isReady;
-  const served = heard.get()?.profiles;
-  if (served?.join() !== profiles.get()?.join()) profiles.set(served);
+  if (seen?.profiles?.join() !== profiles.get()?.join()) profiles.set(seen?.profiles);
 }
 
 function draw(): void {
