@@ -106,6 +106,7 @@ export async function openInspectorServer(
     if (read.size > 0) files = read;
     return read;
   };
+  // An address and not a name: browsers resolve `localhost` to [::1] first, where another process may listen on this port.
   const name = host === 'localhost' ? '127.0.0.1' : host;
   const server = createServer({
     headersTimeout: headTimeoutMs,
@@ -129,10 +130,11 @@ export async function openInspectorServer(
   }
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
-  // An address and not a name: browsers resolve `localhost` to [::1] first, where another process may listen on this port.
   // A listener for other machines is reached by its public address, and from this machine by this one.
   const here = isLoopbackHost(name) ? name : '127.0.0.1';
   const url = `http://${here === '::1' ? '[::1]' : here}:${bound}`;
+  const { origin } = new URL(url);
+  const serving: Serving = { ...ports, viewers, filesOf, port: bound, origin, publicUrl, signIns, scrapeToken };
   server.on('request', (request, response) => {
     const { socket } = request;
     used(socket);
@@ -142,16 +144,7 @@ export async function openInspectorServer(
       answered(socket);
     });
     for (const [name, value] of Object.entries(always)) response.setHeader(name, value);
-    serve(request, response, {
-      ...ports,
-      viewers,
-      filesOf,
-      port: bound,
-      origin: new URL(url).origin,
-      publicUrl,
-      signIns,
-      scrapeToken,
-    }).catch((thrown: unknown) => {
+    serve(request, response, serving).catch((thrown: unknown) => {
       ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
       if (!response.headersSent) plain(response, 500, 'internal error');
       else response.destroy();
