@@ -5,7 +5,6 @@
 
 import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { responseKeys } from '../../machines/webhook/responses.ts';
 import type {
   Anew,
   Collection,
@@ -22,7 +21,7 @@ import type {
   Write,
 } from './journal.ts';
 import { claimKey } from './keys.ts';
-import { apply, isKey, judge, storedRecord, unstorable } from './ledger.ts';
+import { apply, deliveryKeysOf, isKey, judge, storedRecord, unstorable } from './ledger.ts';
 import { expiryKey, markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking, sweeping } from './prune.ts';
 import { beginSession, isLiving, livingSessions, prolongSession, removeSession, sessionEnded } from './sessions.ts';
@@ -298,8 +297,7 @@ function hold<In extends Collection>(
 }
 
 function takeDeliveriesOf(tables: Tables, run: string, session: SessionId): StoredRecord<'deliveries'>[] {
-  const { of } = tables.deliveries.read(run)?.value ?? {};
-  return responseKeys(run, typeof of === 'number' ? of : 1).flatMap((key) => {
+  return deliveryKeysOf(tables, run).flatMap((key) => {
     const record = storedRecord(tables, 'deliveries', key);
     if (record?.dueAtMs === undefined || record.value.runKey !== run) return [];
     removeWork(tables.due, workKey('deliveries', key, { dueAtMs: record.dueAtMs, heldBy: record.heldBy }));

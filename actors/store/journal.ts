@@ -247,8 +247,8 @@ export interface Journal {
   /**
    * Removes history: finished records (without a due time) whose key is older than `keepAfterKey`, then the oldest
    * finished ones until the store is at most `maxBytes`; and expired claims, except those kept with an event. Never
-   * removed: due work, an event whose value names due work (`work`: the key of a run or delivery) or a batch that still
-   * collects, and groups. Works in pieces between commits.
+   * removed: due work and what belongs to it (its event, its run, the other deliveries and the transcript of the run), the
+   * events of a batch that still collects, and groups. Works in pieces between commits.
    * @param goesOn whether this gateway is still the one that prunes, asked before each piece of several gateways' engine
    * @returns how many records were removed
    */

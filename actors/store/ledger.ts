@@ -6,6 +6,7 @@
  */
 
 import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { responseKeys } from '../../machines/webhook/responses.ts';
 import type { Anew, Collection, CommitVerdict, Expected, Records, StoredRecord, Write } from './journal.ts';
 import { claimKey, isOwnName } from './keys.ts';
 import { expiryKey, isMarked, markRecord, missingMark, unmarkEvent, unmarkWork } from './marks.ts';
@@ -108,6 +109,12 @@ export function storedRecord<In extends Collection>(
     ...(dueAtMs === undefined ? {} : { dueAtMs }),
     ...(heldBy === undefined ? {} : { heldBy }),
   };
+}
+
+/** The keys of all deliveries of a run; only the first, its own, if there is no record of that. */
+export function deliveryKeysOf({ deliveries }: Tables, run: string): readonly string[] {
+  const of = deliveries.read(run)?.value?.of;
+  return responseKeys(run, typeof of === 'number' ? of : 1);
 }
 
 const noWrites: readonly Write[] = [];

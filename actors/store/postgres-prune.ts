@@ -11,10 +11,20 @@ const pieceSize = 500;
 /** The size of a larger table is estimated from a random sample of so many bytes. */
 const sampleBytes = 64 * 1024 * 1024;
 
-/** A record without a due time; an event only if the work that it led to has none either, and its batch no longer collects. */
-const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null and not (r.collection = 'e' and (exists (
-  select 1 from agent_record w where w.collection in ('r', 'd') and w.key = r.work and w.due_at is not null)
-  or exists (select 1 from agent_record g where g.collection = 'g' and g.work = 'batch/' || r.work)))`;
+/** The key of the run or first delivery to which a record belongs. */
+const work = 'coalesce(r.work, r.key)';
+
+/**
+ * A record without a due time, whose work has none either: neither the run nor any delivery of it. An event only if its batch
+ * no longer collects.
+ */
+const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null
+  and not exists (select 1 from agent_record w
+    where w.collection in ('r', 'd') and w.key = ${work} and w.due_at is not null)
+  and not exists (select 1 from agent_record w
+    where w.collection = 'd' and w.key > ${work} || '~' and w.key < ${work} || '\x7f' and w.due_at is not null)
+  and not (r.collection = 'e' and exists (
+    select 1 from agent_record g where g.collection = 'g' and g.work = 'batch/' || r.work))`;
 
 /**
  * Deletes records. Expired claims of deleted events are deleted; the others expire by their time from then on. An event with a

@@ -10,7 +10,7 @@ import { workMark } from '../../machines/webhook/marks.ts';
 import { groupName } from '../../machines/webhook/record.ts';
 import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
-import { isKey } from './ledger.ts';
+import { deliveryKeysOf, isKey } from './ledger.ts';
 import { afterPrefix, isMarked, stretchOf, unmarkEvent, unmarkWork } from './marks.ts';
 import { collections, type Engine, letters, markedCollections, type Tables } from './tables.ts';
 
@@ -114,18 +114,30 @@ function removeFinished(tables: Tables, { collection, key }: Place, nowMs: numbe
   const table = tables[collection];
   const head = table.head(key);
   if (head === undefined || head.dueAtMs !== undefined) return 0;
-  const event = collection === 'events' ? table.read(key)?.value : undefined;
-  if (event !== undefined && isNeeded(tables, event)) return 0;
+  const value = collection === 'events' || collection === 'deliveries' ? table.read(key)?.value : undefined;
+  if (isWorkDue(tables, workOf(collection, key, value))) return 0;
+  const event = collection === 'events' ? value : undefined;
+  if (event !== undefined && isCollected(tables, event)) return 0;
   table.remove(key);
   if (event !== undefined) unmarkEvent(tables, key, event, nowMs);
   if (isMarked(collection)) unmarkWork(tables, collection, key);
   return 1;
 }
 
-/** Whether the work of an event is due, or is yet to begin when its batch has settled. */
-function isNeeded(tables: Tables, { work, profile, route, told }: JsonObject): boolean {
-  if (typeof work !== 'string' || !isKey(work)) return false;
-  if (isDue(tables, 'runs', work) || isDue(tables, 'deliveries', work)) return true;
+/** The key of the run or first delivery to which a record belongs; its own if it names no other. */
+function workOf(collection: Collection, key: string, value: JsonObject | undefined): string {
+  const work = collection === 'events' ? value?.work : collection === 'deliveries' ? value?.runKey : undefined;
+  return typeof work === 'string' ? work : key;
+}
+
+/** Whether a run or one of its deliveries is due. The first of these, which has their number, stays as long. */
+function isWorkDue(tables: Tables, work: string): boolean {
+  if (!isKey(work)) return false;
+  return isDue(tables, 'runs', work) || deliveryKeysOf(tables, work).some((key) => isDue(tables, 'deliveries', key));
+}
+
+/** Whether the work of an event is yet to begin when its batch has settled. */
+function isCollected(tables: Tables, { work, profile, route, told }: JsonObject): boolean {
   const groupKey = isJsonObject(told) ? told.groupKey : undefined;
   if (typeof profile !== 'string' || typeof route !== 'string' || typeof groupKey !== 'string') return false;
   const group = groupName(profile, route, groupKey);

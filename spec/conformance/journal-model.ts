@@ -315,7 +315,8 @@ function pruneFrom(model: Model, keepAfterKey: string, nowMs: number): number {
   const isDue = (place: string) => model.records.get(place)?.dueAtMs !== undefined;
   const gone = [...model.records].filter(([place, { key, dueAtMs, value }]) => {
     if (place.startsWith('groups/') || dueAtMs !== undefined || key >= keepAfterKey) return false;
-    return !(place.startsWith('events/') && (isDue(`runs/${value.work}`) || isDue(`deliveries/${value.work}`)));
+    const work = (place.startsWith('events/') ? value.work : place.startsWith('deliveries/') && value.runKey) || key;
+    return !isDue(`runs/${work}`) && !isDue(`deliveries/${work}`);
   });
   for (const [place] of gone) model.records.delete(place);
   return gone.length;

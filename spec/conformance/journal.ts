@@ -4,7 +4,16 @@
  */
 
 import type { Test } from 'tap';
-import type { Anew, CommitVerdict, Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type {
+  Anew,
+  Collection,
+  CommitVerdict,
+  Journal,
+  Put,
+  SessionId,
+  StoredRecord,
+  Write,
+} from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
 import { claimOfEvent } from '../../machines/webhook/marks.ts';
 import { claimNames, groupName, signatureClaim } from '../../machines/webhook/record.ts';
@@ -530,16 +539,26 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       ...['a8', 'a9'].map((key) => put(key, { ...ofBatch, work: 'a8' })),
       put('a10', { ...ofBatch, work: 'a10' }),
       put(groupName('p', 'r', '7'), { burst: { id: 'a8' } }, { collection: 'groups' }),
+      put('a11', { work: 7 }),
+      put('a12', { work: 'x'.repeat(5_000) }),
+      put('a13', { work: 'a13' }),
+      run('a13', {}),
+      put('a13', {}, { collection: 'transcripts' }),
+      put('a13', { runKey: 'a13', of: 3 }, { collection: 'deliveries' }),
+      put('a13~2', { runKey: 'a13', of: 3 }, { collection: 'deliveries' }),
+      put('a13~3', { runKey: 'a13', of: 3 }, { collection: 'deliveries', dueAtMs: 9 }),
     ]);
 
     const gone = got(await journal.prune({ keepAfterKey: 'b', maxBytes: Number.MAX_SAFE_INTEGER }));
 
-    t.equal(gone, 6, 'the event a10 of an earlier batch of the key too');
-    t.same(keysOf(await journal.list('events', { order: 'oldest', limit: 9 })), ['a2', 'a3', 'a6', 'a8', 'a9', 'b1']);
-    t.same(keysOf(await journal.list('runs', { order: 'oldest', limit: 9 })), ['a4']);
-    t.same(keysOf(await journal.list('deliveries', { order: 'oldest', limit: 9 })), ['a7']);
-    t.same(keysOf(await journal.list('groups', { order: 'oldest', limit: 9 })), ['a1', 'p/r/7']);
-    t.same(keysOf(await journal.list('transcripts', { order: 'oldest', limit: 9 })), ['b1']);
+    t.equal(gone, 8, 'the event a10 of an earlier batch of the key too');
+    const left = async (collection: Collection) =>
+      keysOf(await journal.list(collection, { order: 'oldest', limit: 9 }));
+    t.same(await left('events'), ['a13', 'a2', 'a3', 'a6', 'a8', 'a9', 'b1']);
+    t.same(await left('runs'), ['a13', 'a4']);
+    t.same(await left('deliveries'), ['a13', 'a13~2', 'a13~3', 'a7'], 'all of a run, while one of them is due');
+    t.same(await left('groups'), ['a1', 'p/r/7']);
+    t.same(await left('transcripts'), ['a13', 'b1']);
   });
 
   check('DUR-2 · forgets the oldest finished records until the store is small enough', async (t, journal) => {
