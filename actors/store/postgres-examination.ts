@@ -6,7 +6,7 @@
 
 import type { Client } from 'pg';
 import { done, type Result } from '../../machines/base/fault.ts';
-import { reach } from './postgres-reach.ts';
+import { reach, refuseLentProcess } from './postgres-reach.ts';
 import {
   checkEncoding,
   checkMaking,
@@ -53,6 +53,7 @@ export async function examineDatabase(url: string, nowMs: () => number = Date.no
   let client: Client | undefined;
   try {
     client = await reach(url);
+    await refuseLentProcess(client, url, place);
     await checkEncoding(client, place);
     const version = await schemaVersionOf(client);
     const obstacle = version === 0 ? undefined : await prepareSchema(client, place);

@@ -25,6 +25,7 @@ import {
   isAnswer,
   leave,
   reach,
+  refuseLentProcess,
 } from './postgres-reach.ts';
 import {
   applied,
@@ -243,6 +244,7 @@ export async function migratePostgresJournal(url: string): Promise<Result<Migrat
   let client: Client | undefined;
   try {
     client = await reach(url, 0);
+    await refuseLentProcess(client, url, place);
     return await migrateSchema(client, place);
   } catch (thrown) {
     return { ok: false, fault: postgresFault(place, thrown) };
@@ -271,6 +273,7 @@ async function connect({ url, place, alone, answerMs }: Database, earlier?: Back
   let client: Client | undefined;
   try {
     client = await reach(url, answerMs);
+    if (earlier === undefined) await refuseLentProcess(client, url, place);
     const obstacle = await prepareSchema(client, place);
     if (obstacle !== undefined) {
       await client.end();

@@ -5,6 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type QueryResult } from 'pg';
+import { type Fault, fault } from '../../machines/base/fault.ts';
 import { codeOf, InvalidSchema, prepareSchema, refuseMisread } from './postgres-schema.ts';
 
 export const connectTimeoutMs = 10_000;
@@ -60,6 +61,40 @@ export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Cl
 
 /** Whether there was an answer. It refused a query, of which nothing was done, only if the connection lasts. */
 export const isAnswer = (thrown: unknown): boolean => /^(?!57|EPIPE)[0-9A-Z]{5}$/.test(codeOf(thrown));
+
+const pid = 'select pg_backend_pid() as pid';
+/** Another client of the pooler may be faster. */
+const pooledTries = 5;
+
+/**
+ * Rejects behind a pooler that lends a server process for one transaction at a time: what a connection locks, sets, prepares
+ * or listens to would soon be that of another one, without any error. A pooler, unlike the server, numbers its connections
+ * itself; one that lends a process for as long as a connection lasts is accepted.
+ */
+export async function refuseLentProcess(client: Client, url: string, place: string): Promise<void> {
+  const processOf = async (of: Client): Promise<number> => (await of.query(pid)).rows[0]?.pid;
+  if ((await processOf(client)) === (client as Client & { readonly processID: number }).processID) return;
+  const other = await reach(url);
+  try {
+    for (let tries = 0; tries < pooledTries; tries += 1) {
+      const before = await processOf(client);
+      await other.query('begin');
+      const theirs = await processOf(other);
+      const after = await processOf(client);
+      await other.query('rollback');
+      if (theirs === before || after !== before) throw new InvalidSchema(lentFault(place));
+    }
+  } finally {
+    void other.end().catch(() => {});
+  }
+}
+
+function lentFault(place: string): Fault {
+  return fault(
+    'journal-unreadable',
+    `${place}: a pooler in transaction mode is in front of the database, which silently loses the locks and notifications of a gateway; connect to the database itself, or set pool_mode = session`,
+  );
+}
 
 /** The server process of a connection. */
 export interface Backend {

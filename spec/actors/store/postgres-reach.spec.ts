@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { createDocumentRows } from '../../../actors/store/postgres-documents.ts';
-import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
+import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
+import { startPooler } from '../../support/transaction-pooler.ts';
 import { turn } from '../../support/turns.ts';
 
 /** A way to a database that can go silent: neither side hears the other any more, nor that it leaves. */
@@ -62,3 +64,26 @@ t.test('OBS-1 · the client prints no warning about the modes in which a certifi
     [],
   );
 });
+
+t.test(
+  'SCA-1 · CLI-2 · a pooler that lends a connection for one transaction is refused, one that lends it for good is not',
+  { skip: withoutPostgres },
+  async (t) => {
+    const url = await (await startPostgres(t)).url();
+    const pooled = await startPooler(t, url, 'transaction');
+    for (const refused of [
+      await openPostgresJournal({ url: pooled }),
+      await migratePostgresJournal(pooled),
+      await examineDatabase(pooled),
+    ])
+      t.match(refused, {
+        ok: false,
+        fault: { code: 'journal-unreadable', message: /pooler in transaction mode .* pool_mode = session/ },
+      });
+    const journal = await openPostgresJournal({ url: await startPooler(t, url, 'session') });
+    if (!journal.ok) throw new Error(journal.fault.message);
+    t.match(await journal.value.openSession('one', 60_000), { ok: true });
+    t.match(await journal.value.commit([]), { kind: 'committed' });
+    await journal.value.close();
+  },
+);

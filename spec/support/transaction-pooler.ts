@@ -1,0 +1,81 @@
+/**
+ * A pooler in front of the Postgres of the specs, as PgBouncer is one: it admits each client itself, with a number of its own,
+ * and lends it a connection to the server for one transaction at a time, or for as long as it stays.
+ */
+
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { Client } from 'pg';
+import type { Test } from 'tap';
+
+const message = (type: string, body: Buffer): Buffer => {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+};
+/** Admitted; the number and the secret of the connection; ready. */
+const welcome = Buffer.concat([
+  message('R', Buffer.alloc(4)),
+  message('K', Buffer.from([0, 0, 0, 7, 0, 0, 0, 7])),
+  message('Z', Buffer.from('I')),
+]);
+const terminate = 'X'.charCodeAt(0);
+const readyForQuery = 'Z'.charCodeAt(0);
+const idle = 'I'.charCodeAt(0);
+
+/** Returns the URL by which a database is reached through the pooler. */
+export async function startPooler(
+  t: Pick<Test, 'teardown'>,
+  url: string,
+  mode: 'transaction' | 'session',
+): Promise<string> {
+  const free: Socket[] = [];
+  const all: Client[] = [];
+
+  async function borrow(): Promise<Socket> {
+    const known = free.pop();
+    if (known !== undefined) return known;
+    const client = new Client({ connectionString: url });
+    client.on('error', () => {});
+    await client.connect();
+    all.push(client);
+    // From here on the pooler itself reads what the server says.
+    return client.connection.stream.removeAllListeners('data') as Socket;
+  }
+
+  const server = createServer((near) => {
+    let lent: Promise<Socket> | undefined;
+    let isAdmitted = false;
+    const giveBack = (far: Socket): void => {
+      far.removeAllListeners('data');
+      lent = undefined;
+      free.push(far);
+    };
+    near.on('error', () => {});
+    near.on('close', () => void lent?.then(giveBack));
+    near.on('data', (bytes) => {
+      if (!isAdmitted) {
+        isAdmitted = true;
+        near.write(welcome);
+      } else if (bytes[0] !== terminate) {
+        lent ??= borrow().then((far) =>
+          far.on('data', (answer: Buffer) => {
+            near.write(answer);
+            const isOver = answer.at(-6) === readyForQuery && answer.at(-1) === idle;
+            if (mode === 'transaction' && isOver) giveBack(far);
+          }),
+        );
+        void lent.then((far) => far.write(bytes));
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.close();
+    for (const { connection } of all) connection.stream.destroy();
+  });
+  const at = new URL(url);
+  return `postgres://agent@127.0.0.1:${(server.address() as AddressInfo).port}${at.pathname}`;
+}
