@@ -14,9 +14,14 @@ import { weightOf } from './record-bytes.ts';
 import { inFlightClaim, isInFlight, isLock } from './shared-claims.ts';
 import { collections } from './tables.ts';
 
-const pageSize = 500;
-/** Postgres gets the values of a group as one text, which must not be longer than a text of JavaScript can be. */
+/**
+ * The size of what is read or written at once: a slow link must carry it in time, and Postgres gets the values of a group as
+ * one text, which must not be longer than a text of JavaScript can be.
+ */
 const groupBytes = 8 * 1024 * 1024;
+/** Records or claims of a page: a few at first, then as many as have that size. */
+const firstPage = 16;
+const largestPage = 500;
 
 export interface Copied {
   readonly records: number;
@@ -179,22 +184,27 @@ async function adviceOf(from: JournalReader, to: JournalReader, cure: string): P
 }
 
 function recordPages(journal: JournalReader, collection: Collection): AsyncGenerator<readonly StoredRecord[]> {
-  return pages((last) =>
-    journal.list(collection, { order: 'oldest', limit: pageSize, ...(last && { from: last.key }) }),
+  return pages<StoredRecord>((limit, last) =>
+    journal.list(collection, { order: 'oldest', limit, ...(last && { from: last.key }) }),
   );
 }
 
 async function* claimPages(journal: JournalReader): AsyncGenerator<readonly StoredClaim[]> {
-  const all = pages<StoredClaim>((last) => journal.claims({ limit: pageSize, ...(last && { from: last.name }) }));
+  const all = pages<StoredClaim>((limit, last) => journal.claims({ limit, ...(last && { from: last.name }) }));
   for await (const page of all) yield page.filter(({ name }) => !isLock(name) && !isInFlight(name));
 }
 
-async function* pages<Row>(read: (last?: Row) => Promise<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+async function* pages<Row extends { readonly value: unknown }>(
+  read: (limit: number, last?: Row) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  let limit = firstPage;
   for (let last: Row | undefined; ; ) {
-    const page = await read(last);
+    const page = await read(limit, last);
     if (page.length > 0) yield page;
-    if (page.length < pageSize) return;
+    if (page.length < limit) return;
     last = page.at(-1);
+    const bytes = page.reduce((sum, { value }) => sum + weightOf(value as Json), 0);
+    limit = Math.max(1, Math.min(largestPage, 2 * limit, Math.floor((limit * groupBytes) / bytes)));
   }
 }
 

@@ -90,7 +90,12 @@ const mostGatherMs = 5;
 /** How long exclusive use waits: the lock of a killed gateway is released with its connection. */
 const alonePatienceMs = 1_000;
 const alonePauseMs = 100;
-/** How long a gateway that is stopped within a transaction keeps its row locks. */
+/** How long a query of a copy waits for its answer: a slow link carries a group of large records in minutes. */
+const aloneAnswerMs = 300_000;
+/**
+ * How long a gateway that is stopped within a transaction keeps its row locks. A message that arrives slowly counts as a
+ * stop, so a copy, whose locks hinder no other, has no limit.
+ */
 const idleInTransactionMs = 8_000;
 /** How long a commit whose connection broke waits for its outcome. */
 const outcomePatienceMs = 5_000;
@@ -228,7 +233,7 @@ export async function openPostgresJournal(settings: PostgresJournalSettings): Pr
     pool: 4,
     alone: false,
     outcomeMs: outcomePatienceMs,
-    answerMs: answerTimeoutMs,
+    answerMs: settings.alone === true ? aloneAnswerMs : answerTimeoutMs,
     waitingBytes: defaultWaitingBytes,
     cut() {},
     ...settings,
@@ -296,7 +301,7 @@ async function connect({ url, place, alone, answerMs }: Database, earlier?: Back
     // look expensive to Postgres, which would spend a quarter of a second on compiling a prune, and replan each commit.
     await client.query(
       `set enable_seqscan = off; set jit = off; set plan_cache_mode = force_generic_plan;
-        set idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+        set idle_in_transaction_session_timeout = ${alone ? 0 : idleInTransactionMs}`,
     );
     return done({ client, backend: await backendOf(client) });
   } catch (thrown) {
@@ -315,7 +320,8 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   const pool = new Pool({
     connectionString: clientUrl(url),
     max: database.pool,
-    connectionTimeoutMillis: connectTimeoutMs,
+    // Reads that wait for a free connection have to wait for the answers of earlier ones.
+    connectionTimeoutMillis: Math.max(connectTimeoutMs, answerMs),
     query_timeout: answerMs,
     // One that was cut off without a word does not keep the process from ending.
     allowExitOnIdle: true,
