@@ -31,9 +31,7 @@ const lease = `insert into agent_document (name, locked_by, locked_until) values
 
 export function createDocumentRows(url: string, place: string): DocumentRows {
   let news = (): void => {};
-  const listener = createListener(url, place, (word) => {
-    if (word === 'document') news();
-  });
+  const listener = createListener({ url, place, heard: (word) => word === 'document' && news() });
 
   return {
     async changed(known) {

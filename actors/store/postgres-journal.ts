@@ -327,7 +327,7 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     allowExitOnIdle: true,
   });
   pool.on('error', () => {});
-  const sessions = createSessions(() => reach(url, Math.min(answerMs, sessionAnswerMs)));
+  const sessions = createSessions({ url, place, answerMs: Math.min(answerMs, sessionAnswerMs) });
   let { client: writer, backend } = first;
   noticeEnd(writer);
   let stopped: Fault | undefined;
@@ -346,8 +346,6 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
   const doubted = new Set<Collection>();
   /** Other writes, in turn with the commits, on the one writing connection. */
   const inTurn = createTurns();
-  /** The queries of the sessions, on their one connection. */
-  const inTurnOfSessions = createTurns();
 
   /** An idle connection would otherwise be replaced only after a commit was refused. */
   function noticeEnd(client: Client): void {
@@ -379,16 +377,13 @@ function createPostgresJournal(database: Database, first: Writer): Journal {
     });
   }
 
-  /** The next query replaces a broken connection of the sessions. */
-  function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
-    return inTurnOfSessions(async () => {
-      if (closing !== undefined) return { ok: false, fault: closedFault } as const;
-      try {
-        return done(await unlessOvertaken(work));
-      } catch (thrown) {
-        return { ok: false, fault: postgresFault(place, thrown) } as const;
-      }
-    });
+  async function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
+    if (closing !== undefined) return { ok: false, fault: closedFault };
+    try {
+      return done(await unlessOvertaken(work));
+    } catch (thrown) {
+      return { ok: false, fault: closing === undefined ? postgresFault(place, thrown) : closedFault };
+    }
   }
 
   async function drain(): Promise<void> {

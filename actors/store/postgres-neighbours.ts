@@ -77,14 +77,18 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
   const underWay = new Set<string>();
   let listening: Promise<void> | undefined;
   let isClosed = false;
-  const listener = createListener(ports.url, ports.place, (word) => {
+  const { url, place } = ports;
+  const listener = createListener({ url, place, heard });
+
+  function heard(word: string): void {
     const [kind, of = ''] = word.split('/');
     if (kind === 'answer') {
       if (putting > 0) early.add(of);
       waiting.get(of)?.();
     }
     if (kind === 'ask' && of === ports.session()) void answerAll(of).catch(() => {});
-  });
+  }
+
   async function answerAll(session: SessionId): Promise<void> {
     const { rows } = await listener.ask(take, [session, [...underWay]]);
     // The one of an earlier call may have been read twice.

@@ -151,67 +151,101 @@ export async function leave(client: Client): Promise<void> {
 }
 
 export interface Listener {
-  /** Rejects as the client does, with the fault of unusable tables, and after `close`. */
+  /**
+   * Does works on the connection, one after the other; one that has ended is replaced before. Rejects as the client does, with
+   * the fault of unusable tables, and after `close`.
+   */
+  use<Value>(work: (client: Client) => Promise<Value>): Promise<Value>;
+  /** Asks one question. */
   ask(text: string, values: readonly unknown[]): Promise<QueryResult>;
   close(): Promise<void>;
 }
 
-/** Passes each message between gateways of this schema to `heard`; it may miss some. */
-export function createListener(url: string, place: string, heard: (word: string) => void): Listener {
+export interface ListenerPorts {
+  readonly url: string;
+  readonly place: string;
+  /** How long a query waits for its answer. */
+  readonly answerMs?: number;
+  /** Prepares a new connection, before it listens. Default: checks the tables. */
+  readonly prepare?: (client: Client) => Promise<void>;
+  /** Gets each message between gateways of this schema; some may be missed. */
+  readonly heard: (word: string) => void;
+  /** Called when a connection that listened has ended or does not answer. */
+  readonly lost?: () => void;
+}
+
+export function createListener({ url, place, answerMs, prepare, heard, lost }: ListenerPorts): Listener {
   let connecting: Promise<Client> | undefined;
+  /** The latest connection, while it listens. */
+  let standing: Client | undefined;
   let isClosed = false;
+  const inTurn = createTurns();
+  const hasLeft = (): Error => new Error(`${place}: this gateway has left the database`);
 
   function connected(): Promise<Client> {
-    if (connecting !== undefined) return connecting;
-    const mine: Promise<Client> = listening(() => {
-      if (connecting === mine) connecting = undefined;
+    connecting ??= listening().catch((thrown: unknown) => {
+      connecting = undefined;
+      throw thrown;
     });
-    connecting = mine;
-    return mine;
+    return connecting;
   }
 
-  async function listening(ended: () => void): Promise<Client> {
-    let client: Client | undefined;
+  async function listening(): Promise<Client> {
+    const client = await reach(url, answerMs);
+    let hasEnded = false;
+    const ended = (): void => {
+      hasEnded = true;
+      drop(client);
+    };
+    client.on('end', ended);
+    client.on('error', ended);
     try {
-      client = await reach(url);
-      client.on('end', ended);
-      const obstacle = await prepareSchema(client, place);
-      if (obstacle !== undefined) throw new InvalidSchema(obstacle);
+      await (prepare ?? checkTables)(client);
       const { rows } = await client.query('select current_schema as name');
       client.on('notification', ({ payload = '' }) => {
         const [schema, word = ''] = payload.split(' ');
         if (schema === rows[0]?.name && !isClosed) heard(word);
       });
       await client.query('listen agent');
+      if (hasEnded) throw new Error('the connection was closed');
+      standing = client;
       return client;
     } catch (thrown) {
-      ended();
-      void client?.end().catch(() => {});
+      void client.end().catch(() => {});
       throw thrown;
     }
   }
 
-  const inTurn = createTurns();
+  async function checkTables(client: Client): Promise<void> {
+    const obstacle = await prepareSchema(client, place);
+    if (obstacle !== undefined) throw new InvalidSchema(obstacle);
+  }
 
-  async function askNow(text: string, values: readonly unknown[]): Promise<QueryResult> {
+  /** The next work makes another connection. */
+  function drop(client: Client): void {
+    if (standing !== client) return;
+    standing = undefined;
+    connecting = undefined;
+    if (!isClosed) lost?.();
+  }
+
+  async function useNow<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
     // A reconnect would keep the process from ending.
     if (isClosed) throw hasLeft();
-    const asked = connected();
-    const client = await asked;
+    const client = await connected();
     try {
-      return await client.query(text, [...values]);
+      return await work(client);
     } catch (thrown) {
       if (isClosed) throw hasLeft();
-      if (!isAnswer(thrown) && connecting === asked) connecting = undefined;
+      if (!isAnswer(thrown)) drop(client);
       endUnanswered(client, thrown);
       throw thrown;
     }
   }
 
-  const hasLeft = (): Error => new Error(`${place}: this gateway has left the database`);
-
   return {
-    ask: (text, values) => inTurn(() => askNow(text, values)),
+    use: (work) => inTurn(() => useNow(work)),
+    ask: (text, values) => inTurn(() => useNow((client) => client.query(text, [...values]))),
     async close() {
       isClosed = true;
       const client = await connecting?.catch(() => undefined);

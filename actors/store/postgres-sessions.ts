@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { LivingSession, News, SessionId } from './journal.ts';
-import { type Backend, backendOf, endBackend, endUnanswered, leave } from './postgres-reach.ts';
+import { type Backend, backendOf, createListener, endBackend, type ListenerPorts } from './postgres-reach.ts';
 import { storable } from './postgres-rows.ts';
 
 export interface PostgresSessions {
@@ -54,16 +54,14 @@ const endedWord = 'ended/';
 /** A single word, because keys contain no space. */
 export const newsText = (news: News): string => (typeof news === 'string' ? news : `${endedWord}${news.ended}`);
 
-function newsFrom(text: string | undefined): News | undefined {
+function newsFrom(text: string): News | undefined {
   if (text === 'work' || text === 'session') return text;
-  return text?.startsWith(endedWord) ? { ended: text.slice(endedWord.length) } : undefined;
+  return text.startsWith(endedWord) ? { ended: text.slice(endedWord.length) } : undefined;
 }
 
-/** @param connect connects to prepared tables; rejects if the database is unreachable */
-export function createSessions(connect: () => Promise<Client>): PostgresSessions {
-  let connecting: Promise<Client> | undefined;
-  /** The latest connection while it is open, and its server process. */
-  let standing: Client | undefined;
+export function createSessions(at: Pick<ListenerPorts, 'url' | 'place' | 'answerMs'>): PostgresSessions {
+  const listener = createListener({ ...at, prepare, heard, lost });
+  /** The server process of the latest connection. */
   let backend: Backend | undefined;
   let isComingBack = false;
   /** The numbers of this process's sessions, and whether the connection has their locks. */
@@ -76,68 +74,36 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
   let cameAtMs = Number.POSITIVE_INFINITY;
   /** The numbers, as the client reads a bigint, of the sessions whose locks have been seen since then. */
   const seen = new Set<string>();
-  const listeners = new Set<(news: News) => void>();
+  const watchers = new Set<(news: News) => void>();
 
-  /** A connection that breaks or gives no answer is replaced by the next query. */
-  async function ask<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
-    const client = await connected();
-    try {
-      return await work(client);
-    } catch (thrown) {
-      endUnanswered(client, thrown);
-      throw thrown;
-    }
+  function tell(news: News): void {
+    for (const watcher of watchers) watcher(news);
   }
 
-  async function listening(): Promise<Client> {
-    const client = await connect();
-    let isLost = false;
-    const lost = (): void => {
-      isLost = true;
-      if (standing !== client) return;
-      standing = undefined;
-      connecting = undefined;
-      if (own.size > 0) lostAtMs ??= performance.now();
-      for (const number of own.keys()) own.set(number, false);
-      for (const heard of listeners) heard('lost');
-      void comeBack();
-    };
-    client.on('end', lost);
-    client.on('error', lost);
-    try {
-      const isFirst = backend === undefined;
-      // The earlier connection may still have the locks.
-      if (backend !== undefined) await endBackend(client, backend);
-      backend = await backendOf(client);
-      const { rows } = await client.query(
-        `select current_schema as name, agent_now() as now, exists (
-          select 1 from (${holders}) h join pg_stat_activity a using (pid)
-          where extract(epoch from a.backend_start) * 1000 + ${quietMs} <= agent_now()) as is_steady`,
-      );
-      seen.clear();
-      cameAtMs = isFirst && rows[0]?.is_steady === true ? Number.NEGATIVE_INFINITY : Number(rows[0]?.now);
-      client.on('notification', ({ payload = '' }) => {
-        const [schema, text] = payload.split(' ');
-        const news = newsFrom(text);
-        if (schema !== rows[0]?.name || news === undefined) return;
-        for (const heard of listeners) heard(news);
-      });
-      await client.query('listen agent');
-      if (isLost) throw new Error('the connection was closed');
-      standing = client;
-      return client;
-    } catch (thrown) {
-      void client.end().catch(() => {});
-      throw thrown;
-    }
+  function heard(word: string): void {
+    const news = newsFrom(word);
+    if (news !== undefined) tell(news);
   }
 
-  function connected(): Promise<Client> {
-    connecting ??= listening().catch((thrown: unknown) => {
-      connecting = undefined;
-      throw thrown;
-    });
-    return connecting;
+  function lost(): void {
+    if (own.size > 0) lostAtMs ??= performance.now();
+    for (const number of own.keys()) own.set(number, false);
+    tell('lost');
+    void comeBack();
+  }
+
+  async function prepare(client: Client): Promise<void> {
+    const isFirst = backend === undefined;
+    // The earlier connection may still have the locks.
+    if (backend !== undefined) await endBackend(client, backend);
+    backend = await backendOf(client);
+    const { rows } = await client.query(
+      `select agent_now() as now, exists (
+        select 1 from (${holders}) h join pg_stat_activity a using (pid)
+        where extract(epoch from a.backend_start) * 1000 + ${quietMs} <= agent_now()) as is_steady`,
+    );
+    seen.clear();
+    cameAtMs = isFirst && rows[0]?.is_steady === true ? Number.NEGATIVE_INFINITY : Number(rows[0]?.now);
   }
 
   /** Locks the sessions again at once, so that no other process considers them dead. */
@@ -152,7 +118,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       await sleep(waitMs, undefined, { ref: false });
       if (isClosed || ![...own.values()].includes(false)) return;
-      await ask(regain).catch(() => {});
+      await listener.use(regain).catch(() => {});
     }
   }
 
@@ -210,7 +176,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
 
   return {
     open: (owner, ttlMs) =>
-      ask(async (client) => {
+      listener.use(async (client) => {
         for (
           let waitedMs = 0;
           !(await endEarlier(client, owner)) && waitedMs < handOverMs;
@@ -235,7 +201,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         return `s${number}`;
       }),
     renew: (session, ttlMs) =>
-      ask(async (client) => {
+      listener.use(async (client) => {
         const { rows } = await client.query(
           'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number, agent_now() as now',
           [storable(session), Math.ceil(ttlMs)],
@@ -252,9 +218,9 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
         }
         return rows[0] === undefined ? undefined : Number(rows[0].now);
       }),
-    end: (session) => ask((client) => end(client, session)),
+    end: (session) => listener.use((client) => end(client, session)),
     living: () =>
-      ask(async (client) => {
+      listener.use(async (client) => {
         const { rows } = await client.query<LivingSession>(
           'select id, owner from agent_session where expires_at > agent_now() order by number',
         );
@@ -262,7 +228,7 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       }),
     lostMs: () => (lostAtMs === undefined ? 0 : performance.now() - lostAtMs),
     reap: () =>
-      ask(async (client) => {
+      listener.use(async (client) => {
         const { rows } = await client.query(
           `select agent_now() as now, array(select number from (${holders}) h) as here`,
         );
@@ -290,14 +256,13 @@ export function createSessions(connect: () => Promise<Client>): PostgresSessions
       for (const number of own.keys()) disowned.add(number);
     },
     watch(heard) {
-      listeners.add(heard);
-      return () => void listeners.delete(heard);
+      watchers.add(heard);
+      return () => void watchers.delete(heard);
     },
     async close() {
       isClosed = true;
-      listeners.clear();
-      const client = await connecting?.catch(() => undefined);
-      if (client !== undefined) await leave(client);
+      watchers.clear();
+      await listener.close();
     },
   };
 }
