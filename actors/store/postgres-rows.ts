@@ -27,6 +27,11 @@ export interface ClaimRow {
   readonly expires_at: string;
 }
 
+export const selectRecords = 'select collection, key, version, due_at, held_by, value from agent_record';
+
+/** A limit that Postgres reads as an integer. */
+export const mostRows = 1_000_000_000;
+
 /** Separates the marks of a record; no mark contains it. */
 export const markEnd = '\u001f';
 

@@ -1,0 +1,98 @@
+/**
+ * The reads of a journal in Postgres.
+ * @see DUR-2 and SCA-1 in docs/specification.md
+ */
+
+import type { Pool } from 'pg';
+import type { Collection, Journal, JournalReader } from './journal.ts';
+import { isAnswer } from './postgres-reach.ts';
+import {
+  type ClaimRow,
+  claimName,
+  isRowKey,
+  markName,
+  mostRows,
+  type RecordRow,
+  recordOf,
+  selectRecords,
+} from './postgres-rows.ts';
+import { NoAnswer } from './postgres-schema.ts';
+import { letters } from './tables.ts';
+
+/** Sorts after every key. */
+const afterAll = '\u{10ffff}';
+const bounded = (limit: number): number => Math.min(limit, mostRows);
+
+/** @param isOpen whether the journal is open; one that is closed reads as empty */
+export function createReads(pool: Pool, place: string, isOpen: () => boolean): JournalReader {
+  async function read<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {
+    if (!isOpen()) return [];
+    try {
+      const { rows } = await pool.query<Row>({ name: `agent_${name}`, text, values: [...values] });
+      return rows;
+    } catch (thrown) {
+      throw isAnswer(thrown) ? thrown : new NoAnswer(place, thrown);
+    }
+  }
+
+  return {
+    async get<In extends Collection>(collection: In, key: string) {
+      if (!isRowKey(key)) return undefined;
+      const [row] = await read<RecordRow>('get', `${selectRecords} where collection = $1 and key = $2`, [
+        letters[collection],
+        key,
+      ]);
+      return row && recordOf<In>(row);
+    },
+    async list<In extends Collection>(collection: In, { limit, order, from }: Parameters<Journal['list']>[1]) {
+      if (limit <= 0 || (from !== undefined && !isRowKey(from))) return [];
+      const [sign, direction, edge] = order === 'newest' ? ['<', 'desc', afterAll] : ['>', 'asc', ''];
+      const rows = await read<RecordRow>(
+        `list_${order}`,
+        `${selectRecords} where collection = $1 and key ${sign} $2 order by key ${direction} limit $3`,
+        [letters[collection], from ?? edge, bounded(limit)],
+      );
+      return rows.map((row) => recordOf<In>(row));
+    },
+    async marked<In extends Collection>(collection: In, { marks, limit, from }: Parameters<Journal['marked']>[1]) {
+      if (limit <= 0 || (from !== undefined && !isRowKey(from))) return [];
+      const rows = await read<RecordRow>(
+        'marked',
+        `${selectRecords} where collection = $1 and key < $2 and marks @> $3::text[] order by key desc limit $4`,
+        [letters[collection], from ?? afterAll, marks.map(markName), bounded(limit)],
+      );
+      return rows.map((row) => recordOf<In>(row));
+    },
+    async dueKeys(collection) {
+      const rows = await read<{ key: string }>(
+        'due',
+        'select key from agent_record where collection = $1 and due_at is not null order by key desc',
+        [letters[collection]],
+      );
+      return rows.map(({ key }) => key);
+    },
+    async claimed(name) {
+      const [row] = await read<ClaimRow>(
+        'claimed',
+        'select name, value, expires_at from agent_claim where name = $1 and expires_at > agent_now()',
+        [claimName(name)],
+      );
+      return row && JSON.parse(row.value);
+    },
+    async claims({ limit, from = '' }) {
+      const rows = await read<ClaimRow & { left: string; event_key: string | null }>(
+        'claims',
+        `select c.name, c.value, e.key as event_key, c.expires_at - agent_now() as left
+          from agent_claim c left join agent_record e on e.collection = 'e' and e.key = c.event_key
+          where c.name > $1 and (c.expires_at > agent_now() or e.key is not null) order by c.name limit $2`,
+        [from, bounded(limit)],
+      );
+      return rows.map(({ name, value, left, event_key }) => ({
+        name,
+        value: JSON.parse(value),
+        forMs: Number(left),
+        ...(event_key === null ? {} : { keptWith: event_key }),
+      }));
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Takes due work from Postgres for a session, and again what an earlier take may have taken whose answer was lost.
+ * @see DUR-1 and SCA-1 in docs/specification.md
+ */
+
+import { done, type Result } from '../../machines/base/fault.ts';
+import type { Collection, Journal, StoredRecord, Taken } from './journal.ts';
+import { mostRows, type RecordRow, recordOf } from './postgres-rows.ts';
+import type { Writer } from './postgres-writer.ts';
+import { sessionEnded } from './sessions.ts';
+import { letters } from './tables.ts';
+
+/** A run is taken with its deliveries in one statement, so that no other gateway gets some of them. */
+const takeRows = (holder: string): string => `with
+  free as (
+    select collection, key, held_by from agent_record f where collection = $2 and due_at <= $3
+      and exists (select 1 from agent_session where id = $1 and expires_at > agent_now())
+      and (${holder})
+      and not (collection = 'd' and work is not null and exists (
+        select 1 from agent_record w where w.collection = 'r' and w.key = f.work and w.due_at is not null))
+    order by due_at, key limit $4 for update skip locked),
+  taken as (select * from free union all
+    select d.collection, d.key, d.held_by from agent_record d join free f on f.collection = 'r' and d.collection = 'd' and d.work = f.key
+      and d.due_at is not null and (d.key = f.key or starts_with(d.key, f.key || '~')))
+  update agent_record r set version = r.version + 1, held_by = $1 from taken t
+  where r.collection = t.collection and r.key = t.key
+  returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value, nullif(t.held_by, $1) as held_before`;
+const takeFree = takeRows(
+  'held_by is null or not exists (select 1 from agent_session where id = held_by and expires_at > agent_now())',
+);
+const takeOwn = takeRows('held_by = $1');
+
+type TakenRow = RecordRow & { readonly held_before: string | null };
+type TakeQuery = Parameters<Journal['take']>[1];
+
+/** @param asked does work on the writing connection; `unsure` is called if it may be done although it was not answered */
+export function createTake(
+  writer: Writer,
+  asked: <Value>(work: () => Promise<Value>, unsure: () => void) => Promise<Result<Value>>,
+): Journal['take'] {
+  /** Collections of which a take without an answer may have taken records. */
+  const doubted = new Set<Collection>();
+
+  /** Undefined if the session is over. */
+  async function rowsFor(collection: Collection, query: TakeQuery): Promise<TakenRow[] | undefined> {
+    const { session, dueBeforeMs, limit } = query;
+    const living = 'select 1 from agent_session where id = $1 and expires_at > agent_now()';
+    if ((await writer.ask('living', living, [session])).rows.length === 0) return undefined;
+    const take = async (name: string, text: string, most: number) => {
+      const values = [session, letters[collection], Math.floor(dueBeforeMs), most];
+      return (await writer.ask<TakenRow>(name, text, values)).rows;
+    };
+    // Records of a lost answer are taken again; those that already have an actor here are skipped by the caller.
+    const again = doubted.has(collection) ? await take('take_own', takeOwn, mostRows) : [];
+    return [...again, ...(await take('take', takeFree, limit))];
+  }
+
+  return async (collection, query) => {
+    if (query.limit <= 0) return done([]);
+    const taken = await asked(
+      async () => {
+        const rows = await rowsFor(collection, query);
+        return rows && recordsOf(collection, rows);
+      },
+      () => doubted.add(collection),
+    );
+    if (!taken.ok) return taken;
+    if (taken.value === undefined) return sessionEnded(query.session);
+    doubted.delete(collection);
+    return done(taken.value);
+  };
+}
+
+/** The records of a collection, runs with their deliveries, of which there are rows beside theirs. */
+function recordsOf<In extends Collection>(collection: In, rows: readonly TakenRow[]): Taken<In>[] {
+  const isOfCollection = (row: TakenRow): boolean => row.collection === letters[collection];
+  const beside = new Map<unknown, StoredRecord<'deliveries'>[]>();
+  for (const row of rows) {
+    if (isOfCollection(row)) continue;
+    const delivery = recordOf<'deliveries'>(row);
+    const run = delivery.value.runKey;
+    beside.set(run, [...(beside.get(run) ?? []), delivery]);
+  }
+  const records = rows.filter(isOfCollection).map((row): Taken<In> => {
+    const deliveries = beside.get(row.key)?.sort(byKey);
+    return {
+      ...recordOf<In>(row),
+      ...(row.held_before === null ? {} : { from: row.held_before }),
+      ...(deliveries === undefined ? {} : { deliveries }),
+    };
+  });
+  return records.sort(byDueTime);
+}
+
+function byKey(one: StoredRecord, other: StoredRecord): number {
+  return one.key < other.key ? -1 : 1;
+}
+
+function byDueTime(one: StoredRecord, other: StoredRecord): number {
+  return (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1);
+}
