@@ -12,6 +12,7 @@ import type {
   Write,
 } from '../../actors/store/journal.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { got } from '../support/open-journal.ts';
 import { fc } from '../support/property.ts';
 import type { SetClock } from './journal.ts';
 
@@ -152,11 +153,10 @@ export async function checkHistory(
       case 'open': {
         // Each gateway has a name of its own.
         const mine = `${step.owner}${at}`;
-        const opened = await journal.openSession(mine, step.ttlMs);
-        if (!opened.ok) throw new Error(opened.fault.message);
+        const opened = got(await journal.openSession(mine, step.ttlMs));
         for (const [id, { owner }] of model.sessions) if (owner === mine) model.sessions.delete(id);
-        model.sessions.set(opened.value, { owner: mine, expiresAtMs: nowMs + step.ttlMs });
-        ids.push(opened.value);
+        model.sessions.set(opened, { owner: mine, expiresAtMs: nowMs + step.ttlMs });
+        ids.push(opened);
         break;
       }
       case 'renew': {

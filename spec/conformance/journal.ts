@@ -14,9 +14,9 @@ import type {
   StoredRecord,
   Write,
 } from '../../actors/store/journal.ts';
-import type { Result } from '../../machines/base/fault.ts';
 import { claimOfEvent } from '../../machines/webhook/marks.ts';
 import { claimNames, groupName, signatureClaim } from '../../machines/webhook/record.ts';
+import { got } from '../support/open-journal.ts';
 import { fc } from '../support/property.ts';
 import { checkHistory, histories } from './journal-model.ts';
 
@@ -775,9 +775,4 @@ function claim(name: string, more: Partial<Extract<Write, { kind: 'claim' }>> = 
 
 function keysOf(records: readonly StoredRecord[]): string[] {
   return records.map(({ key }) => key);
-}
-
-function got<Value>(result: Result<Value>): Value {
-  if (!result.ok) throw new Error(result.fault.message);
-  return result.value;
 }

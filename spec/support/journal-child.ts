@@ -6,8 +6,8 @@
 import { execFileSync } from 'node:child_process';
 import { openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Journal } from '../../actors/store/journal.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
+import { openJournal } from './open-journal.ts';
 
 /** Linux's `O_CLOEXEC`. */
 const closeOnExec = 0o2000000;
@@ -20,15 +20,9 @@ function say(value: unknown): void {
   writeSync(1, `${JSON.stringify(value)}\n`);
 }
 
-async function opened(): Promise<Journal> {
-  const result = await openLmdbJournal({ directory });
-  if (!result.ok) throw new Error(result.fault.message);
-  return result.value;
-}
-
 /** Commits for ever, many at a time, and prints each key once it is acknowledged. */
 async function load(): Promise<void> {
-  const journal = await opened();
+  const journal = await openJournal(directory);
   const prefix = `k${Date.now().toString(36)}-${process.pid}-`;
   let count = 0;
   const writer = async () => {
@@ -51,7 +45,7 @@ async function load(): Promise<void> {
 
 /** Claims names that another process claims too, and prints those it got. */
 async function race(): Promise<void> {
-  const journal = await opened();
+  const journal = await openJournal(directory);
   say('ready');
   await new Promise((resolve) => process.stdin.once('data', resolve));
   const names = Array.from({ length: 300 }, (_, n) => `name-${n}`);
@@ -67,7 +61,7 @@ async function race(): Promise<void> {
 async function fill(): Promise<void> {
   const ballast = join(directory, '..', 'ballast');
   writeFileSync(ballast, Buffer.alloc(1024 * 1024));
-  const journal = await opened();
+  const journal = await openJournal(directory);
   const filling = 'x'.repeat(20_000);
   const acknowledged: string[] = [];
   const commit = async () => {
@@ -93,14 +87,14 @@ async function fill(): Promise<void> {
     reads: keys() === acknowledged.join(),
   });
   await journal.close();
-  const again = await opened();
+  const again = await openJournal(directory);
   say({ kept: (await again.list('events', { order: 'oldest', limit: 100_000 })).length === acknowledged.length });
   await again.close();
 }
 
 /** Commits three times at once and says so. */
 async function three(): Promise<void> {
-  const journal = await opened();
+  const journal = await openJournal(directory);
   const keys = ['a', 'b', 'c'];
   await Promise.all(
     keys.map((key) => journal.commit([{ kind: 'put', collection: 'events', key: `${key}:written`, value: {} }])),
@@ -111,7 +105,7 @@ async function three(): Promise<void> {
 
 /** Goes on where its disk became read-only, which refuses a commit, and is writable again. */
 async function readOnly(): Promise<void> {
-  const journal = await opened();
+  const journal = await openJournal(directory);
   const put = { kind: 'put', collection: 'events', key: 'k', value: {} } as const;
   const reads = () => journal.local?.get('events', 'k') !== undefined;
   await journal.commit([put]);
@@ -133,7 +127,7 @@ async function readOnly(): Promise<void> {
  * data file a child would inherit, and the least of the others.
  */
 async function descriptor(): Promise<void> {
-  const opening = opened();
+  const opening = openJournal(directory);
   const others = Array.from({ length: 100 }, () => openSync('/dev/null', 'r'));
   while (others.length < 200) {
     others.push(openSync('/dev/null', 'r'));

@@ -7,7 +7,7 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -63,6 +63,8 @@ export interface LossyWay {
    * does once the returned function is called.
    */
   mute(): () => void;
+  /** Carries so many bytes a millisecond in each direction. */
+  slow(bytes: number): void;
 }
 
 /** The server that the tests of this process share, one after another. */
@@ -257,20 +259,33 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
   let mark = '';
   let left = 0;
   let isBlocked = false;
+  let rate = Number.POSITIVE_INFINITY;
   let held: (() => void) | undefined;
   let mutes: (() => () => void)[] = [];
+  const open = new Set<Socket>();
+
+  function carry(from: Socket, to: Socket, bytes: Buffer): void {
+    to.write(bytes);
+    if (rate === Number.POSITIVE_INFINITY) return;
+    from.pause();
+    setTimeout(() => from.resume(), bytes.length / rate);
+  }
+
   const server = createServer((near) => {
     if (isBlocked) {
       near.destroy();
       return;
     }
     const far = connect(socket);
+    for (const one of [near, far]) open.add(one.on('close', () => open.delete(one)));
     const cut = () => [near, far].map((one) => one.destroy());
     let passes = true;
     let isDenied = false;
     let isMute = false;
     mutes.push(() => {
       isMute = true;
+      // Unread, its end is not heard, and so not answered either.
+      near.pause();
       return () => far.destroy();
     });
     near.on('error', cut).on('close', () => passes && !isMute && far.end());
@@ -280,13 +295,13 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
         isDenied = false;
         near.end(denial, cut);
       } else if (!passes) cut();
-      else if (!isMute) near.write(bytes);
+      else if (!isMute) carry(far, near, bytes);
     });
     near.on('data', (bytes) => {
       if (isMute) return;
       if (bytes.includes('pg_xact_status')) held?.();
       if (next === undefined || !bytes.includes(mark) || left-- > 0) {
-        far.write(bytes);
+        carry(near, far, bytes);
         return;
       }
       passes = false;
@@ -300,7 +315,10 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.teardown(() => server.close());
+  t.teardown(() => {
+    server.close();
+    for (const one of open) one.destroy();
+  });
   const { port } = server.address() as AddressInfo;
   return {
     url: (url) => `postgres://agent@127.0.0.1:${port}/${database}?options=${new URL(url).searchParams.get('options')}`,
@@ -312,6 +330,9 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
     },
     block(blocked) {
       isBlocked = blocked;
+    },
+    slow(bytes) {
+      rate = bytes;
     },
     mute() {
       const noticed = mutes.map((mute) => mute());

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { copyJournal } from '../../../actors/store/copy-journal.ts';
 import type { CommitVerdict, Journal, Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
@@ -10,6 +8,7 @@ import { fault } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { lentClock } from '../../conformance/journal.ts';
 import { checkHistory, histories } from '../../conformance/journal-model.ts';
+import { got } from '../../support/open-journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { fc } from '../../support/property.ts';
 import { inAllOnly } from '../../support/tier.ts';
@@ -77,46 +76,24 @@ t.test('SCA-1 · large records are written in groups of some megabytes', async (
 });
 
 t.test('SCA-1 · a journal is copied over a slow link, and back', { skip: withoutPostgres || inAllOnly }, async (t) => {
-  const way = await slowWay(t, await (await startPostgres(t)).url());
+  const postgres = await startPostgres(t);
+  const way = await postgres.lossy();
+  way.slow(400);
   const from = openMemoryJournal(() => 0);
   for (let n = 0; n < 12; n += 1) await from.commit([put(`k${10 + n}`, { filling: 'x'.repeat(500_000) })]);
-  const opened = await openPostgresJournal({ url: way, alone: true });
-  if (!opened.ok) throw new Error(opened.fault.message);
+  const database = got(await openPostgresJournal({ url: way.url(await postgres.url()), alone: true }));
   const whole = { ok: true, value: { records: 12, claims: 0 } };
-  t.same(await copyJournal(from, opened.value, silent), whole);
+  t.same(await copyJournal(from, database, silent), whole);
   t.same(
     await copyJournal(
-      opened.value,
+      database,
       openMemoryJournal(() => 0),
       silent,
     ),
     whole,
   );
-  await opened.value.close();
+  await database.close();
 });
-
-/** A way to a database that carries 400 KB a second in each direction. */
-async function slowWay(t: Test, url: string): Promise<string> {
-  const { searchParams, pathname } = new URL(url);
-  const carry = (from: Socket, to: Socket): void => {
-    from.on('error', () => {}).on('close', () => to.destroy());
-    from.on('data', (bytes) => {
-      to.write(bytes);
-      from.pause();
-      setTimeout(() => from.resume(), bytes.length / 400);
-    });
-  };
-  const server = createServer((near) => {
-    const far = connect(`${searchParams.get('host')}/.s.PGSQL.5432`);
-    carry(near, far);
-    carry(far, near);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
-  return `postgres://agent@127.0.0.1:${port}${pathname}?options=${searchParams.get('options')}`;
-}
 
 t.test('SCA-1 · nothing is written to a journal that has something else', async (t) => {
   const rows: readonly (readonly [string, Write])[] = [

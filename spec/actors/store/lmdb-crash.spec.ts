@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { openJournal } from '../../support/open-journal.ts';
+import { got, openJournal } from '../../support/open-journal.ts';
 import { runs } from '../../support/property.ts';
 
 const child = fileURLToPath(new URL('../../support/journal-child.js', import.meta.url));
@@ -40,9 +40,8 @@ t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any 
     events.filter((key) => journal.local?.claimed(key) === undefined),
     [],
   );
-  const session = await journal.openSession('me', 86_400_000);
-  if (!session.ok) throw new Error(session.fault.message);
-  const query = { session: session.value, dueBeforeMs: 1e9, nowMs: 0, limit: 1_000_000 };
+  const session = got(await journal.openSession('me', 86_400_000));
+  const query = { session, dueBeforeMs: 1e9, nowMs: 0, limit: 1_000_000 };
   const taken = await journal.take('runs', query);
   t.equal(taken.ok && taken.value.length, events.length, 'and all work is found');
 });

@@ -7,7 +7,7 @@ import t from 'tap';
 import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
 import { enter } from '../../../actors/store/lmdb-store.ts';
 import { layout, layoutOf } from '../../../actors/store/lmdb-upgrade.ts';
-import { openJournal } from '../../support/open-journal.ts';
+import { got, openJournal } from '../../support/open-journal.ts';
 
 const keys = Array.from({ length: 400 }, (_, n) => `k${String(n).padStart(4, '0')}`);
 
@@ -115,11 +115,10 @@ t.test('DUR-2 · a store that is put in place of one while the gateway runs is b
   await root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' }).put('layout', Buffer.from('{"version":3}'));
   await root.close();
 
-  const entered = await enter(directory);
+  const entered = got(await enter(directory));
 
-  if (!entered.ok) throw new Error(entered.fault.message);
-  t.equal(layoutOf(entered.value.tables.meta), layout);
-  await entered.value.close();
+  t.equal(layoutOf(entered.tables.meta), layout);
+  await entered.close();
 });
 
 t.test('DUR-1 · refuses the LMDB store of another program and another data format', async (t) => {

@@ -6,9 +6,9 @@ import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
 import { placeOf, postgresFault, schemaVersion } from '../../../actors/store/postgres-schema.ts';
-import type { Result } from '../../../machines/base/fault.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract, sharedContract } from '../../conformance/journal.ts';
+import { got } from '../../support/open-journal.ts';
 import { schemaOf, startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runs } from '../../support/property.ts';
 import { inAllOnly } from '../../support/tier.ts';
@@ -865,9 +865,4 @@ const all = { keepAfterKey: 'z', maxBytes: 0 };
 
 function put(key: string, more: Partial<Put<'runs'>> = {}): Write {
   return { kind: 'put', collection: 'runs', key, value: {}, expect: 'absent', dueAtMs: 1, ...more };
-}
-
-function got<Value>(result: Result<Value>): Value {
-  if (!result.ok) throw new Error(result.fault.message);
-  return result.value;
 }

@@ -2,6 +2,7 @@ import t from 'tap';
 import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { createNeighbours, type Neighbours } from '../../../actors/store/postgres-neighbours.ts';
 import { leaderLock, takeLock } from '../../../actors/store/shared-claims.ts';
+import { got } from '../../support/open-journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
 import { deferred } from '../../support/turns.ts';
@@ -9,13 +10,10 @@ import { deferred } from '../../support/turns.ts';
 t.test('SCA-3 · gateways of one database know and ask each other', { skip: withoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
   const url = await postgres.url();
-  const opened = await openPostgresJournal({ url });
-  if (!opened.ok) throw new Error(opened.fault.message);
-  const journal = opened.value;
+  const journal = got(await openPostgresJournal({ url }));
   t.teardown(() => journal.close());
   async function join(node: string, answer: (question: string) => Promise<string>) {
-    const begun = await journal.openSession(node, 60_000);
-    const session = begun.ok ? begun.value : '';
+    const session = got(await journal.openSession(node, 60_000));
     const neighbours = createNeighbours({ url, place: 'db', session: () => session, sessionTtlMs: 60_000, answer });
     t.teardown(() => neighbours.close());
     await neighbours.listen();
@@ -104,8 +102,7 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
 
   t.test('SCA-2 · SCA-3 · a question is answered though the connection breaks as it is read or answered', async (t) => {
     const way = await postgres.lossy();
-    const begun = await journal.openSession('cut', 60_000);
-    const session = begun.ok ? begun.value : '';
+    const session = got(await journal.openSession('cut', 60_000));
     const asked: string[] = [];
     const answer = async (question: string): Promise<string> => {
       asked.push(question);
