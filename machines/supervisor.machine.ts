@@ -8,7 +8,7 @@
 import { assign, forwardTo, sendTo, setup } from 'xstate';
 import { effect, effectOf, logicHole, promiseHole } from './base/declare.ts';
 import { causeOf } from './base/fault.ts';
-import { freshBudget, type RestartBudget, spendRestart } from './base/restart.ts';
+import { crashRestarts, freshBudget, type RestartBudget, spendRestart } from './base/restart.ts';
 import type { ServersEvent, ServersFact } from './mcp/servers.machine.ts';
 import type { ListenerPlan, ReloadInput, ReloadOutcome, ReloadRequest } from './reload.machine.ts';
 import type { GatewayEvent, GatewayFact } from './webhook/gateway.machine.ts';
@@ -49,9 +49,6 @@ export type SupervisorEvent =
   | ServersFact
   | ReloadRequest
   | JournalFact;
-
-/** More than five crashes in a minute have a cause that a restart does not fix. */
-export const gatewayRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
 /**
  * How long closing waits: a child that survives SIGKILL hangs in the kernel. Longer than a token renewal that a session's
@@ -121,7 +118,7 @@ export const supervisorMachine = setup({
   context: ({ input }) => ({
     listens: input.listens,
     blocked: input.blocked,
-    budget: freshBudget(gatewayRestarts),
+    budget: freshBudget(crashRestarts),
     restartDelayMs: 0,
     recovers: false,
     reloads: false,

@@ -23,6 +23,14 @@ export type RestartVerdict =
   | { readonly kind: 'restart'; readonly delayMs: number; readonly budget: RestartBudget }
   | { readonly kind: 'exhausted' };
 
+/** Of a gateway or a chart that crashes: more than five crashes in a minute have a cause that a restart does not fix. */
+export const crashRestarts: RestartPolicy = {
+  intensity: 5,
+  periodMs: 60_000,
+  baseDelayMs: 200,
+  longestDelayMs: 5_000,
+};
+
 export function freshBudget(policy: RestartPolicy): RestartBudget {
   return { policy, spentAtMs: [] };
 }

@@ -4,7 +4,7 @@
  * @see INS-1 in docs/specification.md
  */
 
-import { freshBudget, type RestartBudget, spendRestart } from '../../machines/base/restart.ts';
+import { crashRestarts, freshBudget, type RestartBudget, spendRestart } from '../../machines/base/restart.ts';
 
 export interface RespawnPorts {
   /** Milliseconds that only rise. */
@@ -27,9 +27,6 @@ export interface Respawns {
   clear(): void;
 }
 
-/** More crashes per minute have a cause that a restart does not fix. */
-const chartRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
-
 interface Standing {
   budget: RestartBudget;
   isSpent: boolean;
@@ -47,7 +44,7 @@ export function createRespawns({ steadyMs, random, wake }: RespawnPorts): Respaw
 
   return {
     crashed(key, again) {
-      const standing = table.get(key) ?? { budget: freshBudget(chartRestarts), isSpent: false, cancel: undefined };
+      const standing = table.get(key) ?? { budget: freshBudget(crashRestarts), isSpent: false, cancel: undefined };
       table.set(key, standing);
       const verdict = standing.isSpent ? undefined : spendRestart(standing.budget, steadyMs(), random());
       if (verdict?.kind !== 'restart') {

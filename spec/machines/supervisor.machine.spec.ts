@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { type AnyActorRef, createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
 import type { logicHole } from '../../machines/base/declare.ts';
+import { crashRestarts } from '../../machines/base/restart.ts';
 import {
   type ListenerPlan,
   type ReadVerdict,
@@ -8,7 +9,7 @@ import {
   type ReloadOutcome,
   reloadMachine,
 } from '../../machines/reload.machine.ts';
-import { gatewayRestarts, type SupervisorInput, supervisorMachine } from '../../machines/supervisor.machine.ts';
+import { type SupervisorInput, supervisorMachine } from '../../machines/supervisor.machine.ts';
 import { turn } from '../support/turns.ts';
 
 type Logic = ReturnType<typeof logicHole>;
@@ -188,7 +189,7 @@ t.test('INS-1 · a gateway that crashes is started again, later each time, and t
     await one.says('gateway', { type: 'gateway.opened', url: 'http://a:1' });
     t.same(one.value(), { up: 'running' });
   }
-  t.equal(waits.length, gatewayRestarts.intensity);
+  t.equal(waits.length, crashRestarts.intensity);
   await one.crashes('gateway', 59_999);
   t.match(one.root.getSnapshot(), { status: 'done', value: 'failed', output: { fault: 'crash 6' } }, 'and no loop');
 });
