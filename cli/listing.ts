@@ -6,7 +6,6 @@
 
 import { rowLimit } from '../machines/base/row-limits.ts';
 import { meantOr } from '../machines/config/nearest.ts';
-import type { ControlClient } from '../runtime/control/client.ts';
 import type { Ask, HistoryQuery } from '../runtime/control/contract.ts';
 import { connectGateway } from './call.ts';
 import { type CommandContext, type ExitCode, hasFlag, queryOf, textFlag } from './context.ts';
@@ -15,8 +14,6 @@ import { ago, dim, oneLine, printJson, printJsonLine, tableLines, wrapped } from
 
 export interface Listing<Row> {
   readonly read: (ask: Ask, query: Partial<HistoryQuery>) => Promise<readonly Row[]>;
-  /** Subscribes to new and changed rows. Absent: a followed list is read again and again. */
-  readonly watch?: Watch<Row>;
   /** `keyOf` identifies a row; `atOf` is the time that orders the rows. */
   readonly keyOf: (row: Row) => string;
   readonly atOf: (row: Row) => string;
@@ -28,12 +25,6 @@ export interface Listing<Row> {
   /** Printed if no row matches. */
   readonly none: string;
 }
-
-type Watch<Row> = (
-  client: ControlClient,
-  query: Partial<HistoryQuery>,
-  heard: (newestFirst: readonly Row[]) => void,
-) => Promise<void>;
 
 /** How many rows --follow checks for changes, and how many it prints first. */
 const followedRows = 200;
@@ -99,48 +90,21 @@ async function followList<Row>(context: CommandContext, listing: Listing<Row>): 
     return 2;
   }
   const client = await connectGateway(context.gateway);
-  const { watch } = listing;
-  return followUntilEnd(client, context.gateway, () =>
-    watch === undefined ? pollList(context, listing, client) : watchList(context, { ...listing, watch }, client),
-  );
-}
-
-async function pollList<Row>(context: CommandContext, listing: Listing<Row>, client: ControlClient): Promise<never> {
   const pause = pausesOf(client);
   const print = createPrinter(context, listing);
   let phases: ReadonlyMap<string, string> | undefined;
-  for (;;) {
-    const rows = await newRows(listing, client.ask, { query: queryOf(context), phases });
-    const known = phases;
-    const changed = rows.filter((row) => known?.get(listing.keyOf(row)) !== listing.phaseOf(row));
-    print((known === undefined ? changed.slice(0, rowLimit(queryOf(context).limit ?? firstRows)) : changed).reverse());
-    phases = new Map(rows.map((row) => [listing.keyOf(row), listing.phaseOf(row)]));
-    await pause(pollMs);
-  }
-}
-
-/** Reads the first rows once, for a list that is expensive to read, such as a search. */
-async function watchList<Row>(
-  context: CommandContext,
-  { watch, ...listing }: Listing<Row> & { readonly watch: Watch<Row> },
-  client: ControlClient,
-): Promise<void> {
-  const query = queryOf(context);
-  const print = createPrinter(context, listing);
-  const phases = new Map<string, string>();
-  const take = (newestFirst: readonly Row[]): void => {
-    const changed = newestFirst.filter((row) => phases.get(listing.keyOf(row)) !== listing.phaseOf(row)).reverse();
-    for (const row of changed) phases.set(listing.keyOf(row), listing.phaseOf(row));
-    for (const key of phases.keys()) if (phases.size > followedRows) phases.delete(key);
-    print(changed);
-  };
-  // Subscribed before the list is read, so that no row in between is lost.
-  const early: (readonly Row[])[] = [];
-  let heard = (rows: readonly Row[]): void => void early.push(rows);
-  await watch(client, query, (rows) => heard(rows));
-  take(await listing.read(client.ask, { ...query, limit: rowLimit(query.limit ?? firstRows) }));
-  heard = take;
-  early.forEach(take);
+  return followUntilEnd(client, context.gateway, async () => {
+    for (;;) {
+      const rows = await newRows(listing, client.ask, { query: queryOf(context), phases });
+      const known = phases;
+      const changed = rows.filter((row) => known?.get(listing.keyOf(row)) !== listing.phaseOf(row));
+      print(
+        (known === undefined ? changed.slice(0, rowLimit(queryOf(context).limit ?? firstRows)) : changed).reverse(),
+      );
+      phases = new Map(rows.map((row) => [listing.keyOf(row), listing.phaseOf(row)]));
+      await pause(pollMs);
+    }
+  });
 }
 
 interface Followed {

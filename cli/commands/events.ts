@@ -2,10 +2,10 @@
 
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
-import type { Ask, EventSearch, HistoryDetail, HistoryQuery, HistoryRow } from '../../runtime/control/contract.ts';
+import type { Ask, HistoryDetail, HistoryQuery, HistoryRow } from '../../runtime/control/contract.ts';
 import { askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
-import { type Listing, showList } from '../listing.ts';
+import { showList } from '../listing.ts';
 import { show } from '../terminal.ts';
 
 export async function listEvents(context: CommandContext): Promise<ExitCode> {
@@ -13,11 +13,8 @@ export async function listEvents(context: CommandContext): Promise<ExitCode> {
   if (text !== undefined && hasFlag(context, 'status')) {
     return refuse(context, '--status is for the list; in a search write status:failed', 2);
   }
-  const source: Pick<Listing<HistoryRow>, 'read' | 'watch'> = text === undefined
-    ? { read: (ask, query) => ask('webhook.deliveries', query) }
-    : { read: (ask, query) => search(ask, text, query), watch: watchSearch(text) };
   return showList<HistoryRow>(context, {
-    ...source,
+    read: (ask, query) => (text === undefined ? ask('webhook.deliveries', query) : search(ask, text, query)),
     keyOf: ({ key }) => key,
     atOf: ({ received_at }) => received_at,
     phaseOf: (row) => `${statusOf(row)} ${row.attempts}`,
@@ -37,42 +34,28 @@ export async function listEvents(context: CommandContext): Promise<ExitCode> {
 
 /** Reads page by page until there are enough rows or the complete history was searched. */
 async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Promise<readonly HistoryRow[]> {
-  const asked = searchOf(text, query);
+  const { route, profile, before, since, limit } = query;
+  const filters = {
+    ...(route === undefined ? {} : { route: [route] }),
+    ...(profile === undefined ? {} : { profile: [profile] }),
+  };
+  const asked = {
+    q: `${text} ${formatQuery({ texts: [], filters })}`,
+    range: since === undefined ? 'all' : `${since}..`,
+  };
   const rows: HistoryRow[] = [];
-  const most = rowLimit(query.limit);
-  for (let cursor = query.before; ; ) {
+  const most = rowLimit(limit);
+  for (let cursor = before; ; ) {
     const found = await ask('events.search', {
       ...asked,
       limit: most - rows.length,
       ...(cursor === undefined ? {} : { cursor }),
     });
-    rows.push(...found.rows.filter(isSince(query)));
+    // The search range begins a few seconds before `since`.
+    rows.push(...found.rows.filter(({ received_at }) => since === undefined || received_at >= since));
     cursor = found.cursor;
     if (cursor === undefined || rows.length >= most) return rows;
   }
-}
-
-function watchSearch(text: string): NonNullable<Listing<HistoryRow>['watch']> {
-  return async (client, query, heard) => {
-    client.on('events.news', ({ rows }) => heard(rows.filter(isSince(query))));
-    await client.ask('events.follow', searchOf(text, query));
-  };
-}
-
-function searchOf(text: string, { route, profile, since }: Partial<HistoryQuery>): EventSearch {
-  const filters = {
-    ...(route === undefined ? {} : { route: [route] }),
-    ...(profile === undefined ? {} : { profile: [profile] }),
-  };
-  return {
-    q: `${text} ${formatQuery({ texts: [], filters })}`,
-    range: since === undefined ? 'all' : `${since}..`,
-  };
-}
-
-/** The range of a search begins a few seconds before `since`. */
-function isSince({ since }: Partial<HistoryQuery>): (row: HistoryRow) => boolean {
-  return ({ received_at }) => since === undefined || received_at >= since;
 }
 
 export async function showEvent(context: CommandContext): Promise<ExitCode> {

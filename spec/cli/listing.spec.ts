@@ -4,7 +4,7 @@ import { showServerLog } from '../../cli/commands/mcp.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { type Listing, sayWhyNone, showList } from '../../cli/listing.ts';
 import type { HistoryQuery } from '../../runtime/control/contract.ts';
-import { type ControlServer, createControlServer } from '../../runtime/control/server.ts';
+import { createControlServer } from '../../runtime/control/server.ts';
 import type { DaemonView } from '../../runtime/control/view.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli } from '../support/daemon.ts';
@@ -83,17 +83,6 @@ t.test('CLI-6 · --since is sent as a time', async (t) => {
   t.same(asked, [{ since: '2026-01-31T11:00:00.000Z', limit: 8 }]);
 });
 
-async function serve(t: Test, path: string, daemon: DaemonView): Promise<ControlServer> {
-  const server = await createControlServer({
-    path: `${path}/gateway.sock`,
-    host: { source: { home: path, env: {} }, daemon },
-    log: { log: () => {}, warnOnce: () => {} },
-    redact: (text) => text,
-  });
-  t.teardown(() => server.close());
-  return server;
-}
-
 /** A home whose gateway answers each look at the events with the next of some lists, and then ends. */
 async function follows(t: Test, looks: readonly (readonly object[])[], words: readonly string[]) {
   const { path } = makeHome(t);
@@ -107,7 +96,13 @@ async function follows(t: Test, looks: readonly (readonly object[])[], words: re
       return rows ?? [];
     },
   } as unknown as DaemonView;
-  const server = await serve(t, path, daemon);
+  const server = await createControlServer({
+    path: `${path}/gateway.sock`,
+    host: { source: { home: path, env: {} }, daemon },
+    log: { log: () => {}, warnOnce: () => {} },
+    redact: (text) => text,
+  });
+  t.teardown(() => server.close());
   return { ...(await askCli(['webhook', 'deliveries', '--follow', ...words], path)), queries };
 }
 
@@ -144,46 +139,6 @@ t.test('CLI-6 · --follow prints each row as it comes and as it changes, until t
   );
   t.match(stdout, /^10:00:00Z {2}delivered/m);
   t.match(queries[0], { route: 'gh', limit: 200 });
-});
-
-t.test('CLI-6 · --follow searches once, and then prints what the gateway reports', async (t) => {
-  const { path } = makeHome(t);
-  const searches: unknown[] = [];
-  const daemon = {
-    events: {
-      search: async (asked: unknown) => {
-        searches.push(asked);
-        return { rows: [event('k3', 'accepted'), event('k2', 'accepted'), event('k1', 'delivered')] };
-      },
-      follow: async (asked: unknown, heard: (news: object) => void) => {
-        searches.push(asked);
-        // Before the list is read, and after.
-        heard({ rows: [event('k3', 'accepted')] });
-        setTimeout(() => heard({ rows: [event('k4', 'ignored'), event('k2', 'delivered')] }), 100);
-        setTimeout(() => void server.close(), 1_500);
-        return { rows: [] };
-      },
-    },
-  } as unknown as DaemonView;
-  const server = await serve(t, path, daemon);
-
-  const words = ['events', '--search', 'invoice', '--route', 'gh', '--follow', '--json'];
-  const { code, stdout } = await askCli(words, path);
-
-  t.equal(code, 3);
-  const asked = { q: 'invoice route:gh', range: 'all' };
-  t.same(searches, [asked, { ...asked, limit: 10 }]);
-  const printed = stdout.split('\n').filter(Boolean);
-  t.same(
-    printed.map((line) => [JSON.parse(line).key, JSON.parse(line).status]),
-    [
-      ['k1', 'delivered'],
-      ['k2', 'accepted'],
-      ['k3', 'accepted'],
-      ['k2', 'delivered'],
-      ['k4', 'ignored'],
-    ],
-  );
 });
 
 t.test('CLI-6 · --follow --json prints a row a line, the newest of --limit first of all', async (t) => {
