@@ -30,6 +30,8 @@ export interface Listing<Row> {
 const followedRows = 200;
 const firstRows = 10;
 const pollMs = 500;
+/** A search may read the complete history: it rests so many times as long as it took. */
+const restShare = 4;
 
 export async function showList<Row>(context: CommandContext, listing: Listing<Row>): Promise<ExitCode> {
   if (hasFlag(context, 'follow')) return followList(context, listing);
@@ -95,6 +97,7 @@ async function followList<Row>(context: CommandContext, listing: Listing<Row>): 
   let phases: ReadonlyMap<string, string> | undefined;
   return followUntilEnd(client, context.gateway, async () => {
     for (;;) {
+      const begunMs = performance.now();
       const rows = await newRows(listing, client.ask, { query: queryOf(context), phases });
       const known = phases;
       const changed = rows.filter((row) => known?.get(listing.keyOf(row)) !== listing.phaseOf(row));
@@ -102,7 +105,7 @@ async function followList<Row>(context: CommandContext, listing: Listing<Row>): 
         (known === undefined ? changed.slice(0, rowLimit(queryOf(context).limit ?? firstRows)) : changed).reverse(),
       );
       phases = new Map(rows.map((row) => [listing.keyOf(row), listing.phaseOf(row)]));
-      await pause(pollMs);
+      await pause(Math.max(pollMs, restShare * (performance.now() - begunMs)));
     }
   });
 }

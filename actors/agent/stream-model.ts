@@ -101,6 +101,8 @@ const keptMessage = 300;
 /** The default of `wait`. */
 export const waitFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
 
+const stopped = 'the run was stopped';
+
 /** Repeats the request until there is a complete answer, a permanent failure, or no attempt left. */
 export async function streamModel(
   model: ModelSettings,
@@ -117,9 +119,14 @@ export async function streamModel(
       return { kind: 'answered', answer: { ...outcome.answer, tokens: sum(spent, outcome.answer.tokens) } };
     }
     spent = sum(spent, outcome.tokens);
-    const { overflows = false } = outcome;
-    const failed = (why: string): ModelVerdict => ({ kind: 'failed', why, overflows, tokens: spent });
-    if (signal.aborted) return failed('the run was stopped');
+    const tokens = spent;
+    const failed = (why: string): ModelVerdict => ({
+      kind: 'failed',
+      why,
+      overflows: outcome.overflows === true,
+      tokens,
+    });
+    if (signal.aborted) return { kind: 'failed', why: stopped, tokens };
     if (outcome.refuses !== undefined) {
       without.add(outcome.refuses);
       if (isLasting(outcome.refuses)) refusedBy.set(asked, new Set([...without].filter(isLasting)));
@@ -135,7 +142,7 @@ export async function streamModel(
     try {
       await ports.wait(waitMs, signal);
     } catch {
-      return failed('the run was stopped');
+      return { kind: 'failed', why: stopped, tokens };
     }
   }
 }

@@ -140,7 +140,7 @@ export function saysOverflow(text: string): boolean {
 export function faultOf(error: Json | undefined): StreamFault {
   const types = isJsonObject(error) ? [error.type, error.code].map(textOf).filter((one) => wordPattern.test(one)) : [];
   // LM Studio begins to answer before it counts the tokens. A limit of tokens per minute is another thing.
-  const isRate = types.some((one) => one.startsWith('rate_limit'));
+  const isRate = types.some((one) => one.startsWith('rate_limit')) || (isJsonObject(error) && error.code === 429);
   if (!isRate && saysOverflow(textOf(isJsonObject(error) ? error.message : error))) return { kind: 'overflow' };
   // A rate limit has its kind as type, such as `tokens`.
   const type = types.find((one) => passing.has(one)) ?? types[0];

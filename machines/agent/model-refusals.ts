@@ -80,7 +80,7 @@ export function requestWithout(without: ReadonlySet<string>, model: ModelSetting
   return {
     ...Object.fromEntries(Object.entries(parameters).filter(([name]) => !without.has(name))),
     ...(most === undefined ? {} : { [without.has(limit) ? laterLimit : limit]: most }),
-    ...(without.has(effort) ? { [effort]: 'none' } : {}),
+    ...(without.has(effort) && tools.length > 0 ? { [effort]: 'none' } : {}),
   };
 }
 

@@ -375,6 +375,17 @@ t.test(
       t.match(verdict, { kind: 'failed', why, overflows: true });
       t.equal(server.asked.length, 1);
     }
+    const busy = { kind: 'status', status: 429, body: JSON.stringify({ error: { message } }) } as const;
+    const server = await startModelServer(t, () => busy);
+    const { signal } = new AbortController();
+    const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+    const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('aborted')), signal };
+    const tokens = { input: 0, output: 0 };
+    t.strictSame(
+      await streamModel(model, question, ports),
+      { kind: 'failed', why: 'the run was stopped', tokens },
+      'who stops a chat while its endpoint is waited for keeps the conversation',
+    );
   },
 );
 
@@ -408,6 +419,8 @@ t.test('DIS-3 · a model that takes tools only without thinking is asked once no
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
     t.equal(server.asked.length, requests);
   }
+  await streamModel(model, question, { ...ports, signal });
+  t.notOk('reasoning_effort' in (server.asked.at(-1)?.body ?? {}), 'without tools it may think');
   const stubborn = { kind: 'status', status: 400, body: JSON.stringify({ error: { message } }) } as const;
   const { verdict, server: again } = await ask(t, [stubborn], { provider: 'openai-compatible' });
   t.match(verdict, { kind: 'failed', why: /HTTP 400: Function tools with/ });
