@@ -124,9 +124,12 @@ export function withLostFiles(next: LoadedHome, standing: LoadedHome | undefined
     return isLeft ? findingOfFile(paths.home, { code: 'file-gone', message }) : [];
   });
   const emptied = [...next.profiles].flatMap(([name, { emptyFiles, paths }]) => {
-    const before = standing?.profiles.get(name)?.emptyFiles;
+    const before = standing?.profiles.get(name);
     if (before === undefined) return [];
-    const lost = [...emptyFiles].filter((path) => !before.has(path));
+    // Where a file of comments is removed, no variable is lost.
+    const wasEmpty = (path: string): boolean =>
+      before.emptyFiles.has(path) || (path === paths.env && before.scope.size === 0);
+    const lost = [...emptyFiles].filter((path) => !wasEmpty(path));
     return lost.map((path) => lostFile(path, { isThere: next.stamps.get(path) !== undefined, paths }));
   });
   const lost = [...linked, ...emptied];

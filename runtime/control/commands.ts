@@ -222,7 +222,8 @@ function testEvent(
 ): Sealed {
   const given = params.payload ?? { test: true, message: 'Hello from agent webhook test' };
   const text = typeof given === 'string' ? given : JSON.stringify(given);
-  const payload = readJson(text) ?? refuse('params-missing', 'the payload is not JSON');
+  const payload = readJson(text);
+  if (payload === undefined) return refuse('params-missing', 'the payload is not JSON');
   const event = typeof params.event === 'string' ? params.event : undefined;
   const source = sourceOf(route.sender);
   const scheme = route.signature ?? source?.schemes[0];

@@ -94,7 +94,10 @@ t.test('CFG-2 · INT-1 · variables that were lost with their file keep the last
     fault: /\.env: is empty, .*\[file-emptied\]/,
   });
   home.write('.env', '#\n');
-  t.same(withLostFiles(load(), standing).diagnostics, [], 'no variable is set on purpose');
+  const commented = load();
+  t.same(withLostFiles(commented, standing).diagnostics, [], 'no variable is set on purpose');
+  rmSync(`${home.path}/.env`);
+  t.same(withLostFiles(load(), commented).diagnostics, [], 'none is lost');
   t.end();
 });
 

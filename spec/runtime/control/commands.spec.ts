@@ -248,6 +248,7 @@ t.test(
     await ask(host, 'webhook.test', { name: 'hook', payload: written });
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: written });
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: ' { } ' });
+    await ask(host, 'webhook.test', { name: 'hook', payload: 'null' });
     t.same(got, [
       { path: '/webhooks/hook', genuine: true, body: '{"test":true,"message":"Hello from agent webhook test"}' },
       { path: '/p/work/webhooks/theirs', genuine: true, body: '{"event_type":"push","a":1}' },
@@ -256,11 +257,12 @@ t.test(
       { path: '/webhooks/hook', genuine: true, body: written },
       { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push","id": 12345678901234567890 }' },
       { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push"} ' },
+      { path: '/webhooks/hook', genuine: true, body: 'null' },
     ]);
     t.equal(await codeOf(ask(host, 'webhook.test', { name: 'hook', payload: '{' })), 'params-missing');
     t.same(
       forgotten,
-      [0, 1, 2, 3, 4, 5, 6].map((sent) => `22, ${sent} sent`),
+      [0, 1, 2, 3, 4, 5, 6, 7].map((sent) => `22, ${sent} sent`),
       'each before it is sent',
     );
     t.equal(await codeOf(ask(hostOf(t, {}), 'webhook.test', { name: 'hook' })), 'gateway-not-listening');
