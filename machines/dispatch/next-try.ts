@@ -1,6 +1,6 @@
 /**
  * Decides what follows a delivery attempt: done, retry and when, dropped, or unsure and left alone. A wait that the platform
- * requests is followed and spends no attempt; other waits double, with jitter. A delivery that may have arrived is retried
+ * requests is followed, and spends no attempt if it is a rate limit; other waits double, with jitter. A delivery that may have arrived is retried
  * only while the platform would recognize the duplicate. Times and randomness are parameters.
  * @see DLV-4, DIS-2 and DUR-1 in docs/specification.md
  */
@@ -62,7 +62,8 @@ export function nextTry(history: TryHistory, attempt: Attempt): NextTry {
   const { outcome, endedAtMs, jitter, policy } = attempt;
   if (outcome.kind === 'delivered') return outcome;
   // A wait of 0, such as a date that this clock has passed, is none: it would be tried twice a second for a day.
-  const isLimit = outcome.kind === 'rateLimited' && outcome.retryAfterMs > 0;
+  const askedMs = askedWaitMs(outcome);
+  const isLimit = outcome.kind === 'rateLimited' && askedMs > 0;
   const failures = history.failures + (isLimit ? 0 : 1);
   const sent = outcome.partly ?? history.sent;
   const unsureSinceMs = unsureSince(history, attempt);
@@ -74,15 +75,22 @@ export function nextTry(history: TryHistory, attempt: Attempt): NextTry {
   };
   const over = { kind: unsureSinceMs === undefined ? 'gaveUp' : 'unsure', ...standing } as const;
   if (outcome.kind === 'refused' || failures >= policy.attempts) return over;
-  const waitMs = isLimit
-    ? outcome.retryAfterMs + jitter * spreadMs
-    : backoffMs(policy, failures - 1) * (1 - jitter / 2);
+  const leastMs = askedMs > 0 ? askedMs + jitter * spreadMs : 0;
+  const waitMs = isLimit ? leastMs : Math.max(backoffMs(policy, failures - 1) * (1 - jitter / 2), leastMs);
   const dueAtMs = Math.ceil(endedAtMs + waitMs);
   if (dueAtMs > Math.min(history.answerByMs ?? Number.POSITIVE_INFINITY, history.sinceMs + longestTryMs)) {
-    return isLimit ? { ...over, reason: `${outcome.reason}; not before ${Math.ceil(waitMs / 1_000)} s` } : over;
+    return waitMs === leastMs
+      ? { ...over, reason: `${outcome.reason}; not before ${Math.ceil(waitMs / 1_000)} s` }
+      : over;
   }
   if (unsureSinceMs !== undefined && dueAtMs - unsureSinceMs >= attempt.deduplicatesForMs) return over;
   return { kind: 'retry', dueAtMs, ...standing };
+}
+
+/** The wait that the platform asks for; 0 if there is none. */
+function askedWaitMs(outcome: SendOutcome): number {
+  if (outcome.kind === 'rateLimited') return outcome.retryAfterMs;
+  return (outcome.kind === 'transient' && outcome.notBeforeMs) || 0;
 }
 
 /** A later piece that was certainly delivered ends the doubt about the one before it. */

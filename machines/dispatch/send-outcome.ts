@@ -38,8 +38,8 @@ export type Undelivered =
   | ({ readonly kind: 'refused'; readonly class: RefusalClass } & Failure & MayDoubt)
   /** `ofChat` if the limit applies only to that chat. */
   | ({ readonly kind: 'rateLimited'; readonly retryAfterMs: number; readonly ofChat?: true } & Failure & MayDoubt)
-  /** It did not arrive, and a retry may succeed. */
-  | ({ readonly kind: 'transient' } & Failure & MayDoubt)
+  /** It did not arrive, and a retry may succeed, but not within `notBeforeMs` if the platform asks for that wait. */
+  | ({ readonly kind: 'transient'; readonly notBeforeMs?: number } & Failure & MayDoubt)
   /** The request was sent, and no answer gave its outcome. */
   | ({ readonly kind: 'unknown' } & Failure);
 

@@ -53,7 +53,7 @@ export function readVerification(
         kind: 'failed',
         why: `${outcome.reason}; it is checked again automatically`,
         refused: false,
-        againInMs: Math.round(backoffMs(retry, failures) * (1 - jitter / 2)),
+        againInMs: Math.max(Math.round(backoffMs(retry, failures) * (1 - jitter / 2)), outcome.notBeforeMs ?? 0),
       };
     case 'refused':
       // Credentials may allow sending and nothing else.

@@ -329,6 +329,11 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
     [
       'a failure of a proxy that asks to wait',
       { status: 502, text: page, headers: { 'retry-after': '7' } },
+      { kind: 'transient', notBeforeMs: 7_000 },
+    ],
+    [
+      'a busy proxy that asks to wait',
+      { status: 503, text: page, headers: { 'retry-after': '7' } },
       { kind: 'rateLimited', retryAfterMs: 7_000 },
     ],
     ['a page that forbids', { status: 403, text: page }, { kind: 'refused', class: 'forbidden' }],

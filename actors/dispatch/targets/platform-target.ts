@@ -243,12 +243,15 @@ export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
   }
 }
 
-/** A failure that may pass; a wait that the platform asks for is respected. */
-function failed({ headers }: HttpAnswer, said: string, nowMs: number): Undelivered {
+/**
+ * A failure that may pass; a wait that the platform asks for is respected. Unless the status means that it takes no messages
+ * now, the failure may be that of one message, so it is no rate limit.
+ */
+function failed({ status, headers }: HttpAnswer, said: string, nowMs: number): Undelivered {
   const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
-  return wait > 0
-    ? { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform is busy (${said})` }
-    : transient(`the platform failed (${said})`);
+  if (wait > 0 && (status === 429 || status === 503))
+    return { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform is busy (${said})` };
+  return { kind: 'transient', reason: `the platform failed (${said})`, ...(wait > 0 && { notBeforeMs: wait }) };
 }
 
 /** A refusal in our own words, with the platform's code. */

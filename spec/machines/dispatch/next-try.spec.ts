@@ -11,6 +11,7 @@ import {
 import { fc } from '../../support/property.ts';
 
 const limited = (retryAfterMs: number): SendOutcome => ({ kind: 'rateLimited', retryAfterMs, reason: 'slow' });
+const failing = (notBeforeMs: number): SendOutcome => ({ kind: 'transient', notBeforeMs, reason: 'away' });
 const fresh: TryHistory = { sinceMs: 0, failures: 0 };
 const after = (outcome: SendOutcome, history: Partial<TryHistory> = {}, attempt: Partial<Attempt> = {}) =>
   nextTry(
@@ -34,6 +35,12 @@ t.test('DLV-4 · each outcome has what follows it', (t) => {
     [after(limited(0)), { kind: 'retry', dueAtMs: 3_000, failures: 1 }],
     [after(limited(0), { failures: 14 }), { kind: 'gaveUp', reason: 'slow', failures: 15 }],
     [after(limited(90_000_000)), { kind: 'gaveUp', reason: 'slow; not before 90000 s' }],
+    // A wait that a failure asks for is the least one; the attempt is spent.
+    [after(failing(7_000)), { kind: 'retry', dueAtMs: 8_000, failures: 1 }],
+    [after(failing(7_000), {}, { jitter: 0.9 }), { kind: 'retry', dueAtMs: 8_900 }],
+    [after(failing(7_000), { failures: 3 }), { kind: 'retry', dueAtMs: 17_000, failures: 4 }],
+    [after(failing(7_000), { failures: 14 }), { kind: 'gaveUp', reason: 'away', failures: 15 }],
+    [after(failing(7_000), { answerByMs: 7_999 }), { kind: 'gaveUp', reason: 'away; not before 7 s' }],
     // Waits end at an hour, and tries after a day.
     [after(transient('away'), { failures: 13 }), { kind: 'retry', dueAtMs: 3_601_000 }],
     [after(limited(86_399_000)), { kind: 'retry', dueAtMs: 86_400_000 }],
@@ -90,6 +97,7 @@ t.test('DLV-4 · DUR-1 · whatever comes, tries end, waits are bounded and doubt
     fc.constant(transient('away')),
     fc.constant(unknownOutcome('lost')),
     fc.integer({ min: 0, max: 100_000 }).map(limited),
+    fc.integer({ min: 0, max: 100_000 }).map(failing),
   );
   fc.assert(
     fc.property(

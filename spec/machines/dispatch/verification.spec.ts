@@ -32,6 +32,7 @@ t.test(
       [read({ kind: 'transient', reason: 'away' }, 3), { againInMs: 40_000 }],
       [read({ kind: 'transient', reason: 'away' }, 40), { againInMs: quarter }],
       [read({ kind: 'transient', reason: 'away' }, 3, 0.5), { againInMs: 30_000 }],
+      [read({ kind: 'transient', reason: 'away', notBeforeMs: 60_000 }, 3), { againInMs: 60_000 }],
       [
         read({ kind: 'rateLimited', reason: 'slow', retryAfterMs: 60_000 }),
         { kind: 'failed', refused: false, againInMs: 60_000 },

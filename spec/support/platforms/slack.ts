@@ -40,7 +40,7 @@ export const slackApi: PlatformFixture = {
     [
       'service_unavailable with a wait',
       { ...slackError('service_unavailable'), headers: { 'retry-after': '30' } },
-      is.waitMs(30_000),
+      { ...is.transient, notBeforeMs: 30_000 },
     ],
     ['fatal_error: some of it may be done', slackError('fatal_error'), is.unknown],
     ['internal_error: some of it may be done', slackError('internal_error'), is.unknown],
