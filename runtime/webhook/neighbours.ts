@@ -14,7 +14,7 @@ export interface NeighbourAccessPorts {
 }
 
 export interface NeighbourAccess {
-  /** Rejects if they cannot be connected to; the next call tries again. */
+  /** Rejects if they cannot be connected to, and the next call tries again; also once it is closed. */
   readonly reach: () => Promise<Neighbours>;
   close(): Promise<void>;
 }
@@ -24,7 +24,9 @@ const listenMs = 3_000;
 
 export function createNeighbourAccess({ connect, mayAnswer, every }: NeighbourAccessPorts): NeighbourAccess {
   let known: Promise<Neighbours> | undefined;
+  let isClosed = false;
   const reach = (): Promise<Neighbours> => {
+    if (isClosed) return Promise.reject(new Error('the connection to the other gateways is closed'));
     known ??= connect().catch((thrown: unknown) => {
       known = undefined;
       throw thrown;
@@ -39,6 +41,7 @@ export function createNeighbourAccess({ connect, mayAnswer, every }: NeighbourAc
   return {
     reach,
     async close() {
+      isClosed = true;
       stopListening();
       const neighbours = await known?.catch(() => undefined);
       await neighbours?.close();

@@ -45,13 +45,19 @@ t.test('SCA-3 · other gateways that could not be reached are tried again, and t
   t.same(await passes(), ['close']);
 });
 
-t.test('SCA-3 · a close during a connect that fails still closes', async (t) => {
+t.test('SCA-3 · a close during a connect that fails still closes, for ever', async (t) => {
+  let connects = 0;
   const access = createNeighbourAccess({
-    connect: () => Promise.reject(new Error('away')),
+    connect: () => {
+      connects += 1;
+      return Promise.reject(new Error('away'));
+    },
     mayAnswer: () => true,
     every: () => () => {},
   });
   const reached = access.reach();
   await access.close();
   await t.rejects(reached, { message: 'away' });
+  await t.rejects(access.reach(), { message: /closed/ });
+  t.equal(connects, 1, 'and none is connected to afterwards');
 });
