@@ -85,9 +85,8 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
 
   /** The keys of a page, newest first; one more than the limit if there are more. */
   async function keysOf(meant: Meant, reading: Reading, { cursor, limit }: Page) {
-    const { range, statuses } = meant;
+    const { range } = meant;
     const keys: string[] = [];
-    const fits = ({ status }: CountedEvent): boolean => statuses === undefined || statuses.has(status);
     const known = reading.tally.known(cursor);
     let summedMs = Number.NEGATIVE_INFINITY;
     for (;;) {
@@ -97,7 +96,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
         break;
       }
       if (timeOfKey(next.value.key) < Math.max(range.fromMs, reading.countedFromMs)) break;
-      if (fits(next.value)) keys.push(next.value.key);
+      if (hasStatus(meant, next.value)) keys.push(next.value.key);
       if (keys.length > limit) break;
     }
     let reachedMs = reading.countedFromMs;
@@ -167,9 +166,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       const { keys, reachedMs } = await keysOf(meant, reading, { cursor, limit });
       const refused = reading.refused.filter(
         ({ key, event }) =>
-          (cursor === undefined || key < cursor) &&
-          timeOfKey(key) >= reachedMs &&
-          (meant.statuses === undefined || meant.statuses.has(event.status)),
+          (cursor === undefined || key < cursor) && timeOfKey(key) >= reachedMs && hasStatus(meant, event),
       );
       const all = [...keys, ...refused.map(({ key }) => key)].sort().reverse();
       const shown = all.slice(0, limit);
@@ -196,7 +193,9 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
         // The range "the last hour" moves.
         const now = await meantBy(asked);
         const reading = await stats.read(now.range, now.test, mostMs);
-        const turnedAway = reading.refused.filter(({ key, alike }) => refused.get(key) !== (alike?.count ?? 1));
+        const turnedAway = reading.refused.filter(
+          ({ key, event, alike }) => hasStatus(now, event) && refused.get(key) !== (alike?.count ?? 1),
+        );
         refused = countsOf(reading.refused);
         const keys = [...changesOf(reading, now, followed), ...turnedAway.map(({ key }) => key)].sort().reverse();
         const counts = searchedEvents(now, reading);
@@ -218,6 +217,10 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       return { ...searchedEvents(meant, first), rows: [] };
     },
   };
+}
+
+function hasStatus({ statuses }: Pick<Meant, 'statuses'>, { status }: { readonly status: string }): boolean {
+  return statuses === undefined || statuses.has(status);
 }
 
 /** How often each refused request was made, by its key. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Journal, Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import type { DeliveryRecord, EventRecord } from '../../../machines/webhook/record.ts';
 import type { EventNews, FoundEvents } from '../../../runtime/control/contract.ts';
 import { createSearchEvents } from '../../../runtime/dispatch/event-search.ts';
 import { createEventStats } from '../../../runtime/dispatch/event-stats.ts';
@@ -24,14 +24,22 @@ async function stage(journal: Journal = openMemoryJournal(), redact = createReda
     workOf: () => ({ questions: [{ kind: 'tool', server: 'deployer', tool: 'mcp__deployer__deploy' }] }),
     nowMs: () => clock.nowMs,
   };
-  const refusedEvent = { ...plainEvent, deliveryId: 'stranger', status: 'refused', reason: 'no signature' } as const;
-  const refused = { newestFirst: () => [{ key: timeKey(begunMs - 1_000), event: refusedEvent }] };
+  const refusedEvent: EventRecord = {
+    ...plainEvent,
+    deliveryId: 'stranger',
+    status: 'refused',
+    reason: 'no signature',
+  };
+  const turnedAway = [{ key: timeKey(begunMs - 1_000), event: refusedEvent }];
+  const refused = { newestFirst: () => [...turnedAway] };
   const stats = createEventStats({ ...ports, keeper, refused });
   const events = createSearchEvents({ ...ports, stats, journal: keeper.journal, redact });
   return {
     keeper,
     clock,
     waiting,
+    turnAway: (deliveryId: string) =>
+      turnedAway.unshift({ key: timeKey(clock.nowMs), event: { ...refusedEvent, deliveryId } }),
     events,
     search: (q: string, range = 'all', limit = 100) => events.search({ q, range, limit }),
   };
@@ -245,7 +253,7 @@ t.test('INS-4 · a reading that would take too long says how far it came, and th
 });
 
 t.test('INS-4 · a follower hears of new events and of those that change, and of nothing else', async (t) => {
-  const { keeper, events, clock } = await stage();
+  const { keeper, events, clock, turnAway } = await stage();
   const open = came(5_000, { deliveryId: 'old' }, { status: 'running' });
   await keeper.commit(open);
   const left = new AbortController();
@@ -285,6 +293,18 @@ t.test('INS-4 · a follower hears of new events and of those that change, and of
   await told;
   t.match(heard[1], { counts: { failed: 2, open: 0 }, rows: [{ delivery_id: 'old', status: 'failed' }] });
   t.equal(heard.length, 2);
+
+  const ofFailed = new Promise<EventNews>((done) => {
+    void events.follow({ q: 'status:failed' }, done, left.signal).then(() => {
+      clock.nowMs += 1_000;
+      turnAway('another stranger');
+    });
+  });
+  told = next();
+  const { rows, chips } = await ofFailed;
+  t.same([rows, chips.refused], [[], 2], 'a refused request has another status');
+  await told;
+  t.same(heard[2] && idsOf(heard[2]), ['another stranger']);
 });
 
 t.test('INS-4 · a follower of many unfinished events hears of a new one alone', async (t) => {
