@@ -112,7 +112,7 @@ function repeating({ event, run, delivery }: Held, key: string): Extract<Write, 
 /**
  * Returns the event that claimed a signature. Undefined if there is none, if it failed permanently and releases the
  * signature, if it is a direct delivery that may still fail, or if the journal is behind a network: then the commit
- * refuses it.
+ * refuses it, or `readSignatureHolder` finds it for a route that allows identical bodies, which claims no signature.
  */
 export function signatureHolder(keeper: JournalKeeper, name: string): SignatureHolder | undefined {
   const local = keeper.journal()?.local;

@@ -86,7 +86,7 @@ export function isTimedContent(body: Uint8Array): boolean {
 export function readerOf(place: Place): (request: SignedRequest) => string | undefined {
   if ('header' in place) {
     const name = place.header.toLowerCase();
-    const textOf = name.startsWith(ofCloudEvent) ? attributeText : (value: string) => value;
+    const textOf = isOfCloudEvent(name) ? attributeText : (value: string) => value;
     return ({ headers }) => (Object.hasOwn(headers, name) ? textOf(headers[name] ?? '') || undefined : undefined);
   }
   if ('query' in place) {
@@ -114,8 +114,8 @@ export function latin1(text: string): string {
   return visibleAscii.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
-/** Headers with the attributes of an event in CloudEvents' binary mode, which are percent-encoded. */
-const ofCloudEvent = 'ce-';
+/** Whether a header has an attribute of an event in CloudEvents' binary mode, which is percent-encoded. */
+const isOfCloudEvent = (name: string): boolean => /^ce-/i.test(name);
 
 /**
  * An attribute of a CloudEvent: unquoted, as earlier senders quoted it, and decoded once.
@@ -130,7 +130,7 @@ function attributeText(value: string): string {
 /** A text as the value of a header: Latin-1 of its bytes, or an encoded attribute of a CloudEvent. */
 export function headerValue(name: string, text: string): string {
   const value = latin1(text);
-  if (!name.startsWith(ofCloudEvent)) return value;
+  if (!isOfCloudEvent(name)) return value;
   return value.replace(
     /[^\x21\x23\x24\x26-\x7e]/g,
     (byte) => `%${Buffer.from(byte, 'latin1').toString('hex').toUpperCase()}`,

@@ -483,8 +483,11 @@ t.test('SRC-1 · HubSpot signs its address with some escapes decoded', (t) => {
 t.test('SRC-1 · SUB-4 · a test event of CloudEvents has its attributes encoded', (t) => {
   const unsealed = { payload: {}, event: 'é "1" 50%', id: '~ü', path: '/webhooks/in', nowMs };
   const use = { name: 'cloudevents', secret: plain };
-  const { headers, body } = sealEvent(sources.cloudevents.schemes[0], use, unsealed, sources.cloudevents);
+  const [scheme] = sources.cloudevents.schemes;
+  const { headers, body } = sealEvent(scheme, use, unsealed, sources.cloudevents);
   t.match(headers, { 'ce-type': '%C3%A9%20%221%22%2050%25', 'ce-id': '~%C3%BC' });
+  const declared = sealEvent({ ...scheme, id: { header: 'CE-Id' } }, use, unsealed);
+  t.match(declared.headers, { 'CE-Id': '~%C3%BC' }, 'in any case of their names');
   t.equal(routeFor('cloudevents').eventType(headers, JSON.parse(body)), unsealed.event);
   t.end();
 });
