@@ -202,17 +202,21 @@ export function wireRequest(ports: RequestPorts) {
           claimNow(context, self);
           return;
         }
-        readSignatureHolder(signature.digest).then(
-          (holder) => {
+        // If the gateway crashed meanwhile, the request has been answered.
+        const isGone = (): boolean => exchanges.get(context.id) === undefined;
+        void readSignatureHolder(signature.digest)
+          .then((holder) => {
+            if (isGone()) return;
             if (holder === undefined || !isRepeated(signature, holder, route)) claimNow(context, self);
             else
               self.send({
                 type: 'claim.duplicate',
                 reason: repeatReason(context.deliveryId ?? context.id, holder, route),
               });
-          },
-          (thrown) => self.send({ type: 'claim.unavailable', reason: causeOf(thrown) }),
-        );
+          })
+          .catch((thrown: unknown) => {
+            if (!isGone()) self.send({ type: 'claim.unavailable', reason: causeOf(thrown) });
+          });
       },
       dispatchPlan: ({ context }) => {
         const opened = exchanges.get(context.id)?.opened;

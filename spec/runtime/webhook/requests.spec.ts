@@ -49,8 +49,8 @@ interface Stage {
   readonly secret?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly list?: ListMembership;
-  /** What the claim finds, without a journal. */
-  readonly verdict?: ClaimVerdict;
+  /** What the claim finds, without a journal; thrown if it is an error. */
+  readonly verdict?: ClaimVerdict | Error;
   /** The event that a journal behind a network has for the signature. */
   readonly holder?: () => Promise<SignatureHolder | undefined>;
 }
@@ -121,7 +121,10 @@ async function stage(
             hasRoom: () => true,
             reports: { nextOrder: () => 1, open: () => {} },
           })
-        : (_, settled) => settled(verdict),
+        : (_, settled) => {
+            if (verdict instanceof Error) throw verdict;
+            settled(verdict);
+          },
     readSignatureHolder: holder,
     certificates: {
       fetch: async (url) => {
@@ -240,6 +243,31 @@ t.test(
     }
   },
 );
+
+t.test('DUR-1 · SCA-1 · a request that has ended while its signature was looked up claims nothing', async (t) => {
+  for (const end of ['resolve', 'reject'] as const) {
+    const { promise, ...looked } = deferred<SignatureHolder | undefined>();
+    const { disk, exchanges, actor, replies } = await stage(t, {
+      more: { allowIdenticalBodies: true },
+      holder: () => promise,
+    });
+    exchanges.clear();
+    if (end === 'resolve') looked.resolve(undefined);
+    else looked.reject(new Error('away'));
+    await turn();
+    t.same([disk.waiting(), replies, actor.getSnapshot().value], [0, [], 'claiming'], end);
+  }
+});
+
+t.test('DUR-1 · SCA-1 · a claim that throws after a look-up of the signature is unavailable', async (t) => {
+  const { replies } = await stage(t, {
+    more: { allowIdenticalBodies: true },
+    holder: () => Promise.resolve(undefined),
+    verdict: new Error('broken'),
+  });
+  await turn();
+  t.same(replies.map(bodyOf), [[503, { error: 'Service unavailable' }]]);
+});
 
 t.test('SRC-1 · LIM-3 · a body is read once, for its signature, a handshake and the event', async (t) => {
   const senders = ['linear', 'mailgun', 'slack', 'zoom', 'discord', 'notion', 'microsoft-graph', 'github'] as const;
