@@ -35,6 +35,36 @@ export function createReads(pool: Pool, place: string, isOpen: () => boolean): J
     }
   }
 
+  /** The names for the next query of claims, and the values that it finds. */
+  let next: { readonly names: Set<string>; readonly values: Promise<ReadonlyMap<string, string>> } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /**
+   * One query at a time reads the claims; names that are asked for in the same turn, or while it runs, share the next one.
+   * The events of an array ask for thousands at once, which would occupy every connection of the pool.
+   */
+  async function claimValue(name: string): Promise<string | undefined> {
+    next ??= nextQuery();
+    next.names.add(name);
+    return (await next.values).get(name);
+  }
+
+  function nextQuery() {
+    const names = new Set<string>();
+    const ask = async (): Promise<ReadonlyMap<string, string>> => {
+      next = undefined;
+      const rows = await read<ClaimRow>(
+        'claimed',
+        'select name, value, expires_at from agent_claim where name = any($1) and expires_at > agent_now()',
+        [[...names]],
+      );
+      return new Map(rows.map(({ name, value }) => [name, value]));
+    };
+    const values = last.then(ask);
+    last = values.catch(() => {});
+    return { names, values };
+  }
+
   return {
     async get<In extends Collection>(collection: In, key: string) {
       if (!isRowKey(key)) return undefined;
@@ -72,12 +102,8 @@ export function createReads(pool: Pool, place: string, isOpen: () => boolean): J
       return rows.map(({ key }) => key);
     },
     async claimed(name) {
-      const [row] = await read<ClaimRow>(
-        'claimed',
-        'select name, value, expires_at from agent_claim where name = $1 and expires_at > agent_now()',
-        [claimName(name)],
-      );
-      return row && JSON.parse(row.value);
+      const value = await claimValue(claimName(name));
+      return value === undefined ? undefined : JSON.parse(value);
     },
     async claims({ limit, from = '' }) {
       const rows = await read<ClaimRow & { left: string; event_key: string | null }>(

@@ -1,3 +1,4 @@
+import { Pool } from 'pg';
 import t from 'tap';
 import { copyJournal } from '../../../actors/store/copy-journal.ts';
 import type { Journal, News, Put, Write } from '../../../actors/store/journal.ts';
@@ -6,6 +7,7 @@ import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
 import { placeOf, postgresFault, schemaVersion } from '../../../actors/store/postgres-schema.ts';
+import { inTurns } from '../../../runtime/system/turns.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract, sharedContract } from '../../conformance/journal.ts';
 import { got } from '../../support/open-journal.ts';
@@ -33,6 +35,28 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     histories: runs(30, 10),
   });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
+
+  t.test('SCA-1 · SRC-4 · the claims of a long array are looked up in few queries', async (t) => {
+    const journal = await open(await postgres.url());
+    const names = Array.from({ length: 400 }, (_, n) => `{"n${n}",\\ 'x'}`);
+    const claims = names
+      .filter((_, n) => n % 2 === 0)
+      .map((name): Write => ({ kind: 'claim', name, value: { by: name }, forMs: 60_000 }));
+    t.match(await journal.commit(claims), { kind: 'committed' });
+    const queries = t.capture(Pool.prototype, 'query', Pool.prototype.query);
+    const found: Promise<unknown>[] = [];
+    await new Promise<void>((resolve) =>
+      inTurns([...names, 'last'], (name) => {
+        found.push(journal.claimed(name));
+        if (name === 'last') resolve();
+        return true;
+      }),
+    );
+    t.same(await Promise.all(found), [...names.map((by, n) => (n % 2 === 0 ? { by } : undefined)), undefined]);
+    const asked = queries().length;
+    t.ok(asked > 0 && asked <= 14, `${asked} queries, at most one for each turn`);
+    await journal.close();
+  });
 
   const openTwo = async (url: string) => [await open(url), await open(url)] as const;
   sharedContract(t, 'Postgres', {

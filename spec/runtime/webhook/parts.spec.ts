@@ -1,12 +1,33 @@
 import t from 'tap';
+import { createActor } from 'xstate';
 import type { ClaimRequest, ClaimVerdict } from '../../../actors/webhook/claim-delivery.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { compileRoute } from '../../../machines/webhook/compile-route.ts';
+import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
-import { type Exchanges, type LivePart, liveRequest } from '../../../runtime/webhook/exchanges.ts';
+import { type Exchanges, type LivePart, liveRequest, parsedOf } from '../../../runtime/webhook/exchanges.ts';
 import { createParts, maxParts, type Settlement } from '../../../runtime/webhook/parts.ts';
+import { type RequestPorts, wireRequest } from '../../../runtime/webhook/requests.ts';
+import { plainFacts, plainRoute } from '../../support/records.ts';
+import { turn } from '../../support/turns.ts';
 
-function stage({ items = [] as readonly JsonObject[], isGone = false, checksOnly = false } = {}) {
+interface Stage {
+  readonly items?: readonly JsonObject[];
+  readonly isGone?: boolean;
+  readonly checksOnly?: boolean;
+  readonly signature?: RequestContext['signature'];
+  /** Starts the chart of an item. */
+  readonly start?: (input: RequestInput, exchanges: Exchanges) => void;
+}
+
+function stage({
+  items = [],
+  isGone = false,
+  checksOnly = false,
+  signature = { digest: 'sig', isTimed: true },
+  start,
+}: Stage = {}) {
   const exchanges: Exchanges = new Map();
   const spawned: RequestInput[] = [];
   const claims: { readonly id: string; readonly settled: (verdict: ClaimVerdict) => void }[] = [];
@@ -16,6 +37,7 @@ function stage({ items = [] as readonly JsonObject[], isGone = false, checksOnly
     spawn: (_: string, input: RequestInput) => {
       if (isGone) return undefined;
       spawned.push(input);
+      start?.(input, exchanges);
       return {};
     },
   };
@@ -49,7 +71,7 @@ function stage({ items = [] as readonly JsonObject[], isGone = false, checksOnly
     receivedAtMs: 0,
     deliveryId: 'd',
     scheme: 'sendgrid',
-    signature: { digest: 'sig', isTimed: true },
+    signature,
     payload: { items: items as JsonObject[] },
   };
   const live = liveRequest({
@@ -143,6 +165,54 @@ t.test('SRC-4 · DUR-1 · where one event cannot be judged now none is claimed, 
   for (const index of [0, 2]) parts[index]?.answered({ kind: 'unavailable' }, reason);
   t.same(settlements, [{ outcome: { kind: 'unavailable' }, reason: `event 1 of 3: ${reason}` }]);
   t.end();
+});
+
+t.test('SEC-6 · SCA-1 · on a shared journal each item is looked up before all are claimed together', async (t) => {
+  const compiled = compileRoute({
+    route: { ...plainRoute, allowIdenticalBodies: true },
+    secret: { kind: 'shared', secret: 'secret' },
+  });
+  const own = { deliveryId: 'd0', route: plainRoute.name, profile: plainRoute.profile };
+  const staged = async (holders: readonly (SignatureHolder | Error | undefined)[]) => {
+    const lookedUp: string[] = [];
+    const it = stage({
+      items: three,
+      signature: { digest: 'sig', isTimed: false },
+      start: (input, exchanges) => {
+        const ports: Partial<RequestPorts> = {
+          exchanges,
+          nowMs: () => 5,
+          newDeliveryId: () => 'random',
+          facts: {
+            ...plainFacts(compiled),
+            partOf: (id) => exchanges.get(id)?.part,
+            parsed: (id, rule) => parsedOf(exchanges.get(id), rule),
+          },
+          readSignatureHolder: async (digest) => {
+            lookedUp.push(digest);
+            const holder = holders[lookedUp.length - 1];
+            if (holder instanceof Error) throw holder;
+            return holder;
+          },
+          traceparentOf: () => undefined,
+          wards: () => ({ open() {} }) as unknown as Wards,
+        };
+        createActor(wireRequest(ports as RequestPorts), { input }).start();
+      },
+    });
+    t.same([lookedUp, it.calls], [['sig.0', 'sig.1', 'sig.2'], []]);
+    await turn();
+    return it;
+  };
+
+  const found = await staged([undefined, { ...own, route: 'other' }, own]);
+  t.same(found.calls, ['begin', 'claim d#1', 'claim d#3', 'end'], 'one is a request of another route');
+  for (const { settled } of found.claims) settled({ kind: 'granted', opened: { kind: 'nothing' } });
+  t.match(found.settlements, [{ outcome: { kind: 'split', accepted: 2, duplicate: 1, ignored: 0 } }]);
+
+  const failed = await staged([undefined, new Error('away'), undefined]);
+  t.same(failed.calls, []);
+  t.match(failed.settlements, [{ outcome: { kind: 'unavailable' }, reason: /away/ }]);
 });
 
 t.test(

@@ -1,0 +1,69 @@
+import type { Pool } from 'pg';
+import t from 'tap';
+import { createReads } from '../../../actors/store/postgres-reads.ts';
+import { deferred, turn } from '../../support/turns.ts';
+
+interface Asked {
+  readonly names: readonly string[];
+  answer(...rows: readonly { readonly name: string; readonly value: string }[]): void;
+  fail(): void;
+}
+
+function stage() {
+  const asked: Asked[] = [];
+  const query = ({ values: [names] }: { readonly values: readonly (readonly string[])[] }) => {
+    const { promise, resolve, reject } = deferred<object>();
+    asked.push({
+      names: names ?? [],
+      answer: (...rows) => resolve({ rows }),
+      fail: () => reject(new Error('away')),
+    });
+    return promise;
+  };
+  const reads = createReads({ query } as unknown as Pool, 'the database', () => true);
+  return { asked, claimed: reads.claimed };
+}
+
+t.test(
+  'SCA-1 · SRC-4 · claims that are looked up in one turn share a query, and those meanwhile the next',
+  async (t) => {
+    const { asked, claimed } = stage();
+    const names = Array.from({ length: 300 }, (_, n) => `n${n}`);
+    const first = [...names, 'n7'].map(claimed);
+    await turn();
+    t.same(
+      asked.map((one) => one.names),
+      [names],
+    );
+    const second = ['n7', 'other'].map(claimed);
+    await turn();
+    const third = claimed('third');
+    await turn();
+    t.equal(asked.length, 1, 'one query at a time');
+
+    asked[0]?.answer({ name: 'n7', value: '{"by":1}' });
+    t.same(
+      (await Promise.all(first)).flatMap((value, n) => (value === undefined ? [] : [[n, value]])),
+      [
+        [7, { by: 1 }],
+        [300, { by: 1 }],
+      ],
+    );
+    await turn();
+    t.same(asked[1]?.names, ['n7', 'other', 'third'], 'a name that is asked for later is read again');
+    asked[1]?.answer({ name: 'third', value: '{"by":3}' });
+    t.same(await Promise.all([...second, third]), [undefined, undefined, { by: 3 }]);
+  },
+);
+
+t.test('SCA-1 · DUR-1 · a look-up of claims that fails fails for its names alone', async (t) => {
+  const { asked, claimed } = stage();
+  const first = Promise.allSettled(['a', 'b'].map(claimed));
+  await turn();
+  const second = claimed('a');
+  asked[0]?.fail();
+  t.match(await first, [{ reason: { message: /away/ } }, { reason: { message: /away/ } }]);
+  await turn();
+  asked[1]?.answer({ name: 'a', value: '{}' });
+  t.same(await second, {});
+});
