@@ -1,7 +1,7 @@
 /**
  * Decides what follows a delivery attempt: done, retry and when, dropped, or unsure and left alone. A wait that the platform
- * requests is followed, and spends no attempt if it is a rate limit; other waits double, with jitter. A delivery that may have arrived is retried
- * only while the platform would recognize the duplicate. Times and randomness are parameters.
+ * requests is followed, and spends no attempt if it is a rate limit; other waits double, with jitter. A delivery that may
+ * have arrived is retried only while the platform would recognize the duplicate. Times and randomness are parameters.
  * @see DLV-4, DIS-2 and DUR-1 in docs/specification.md
  */
 
