@@ -7,7 +7,7 @@
 import { exchangeAuthorization, type FetchLike, OAuthError, refreshAuthorization } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { formEncoded } from '../../machines/base/secret-encodings.ts';
+import { basicEncoded } from '../../machines/base/secret-encodings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
@@ -139,14 +139,15 @@ function methodOf({ client: { clientSecret, authMethod = '' }, metadata }: Authe
 type Authenticated = Pick<TokenEndpoint, 'client' | 'metadata'>;
 
 /**
- * Adds the client and its secret to a request, in a header with both encoded (RFC 6749 §2.3.1): the SDK does not encode
- * them, and the library of the device grant encodes the hyphens too, which servers that decode nothing refuse.
+ * Adds the client and its secret to a request, in a header with both encoded (RFC 6749 §2.3.1) as far as they must be: the
+ * SDK does not encode them, and the library of the device grant encodes characters such as hyphens, too, which servers that
+ * decode nothing refuse.
  */
 export function authenticate(endpoint: Authenticated, headers: Headers, params: URLSearchParams): void {
   const { clientId, clientSecret = '' } = endpoint.client;
   const method = methodOf(endpoint);
   if (method === basic) {
-    headers.set('authorization', `Basic ${btoa(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`)}`);
+    headers.set('authorization', `Basic ${btoa(`${basicEncoded(clientId)}:${basicEncoded(clientSecret)}`)}`);
     return;
   }
   params.set('client_id', clientId);

@@ -4,7 +4,7 @@
  * @see OBS-1 in docs/specification.md
  */
 
-import { encodingsOf, formEncoded } from '../base/secret-encodings.ts';
+import { basicEncoded, encodingsOf, formEncoded } from '../base/secret-encodings.ts';
 
 const mask = '[redacted]';
 /** Redacting shorter ones would hide ordinary words. */
@@ -29,7 +29,9 @@ export function clientSecrets({
   readonly clientSecret?: string;
 }): readonly string[] {
   if (clientSecret === undefined) return [];
-  const pairs = [`${clientId}:${clientSecret}`, `${formEncoded(clientId)}:${formEncoded(clientSecret)}`];
+  const pairs = [(text: string) => text, formEncoded, basicEncoded].map(
+    (encoded) => `${encoded(clientId)}:${encoded(clientSecret)}`,
+  );
   // A quote may lack the padding.
   return [clientSecret, ...pairs.map((pair) => base64(pair).replace(/=+$/, ''))];
 }

@@ -111,7 +111,8 @@ t.test(
   async (t) => {
     const authority = await startScriptedServer(t);
     for (const [clientId, clientSecret, pair] of [
-      ['urn:app', 'a b/+é', 'urn%3Aapp:a+b%2F%2B%C3%A9'],
+      ['urn:app', 'a b/+é%', 'urn%3Aapp:a%20b/%2B%C3%A9%25'],
+      ['0b@c', 'abc8Q~Xyz/==', '0b@c:abc8Q~Xyz/=='],
       ['0b-1c.2_d', 's-1.e_t', '0b-1c.2_d:s-1.e_t'],
     ] as const) {
       const client = { clientId, clientSecret };

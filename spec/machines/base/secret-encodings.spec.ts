@@ -1,5 +1,5 @@
 import t from 'tap';
-import { encodingsOf, formEncoded } from '../../../machines/base/secret-encodings.ts';
+import { basicEncoded, encodingsOf, formEncoded } from '../../../machines/base/secret-encodings.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('OBS-1 · each encoding of a secret is known once', (t) => {
@@ -32,3 +32,19 @@ t.test('OBS-1 · a form or a URL of any text contains one of them', (t) => {
   );
   t.end();
 });
+
+t.test(
+  'OAU-4 · a half of a basic pair is read as a form or a URL, and as it is unless that would be ambiguous',
+  (t) => {
+    const plain = "aZ09-_.~!*'()/=@$,;?";
+    t.equal(basicEncoded(plain), plain);
+    t.equal(basicEncoded(': %+&#é\ud800'), '%3A%20%25%2B%26%23%C3%A9%EF%BF%BD');
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        const encoded = basicEncoded(text);
+        return decodeURIComponent(encoded) === text && new URLSearchParams(`a=${encoded}`).get('a') === text;
+      }),
+    );
+    t.end();
+  },
+);

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { basicEncoded } from '../../../machines/base/secret-encodings.ts';
 import { clientSecrets, withoutSecrets } from '../../../machines/oauth/without-secrets.ts';
 import { fc } from '../../support/property.ts';
 
@@ -35,7 +36,7 @@ t.test('OBS-1 · the basic form of a client’s secret is one of its spellings',
   const utf8 = (pair: string): string => Buffer.from(pair).toString('base64');
   fc.assert(
     fc.property(text, text, (clientId, clientSecret) => {
-      const quoted = [utf8(`${clientId}:${clientSecret}`), utf8(`${encode(clientId)}:${encode(clientSecret)}`)];
+      const quoted = [String, encode, basicEncoded].map((each) => utf8(`${each(clientId)}:${each(clientSecret)}`));
       return quoted.every(
         (each) => withoutSecrets(`Basic ${each}`, clientSecrets({ clientId, clientSecret })).length < 24,
       );
