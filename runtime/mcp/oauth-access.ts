@@ -44,18 +44,24 @@ export function authorised(
   return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, open, version, nowMs, log }) };
 }
 
+export interface FailureFacts extends FailurePlace {
+  readonly credentials: Credentials;
+  /** Whether a session had these settings: a redirect is then taken for an outage. */
+  readonly hasConnected: boolean;
+}
+
 /** The next state after failed attempts, and the line with the reason. A demanded scope is recorded for the next login. */
 export function readFailures(
   { name: server, transport }: ServerSettings,
   failures: readonly ConnectFailure[],
-  { credentials, ...place }: FailurePlace & { readonly credentials: Credentials },
+  { credentials, hasConnected, ...place }: FailureFacts,
 ): { readonly after: AfterFailure; readonly why: string } {
   const plan = oauthPlanOf(transport);
   const described = (): string => describeFailure(server, failures, { ...place, transport });
   const after = afterFailures(failures, plan !== undefined);
   if (plan === undefined) return { after, why: described() };
   // Behind a single sign-on, a request without a token is redirected instead of refused. The message names where to.
-  const isLedAway = failures.some(({ kind }) => kind === 'redirect');
+  const isLedAway = !hasConnected && failures.some(({ kind }) => kind === 'redirect');
   if (isLedAway && recordFor({ server, url: plan.url, credentials }) === undefined)
     return { after: 'needsLogin', why: described() };
   if (after !== 'needsLogin') return { after, why: described() };

@@ -66,7 +66,12 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
   if (verdict.kind === 'failed') {
     // The process may exit after the test, so a renewal in progress is awaited.
     await renewalsSettled(credentials);
-    const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: false });
+    const { after, why } = readFailures(settings, verdict.failures, {
+      profile,
+      credentials,
+      hasLog: false,
+      hasConnected: false,
+    });
     const [first = '', ...others] = stderr.toString('utf8').split(/\r?\n/);
     // The beginning of what was cut may be half a secret.
     const lines = stderr.length < keptStderrBytes || others.length === 0 ? [first, ...others] : others;

@@ -269,8 +269,13 @@ export function createSessions(ports: SessionsPorts): Sessions {
   /** The verdict on a failed attempt, which the server's log has too. */
   function failed({ input, settings, serverLog }: Attempt, failures: readonly ConnectFailure[]): ConnectVerdict {
     const { profile } = input;
-    const place = { profile, credentials: ports.credentials(profile), hasLog: true };
-    const { after, why } = readFailures(settings, failures, place);
+    const facts = {
+      profile,
+      credentials: ports.credentials(profile),
+      hasLog: true,
+      hasConnected: handshakes.has(settings),
+    };
+    const { after, why } = readFailures(settings, failures, facts);
     const at = new Date(ports.nowMs()).toISOString();
     serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));
     return refused(after, ports.redact(why));

@@ -48,8 +48,8 @@ t.test(
     const { credentials, folder, logIn } = await stage(t);
     const refused: ConnectFailure = { kind: 'http', status: 401, message: 'Unauthorized' };
     const busy: ConnectFailure = { kind: 'http', status: 503, message: 'busy' };
-    const read = (entry: JsonObject, failures: readonly ConnectFailure[]) =>
-      readFailures(settingsOf(entry, 'hub'), failures, { credentials, profile: 'work' } as never);
+    const read = (entry: JsonObject, failures: readonly ConnectFailure[], hasConnected = false) =>
+      readFailures(settingsOf(entry, 'hub'), failures, { credentials, profile: 'work', hasConnected } as never);
 
     const need = /^mcp server "hub": needs a login; run `agent mcp login hub --profile work`$/;
     t.match(read(withLogin, [refused]), { after: 'needsLogin', why: need });
@@ -75,6 +75,8 @@ t.test(
     const redirect: ConnectFailure = { kind: 'redirect', message: led };
     const both = `${led}; run \`agent mcp login hub --profile work\` if that is a page of logins`;
     t.same(read(withLogin, [redirect]), { after: 'needsLogin', why: both }, 'nothing can be sent without a token');
+    t.same(read(withLogin, [redirect], true), { after: 'failed', why: both }, 'nothing was sent before either');
+    t.match(read(withLogin, [refused], true), { after: 'needsLogin', why: need });
     t.same(read(without[1]?.[1] ?? {}, [redirect]), { after: 'failed', why: led });
 
     await logIn();

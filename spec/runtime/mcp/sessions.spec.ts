@@ -10,7 +10,7 @@ import { createRegistry } from '../../../runtime/mcp/registry.ts';
 import { connectionKey, createSessions } from '../../../runtime/mcp/sessions.ts';
 import { makeHome } from '../../support/home.ts';
 import { lendTime } from '../../support/lent-time.ts';
-import { faults } from '../../support/mcp/faults.ts';
+import { faults, redirectTo } from '../../support/mcp/faults.ts';
 import { started } from '../../support/mcp/http-peer.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
@@ -120,6 +120,12 @@ t.test('LIF-7 · a failed connect says what follows and why, and the chance of i
 
   const oauth = stage(t, { url: peer.url, auth: 'oauth' });
   t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'needsLogin' });
+  peer.set(redirectTo('http://sso.example/in'));
+  t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'needsLogin' });
+  peer.set();
+  t.match(await oauth.sessions.connect(first, never()), { kind: 'connected' }, 'without a token');
+  peer.set(redirectTo('http://sso.example/in'));
+  t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'failed' });
   const gone = stage(t, undefined);
   t.match(await gone.sessions.connect(first, never()), {
     kind: 'refused',
