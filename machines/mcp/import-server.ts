@@ -110,11 +110,11 @@ function ofOpenClaw({
   });
 }
 
-/** Its timeouts are in seconds, and some of its values are names of variables. */
+/** Some of its values are names of variables. Its timeout of calls is read by `fromJson`. */
 function ofCodex(written: JsonObject, { wanted, notes }: Findings): JsonObject {
   const { env_vars, bearer_token, bearer_token_env_var, http_headers, env_http_headers, scopes, oauth, ...more } =
     written;
-  const { startup_timeout_sec, startup_timeout_ms, tool_timeout_sec, enabled_tools, disabled_tools, ...last } = more;
+  const { startup_timeout_sec, startup_timeout_ms, enabled_tools, disabled_tools, ...last } = more;
   const { supports_parallel_tool_calls, ...rest } = last;
   const referred = (variable: string): string => {
     wanted.push({ variable, why: 'Codex reads it from the environment' });
@@ -141,18 +141,21 @@ function ofCodex(written: JsonObject, { wanted, notes }: Findings): JsonObject {
   return present({
     ...rest,
     env: { ...objectOf(rest.env), ...Object.fromEntries(forwarded) },
-    headers: { ...objectOf(http_headers), ...Object.fromEntries(fromEnv), ...bearer },
+    headers: { ...objectOf(rest.headers), ...objectOf(http_headers), ...Object.fromEntries(fromEnv), ...bearer },
     oauth: hasLogin ? { ...objectOf(oauth), ...present({ scopes }) } : undefined,
-    timeout: milliseconds(tool_timeout_sec),
-    connectionTimeoutMs: startup_timeout_sec === undefined ? startup_timeout_ms : milliseconds(startup_timeout_sec),
-    includeTools: enabled_tools,
-    excludeTools: disabled_tools,
-    supportsParallelToolCalls: supports_parallel_tool_calls,
+    connectionTimeoutMs: milliseconds(startup_timeout_sec) ?? startup_timeout_ms ?? rest.connectionTimeoutMs,
+    includeTools: enabled_tools ?? rest.includeTools,
+    excludeTools: disabled_tools ?? rest.excludeTools,
+    supportsParallelToolCalls: supports_parallel_tool_calls ?? rest.supportsParallelToolCalls,
   });
 }
 
 function milliseconds(seconds: Json | undefined): number | undefined {
-  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : undefined;
+  return isPositive(seconds) ? seconds * 1_000 : undefined;
+}
+
+function isPositive(value: Json | undefined): value is number {
+  return typeof value === 'number' && value > 0;
 }
 
 /** A secret of the environment may be an object that names it. */
@@ -245,16 +248,21 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     clientKey,
     supportsParallelToolCalls,
     default_tools_approval_mode: approval,
+    tool_timeout_sec: seconds,
     ...rest
   } = value;
   const remote = addressOf(value);
   const isStdio = typeof command === 'string';
   const login = isJsonObject(oauth) ? oauth : isJsonObject(auth) ? auth : auth === 'oauth' ? {} : undefined;
-  // The others use milliseconds; a value below a thousand was meant as seconds by mistake, and is left out. OpenCode's is
-  // that of the listing of tools.
+  // Codex uses seconds, the others milliseconds; of these, a value below a thousand was meant as seconds by mistake, and is
+  // left out. OpenCode's is that of the listing of tools.
   const isTimed = typeof timeout === 'number' && timeout >= 1_000 && program !== 'opencode';
   const asks = approval === 'prompt';
-  const unread = { timeout: isTimed ? undefined : timeout, default_tools_approval_mode: asks ? undefined : approval };
+  const unread = {
+    timeout: isTimed ? undefined : timeout,
+    tool_timeout_sec: isPositive(seconds) ? undefined : seconds,
+    default_tools_approval_mode: asks ? undefined : approval,
+  };
   leaveOut({ ...rest, ...present(unread) }, notes);
   return present({
     command: isStdio ? command : undefined,
@@ -265,9 +273,8 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     transport: !isStdio && isSse(type ?? transport, String(remote), { program, notes }) ? 'sse' : undefined,
     headers: isStdio ? undefined : filled(headers),
     enabled: disabled === true || enabled === false ? false : undefined,
-    timeout: isTimed ? timeout / 1_000 : undefined,
-    connect_timeout:
-      typeof connectionTimeoutMs === 'number' && connectionTimeoutMs > 0 ? connectionTimeoutMs / 1_000 : undefined,
+    timeout: isPositive(seconds) ? seconds : isTimed ? timeout / 1_000 : undefined,
+    connect_timeout: isPositive(connectionTimeoutMs) ? connectionTimeoutMs / 1_000 : undefined,
     ssl_verify: !isStdio && sslVerify === false ? false : undefined,
     client_cert: isStdio ? undefined : clientCert,
     client_key: isStdio ? undefined : clientKey,

@@ -260,6 +260,36 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
       wanted: [{ variable: 'KEY' }, { variable: 'T' }],
     },
   ],
+  [
+    'codex',
+    {
+      url: 'https://x/',
+      headers: { Authorization: 'Bearer t', 'X-R': 'us' },
+      http_headers: { 'X-R': 'eu' },
+      timeout: 30_000,
+      connectionTimeoutMs: 9_000,
+      includeTools: ['a', 'b'],
+      excludeTools: ['b'],
+      supportsParallelToolCalls: true,
+    },
+    {
+      entry: {
+        headers: { Authorization: 'Bearer t', 'X-R': 'eu' },
+        timeout: 30,
+        connect_timeout: 9,
+        tools: { include: ['a'] },
+        supports_parallel_tool_calls: true,
+      },
+      notes: [],
+    },
+  ],
+  ['codex', { command: 'x', tool_timeout_sec: 0.5 }, { entry: { timeout: 0.5 }, notes: [] }],
+  ['codex', { command: 'x', timeout: 60, tool_timeout_sec: 90 }, { entry: { timeout: 90 } }],
+  [
+    'codex',
+    { command: 'x', timeout: 60, tool_timeout_sec: 0 },
+    { entry: { command: 'x' }, notes: ['not imported: timeout, tool_timeout_sec'] },
+  ],
   ['codex', { command: 'x', startup_timeout_ms: 1_500 }, { entry: { connect_timeout: 1.5 } }],
   ['codex', { command: 'x', startup_timeout_ms: 1_500, startup_timeout_sec: 9 }, { entry: { connect_timeout: 9 } }],
   [
