@@ -24,18 +24,26 @@ const terminate = 'X'.charCodeAt(0);
 const readyForQuery = 'Z'.charCodeAt(0);
 const idle = 'I'.charCodeAt(0);
 
-/** Returns the URL by which a database is reached through the pooler. */
+/**
+ * Returns the URL by which a database is reached through the pooler.
+ * @param size how many server connections it has; a client waits for a free one
+ */
 export async function startPooler(
   t: Pick<Test, 'teardown'>,
   url: string,
   mode: 'transaction' | 'session',
+  size = Number.POSITIVE_INFINITY,
 ): Promise<string> {
   const free: Socket[] = [];
+  const waiting: ((far: Socket) => void)[] = [];
+  let made = 0;
   const all: Client[] = [];
 
   async function borrow(): Promise<Socket> {
     const known = free.pop();
     if (known !== undefined) return known;
+    if (made >= size) return new Promise((resolve) => waiting.push(resolve));
+    made += 1;
     const client = new Client({ connectionString: url });
     client.on('error', () => {});
     await client.connect();
@@ -50,7 +58,9 @@ export async function startPooler(
     const giveBack = (far: Socket): void => {
       far.removeAllListeners('data');
       lent = undefined;
-      free.push(far);
+      const next = waiting.shift();
+      if (next === undefined) free.push(far);
+      else next(far);
     };
     near.on('error', () => {});
     near.on('close', () => void lent?.then(giveBack));

@@ -45,8 +45,10 @@ t.test(
   async (t) => {
     const url = await (await startPostgres(t)).url();
     const pooled = await startPooler(t, url, 'transaction');
+    const small = await startPooler(t, url, 'transaction', 1);
     for (const refused of [
       await openPostgresJournal({ url: pooled }),
+      await openPostgresJournal({ url: small }),
       await migratePostgresJournal(pooled),
       await examineDatabase(pooled),
     ])
