@@ -62,9 +62,9 @@ export function shapeResult(given: Json, cap: number): Shaping {
 const ofProtocol = 'io.modelcontextprotocol/';
 
 function metaIn({ _meta }: JsonObject, change: Change): JsonObject | undefined {
-  const own = Object.entries(isJsonObject(_meta) ? _meta : {}).filter(([key]) => !key.startsWith(ofProtocol));
-  const clean = mapStrings(Object.fromEntries(own), change);
-  return own.length > 0 && isJsonObject(clean) ? clean : undefined;
+  const clean = mapStrings(isJsonObject(_meta) ? _meta : {}, change);
+  const own = Object.entries(isJsonObject(clean) ? clean : {}).filter(([key]) => !key.startsWith(ofProtocol));
+  return own.length > 0 ? Object.fromEntries(own) : undefined;
 }
 
 interface Fitting {

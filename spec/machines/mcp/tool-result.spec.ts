@@ -221,7 +221,8 @@ t.test(
     });
     t.match(shapeResult({ ...given, isError: true }, cap).result._meta, { view: { note: '[redacted]' } });
     t.same(shapeResult(given, 5), { result, notes: ['dropped its _meta, which has more than 5 characters'] });
-    for (const _meta of [{}, null, ['a'], { 'io.modelcontextprotocol/serverInfo': {} }])
+    const hidden = { [`io.model${tag}contextprotocol/serverInfo`]: {} };
+    for (const _meta of [{}, null, ['a'], { 'io.modelcontextprotocol/serverInfo': {} }, hidden])
       t.same(shapeResult({ ...given, _meta }, cap), { result, notes: [] });
     t.end();
   },
