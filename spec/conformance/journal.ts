@@ -563,28 +563,37 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
 
   check('DUR-2 · forgets the oldest finished records until the store is small enough', async (t, journal) => {
     const keys = Array.from({ length: 600 }, (_, n) => `k${String(n).padStart(4, '0')}`);
+    const finished = ['runs', 'deliveries', 'transcripts'] as const;
     const filling = 'x'.repeat(2000);
     for (const key of keys) {
       void journal.commit([
         put(key, { filling }, key === 'k0000' ? { dueAtMs: 1 } : {}),
-        run(key, { value: { filling } }),
+        ...finished.map((collection) => put(key, { filling }, { collection })),
       ]);
     }
     await journal.commit([]);
+    const left = async (collection: Collection) =>
+      keysOf(await journal.list(collection, { order: 'oldest', limit: 600 }));
 
     t.same(await journal.prune({ keepAfterKey: '', maxBytes: 100_000_000 }), { ok: true, value: 0 });
     // A limit in megabytes may be no whole number of bytes.
-    const gone = got(await journal.prune({ keepAfterKey: '', maxBytes: 999_999.5 }));
+    const gone = got(await journal.prune({ keepAfterKey: '', maxBytes: 1_999_999.5 }));
 
-    const events = keysOf(await journal.list('events', { order: 'oldest', limit: 600 }));
-    const runs = keysOf(await journal.list('runs', { order: 'oldest', limit: 600 }));
-    t.ok(gone > 600 && gone < 1150, `${gone} are gone`);
-    t.equal(events.length + runs.length, 1200 - gone);
-    t.same(events, ['k0000', ...keys.slice(-(events.length - 1))], 'the newest stay, and the work');
-    t.ok(Math.abs(events.length - runs.length) <= 2, 'all collections age together');
+    const [work, ...events] = await left('events');
+    t.equal(work, 'k0000');
+    let standing = 1 + events.length;
+    t.same(events, keys.slice(-events.length), 'the newest stay, and the work');
+    for (const collection of finished) {
+      const others = await left(collection);
+      standing += others.length;
+      t.same(others, keys.slice(-others.length), collection);
+      t.ok(Math.abs(events.length - others.length) <= 1, 'all collections age together');
+    }
+    t.ok(gone > 1200 && gone < 2300, `${gone} are gone`);
+    t.equal(standing, 2400 - gone);
     got(await journal.prune({ keepAfterKey: '', maxBytes: 0 }));
-    t.same(keysOf(await journal.list('events', { order: 'oldest', limit: 9 })), ['k0000']);
-    t.same(await journal.list('runs', { order: 'oldest', limit: 9 }), []);
+    t.same(await left('events'), ['k0000']);
+    for (const collection of finished) t.same(await left(collection), [], collection);
   });
 
   check('DUR-2 · IDM-1 · ids that are remembered take no room from the history', async (t, journal) => {
