@@ -13,6 +13,8 @@ const sampleBytes = 64 * 1024 * 1024;
 
 /** The key of the run or first delivery to which a record belongs. */
 const work = 'coalesce(r.work, r.key)';
+/** Not `is not null`: the index of due work would match that, and be read completely for each record. */
+const isDue = 'num_nonnulls(w.due_at) = 1';
 
 /**
  * A record without a due time, whose work has none either: neither the run nor any delivery of it. An event only if its batch
@@ -20,9 +22,9 @@ const work = 'coalesce(r.work, r.key)';
  */
 const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null
   and not exists (select 1 from agent_record w
-    where w.collection in ('r', 'd') and w.key = ${work} and w.due_at is not null)
+    where w.collection in ('r', 'd') and w.key = ${work} and ${isDue})
   and not exists (select 1 from agent_record w
-    where w.collection = 'd' and w.key > ${work} || '~' and w.key < ${work} || '\x7f' and w.due_at is not null)
+    where w.collection = 'd' and w.key > ${work} || '~' and w.key < ${work} || '\x7f' and ${isDue})
   and not (r.collection = 'e' and exists (
     select 1 from agent_record g where g.collection = 'g' and g.work = 'batch/' || r.work))`;
 
