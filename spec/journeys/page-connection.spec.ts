@@ -4,6 +4,7 @@ import t from 'tap';
 import { chromiumPath, goTo, linkOf, noChromium, openBlank } from '../support/browser.ts';
 import { openPage } from '../support/inspector.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
+import { adapterOf, send } from '../support/webhook-adapter.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const config = { inspector: { port: 0 } };
@@ -26,7 +27,10 @@ t.test('INS-2 · a page that is one too many says so, and connects once another 
 });
 
 t.test('INS-2 · an answer that is cut off is read again, and of a change it is said', options, async (t) => {
-  const gateway = await startGateway(t, { away: { url: 'http://127.0.0.1:1/mcp' } }, { config });
+  const routes = { reviews: { prompt: 'Review {n}', deliver: 'log' } };
+  const servers = { away: { url: 'http://127.0.0.1:1/mcp' } };
+  const gateway = await startGateway(t, servers, { config: { ...config, platforms: { webhook: adapterOf(routes) } } });
+  await send(gateway, 'reviews', { n: 1 }, 'first');
   const { page } = await openBlank(t);
   await page.addInitScript(`
     globalThis.cut = '';
@@ -57,4 +61,12 @@ t.test('INS-2 · an answer that is cut off is read again, and of a change it is 
   await page.getByRole('button', { name: 'Disable', exact: true }).click();
   await page.getByText('look whether it was done before you do it again').waitFor();
   await page.getByRole('button', { name: 'Enable', exact: true }).waitFor();
+
+  await goTo(page, '#/events/first');
+  await page.evaluate('cut = \'"webhook.replay"\'');
+  await page.getByRole('button', { name: 'Replay', exact: true }).click();
+  await page
+    .getByRole('status')
+    .getByText('The daemon’s answer did not arrive; look whether it was done before you do it again.', { exact: true })
+    .waitFor();
 });

@@ -7,6 +7,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import type { Ask, Method, Params, Result } from '../../../control/contract.ts';
 import { onlyReads } from '../../../control/methods.ts';
+import { sentenceCase } from './format.ts';
 import { link, onReturn } from './live.ts';
 import { fetchProven } from './session.ts';
 
@@ -36,8 +37,9 @@ interface RpcMessage {
 
 let last = 0;
 export const unreachable = 'unreachable';
-/** A change may have been made before the connection broke. */
-const unanswered = 'the daemon’s answer did not arrive; look whether it was done before you do it again';
+/** The code of a change that may have been made before the connection broke, and what is said of it. */
+const unanswered = 'unanswered';
+const unansweredWords = 'the daemon’s answer did not arrive; look whether it was done before you do it again';
 
 /**
  * Resolves with the result; rejects with an RpcRefusal, or with another error if the daemon cannot be reached. A daemon that
@@ -65,7 +67,7 @@ async function change<Value>(ask: () => Promise<Value>): Promise<Value> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof RpcRefusal ? error : new RpcRefusal(unanswered, unreachable);
+    throw error instanceof RpcRefusal ? error : new RpcRefusal(unansweredWords, unanswered);
   }
 }
 
@@ -237,6 +239,11 @@ export function wordsOf(error: unknown): { readonly why: string; readonly code: 
     return field === undefined ? { why, code } : { why, code, field };
   }
   return { why: 'the daemon cannot be reached', code: unreachable };
+}
+
+/** Says what was not done and why; for a change without an answer only the latter, since it may have been made. */
+export function failureWords(what: string, { why, code }: { readonly why: string; readonly code: string }): string {
+  return code === unanswered ? `${sentenceCase(why)}.` : `${what}: ${why}`;
 }
 
 async function post(method: string, params: object, accept: string, signal?: AbortSignal): Promise<Response> {

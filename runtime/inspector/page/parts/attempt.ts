@@ -13,7 +13,7 @@ export interface Attempt {
    * Resolves with whether the change was begun: not while another one is under way.
    * @param failed is called instead of setting `refused`
    */
-  attempt(words: string, change: () => Promise<unknown>, failed?: (why: string) => void): Promise<boolean>;
+  attempt(words: string, change: () => Promise<unknown>, failed?: (refusal: Refusal) => void): Promise<boolean>;
 }
 
 export function useAttempt(): Attempt {
@@ -32,7 +32,7 @@ export function useAttempt(): Attempt {
       } catch (error) {
         const { why, code } = wordsOf(error);
         if (failed === undefined) setRefused({ why, code, words });
-        else failed(why);
+        else failed({ why, code });
       } finally {
         setBusy(undefined);
       }

@@ -8,7 +8,7 @@ import { announce } from '../data/announce.ts';
 import { formatReason } from '../data/event-words.ts';
 import { formatTook } from '../data/format.ts';
 import { follow } from '../data/progress.ts';
-import { call, wordsOf } from '../data/rpc.ts';
+import { call, failureWords, wordsOf } from '../data/rpc.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -40,7 +40,7 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
       const answer = await call('deliveries.retry', { ids: [id], ...(status === 'unknown' ? { force: true } : {}) });
       if ('done' in answer) follow(answer);
     } catch (error) {
-      announce(`Not retried: ${wordsOf(error).why}`, true);
+      announce(failureWords('Not retried', wordsOf(error)), true);
     }
   }
 

@@ -15,7 +15,7 @@ import { formatTook, withLocalTimes } from '../data/format.ts';
 import { hashOf, hashTo } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
 import { goOn, place } from '../data/place.ts';
-import { call, useKept } from '../data/rpc.ts';
+import { call, failureWords, useKept } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import { useFollowed } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
@@ -68,7 +68,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   );
 
   async function act(words: string, what: string, run: () => Promise<unknown>): Promise<void> {
-    if (!(await attempt(words, run, (why) => announce(`${what}: ${why}`, true)))) return;
+    if (!(await attempt(words, run, (refusal) => announce(failureWords(what, refusal), true)))) return;
     // Another dialog may have been opened meanwhile.
     setOpen((now) => (now === 'replay' || now === 'cancel' ? undefined : now));
   }

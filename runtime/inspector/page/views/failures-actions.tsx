@@ -8,7 +8,7 @@ import { announce } from '../data/announce.ts';
 import { askAbove, deliveriesWords } from '../data/failures.ts';
 import { useProfile } from '../data/profile.ts';
 import { follow, skippedWords } from '../data/progress.ts';
-import { call } from '../data/rpc.ts';
+import { call, failureWords } from '../data/rpc.ts';
 import { useAttempt } from '../parts/attempt.ts';
 import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/choice.tsx';
@@ -56,7 +56,8 @@ export function FailureActions({
 
   async function act(while_: string, run: () => Promise<void>): Promise<void> {
     const change = (): Promise<void> => run().then(onDone);
-    if (await attempt(while_, change, (why) => announce(`Nothing was changed: ${why}`, true))) close();
+    if (await attempt(while_, change, (refusal) => announce(failureWords('Nothing was changed', refusal), true)))
+      close();
   }
 
   const noted = reason.trim() === '' ? {} : { reason: reason.trim() };

@@ -44,7 +44,10 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
       onChanged();
     };
     return (
-      <Button disabled={busy !== undefined} onClick={() => void attempt(label, change, (why) => announce(why, true))}>
+      <Button
+        disabled={busy !== undefined}
+        onClick={() => void attempt(label, change, ({ why }) => announce(why, true))}
+      >
         {label}
       </Button>
     );
