@@ -1,7 +1,7 @@
 /** The connection of the inspector's page in a real browser: refused because there are too many, or cut within an answer. */
 
 import t from 'tap';
-import { chromiumPath, goTo, linkOf, noChromium, openBlank } from '../support/browser.ts';
+import { chromiumPath, goTo, linkOf, noChromium, openBlank, openInspector } from '../support/browser.ts';
 import { openPage } from '../support/inspector.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
@@ -69,4 +69,18 @@ t.test('INS-2 · an answer that is cut off is read again, and of a change it is 
     .getByRole('status')
     .getByText('The daemon’s answer did not arrive; look whether it was done before you do it again.', { exact: true })
     .waitFor();
+});
+
+t.test('INS-2 · a change that was not sent is said to be one that cannot reach the daemon', options, async (t) => {
+  const gateway = await startGateway(t, { away: { url: 'http://127.0.0.1:1/mcp' } }, { config });
+  const { page } = await openInspector(t, gateway);
+  await goTo(page, '#/servers/default/away');
+  await page.getByRole('button', { name: 'Disable', exact: true }).waitFor();
+  // The page has to verify the daemon again, which does not answer.
+  await page.route('**/rpc', (asked) => asked.fulfill({ status: 401 }));
+  await page.route('**/hello', (asked) => asked.abort());
+
+  await page.getByRole('button', { name: 'Disable', exact: true }).click();
+
+  await page.getByRole('alert').getByText('the daemon cannot be reached', { exact: true }).waitFor();
 });

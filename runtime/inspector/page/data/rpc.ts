@@ -9,7 +9,7 @@ import type { Ask, Method, Params, Result } from '../../../control/contract.ts';
 import { onlyReads } from '../../../control/methods.ts';
 import { sentenceCase } from './format.ts';
 import { link, onReturn } from './live.ts';
-import { fetchProven } from './session.ts';
+import { fetchProven, NotSent } from './session.ts';
 
 /** The daemon's reason for a refusal. */
 class RpcRefusal extends Error {
@@ -67,7 +67,7 @@ async function change<Value>(ask: () => Promise<Value>): Promise<Value> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof RpcRefusal ? error : new RpcRefusal(unansweredWords, unanswered);
+    throw error instanceof RpcRefusal || error instanceof NotSent ? error : new RpcRefusal(unansweredWords, unanswered);
   }
 }
 

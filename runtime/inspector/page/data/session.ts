@@ -18,6 +18,9 @@ import {
 import { createCell } from './cell.ts';
 import { readStored, store } from './stored.ts';
 
+/** The daemon could not be verified, so the request was not sent. */
+export class NotSent extends Error {}
+
 interface Session {
   readonly id: string;
   /** Not extractable. */
@@ -66,7 +69,7 @@ function leftPlace(): string {
 
 /**
  * Fetches with the page's proof. Resolves with 401 if there is no session or the process is not its daemon. Rejects if no
- * process answers.
+ * process answers, with NotSent if the request itself was not sent.
  */
 export async function fetchProven(path: string, init: RequestInit = {}): Promise<Response> {
   const first = await send(path, init);
@@ -87,6 +90,8 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   let known: string | undefined;
   try {
     known = await mine;
+  } catch (error) {
+    throw new NotSent('the daemon could not be verified', { cause: error });
   } finally {
     if (known === undefined && proof === mine) forgetProof();
   }
