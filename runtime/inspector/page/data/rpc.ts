@@ -23,6 +23,9 @@ class RpcRefusal extends Error {
   }
 }
 
+/** The connection broke within an answer. */
+class CutOff extends Error {}
+
 interface RpcMessage {
   readonly id?: number;
   readonly method?: string;
@@ -48,7 +51,7 @@ const unansweredWords = 'the daemon’s answer did not arrive; look whether it w
  */
 export const call: Ask = (method: string, params: object = {}) => {
   const asked = async (signal?: AbortSignal): Promise<Json> =>
-    resultOf((await (await post(method, params, 'application/json', signal)).json()) as RpcMessage);
+    resultOf(await bodyOf<RpcMessage>(await post(method, params, 'application/json', signal)));
   // The contract types the daemon's results.
   return (onlyReads(method) ? read(asked) : change(asked)) as never;
 };
@@ -58,7 +61,7 @@ async function read<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promis
   try {
     return await untilLost(ask);
   } catch (error) {
-    if (error instanceof RpcRefusal || link.get() !== 'live') throw error;
+    if (!(error instanceof CutOff) || link.get() !== 'live') throw error;
     return untilLost(ask);
   }
 }
@@ -137,11 +140,11 @@ function closed(): RpcRefusal {
 
 /** Fetches JSON from an address of the daemon; undefined for 404. */
 export async function look<Found>(path: string): Promise<Found | undefined> {
-  return untilLost(async (signal) => {
+  return read(async (signal) => {
     const response = await fetchProven(path, { signal });
     if (response.status === 404) return undefined;
     refuseFailed(response);
-    return (await response.json()) as Found;
+    return bodyOf<Found>(response);
   });
 }
 
@@ -257,6 +260,14 @@ async function post(method: string, params: object, accept: string, signal?: Abo
   if (response.status === 401) throw new RpcRefusal('this page has no session; open a fresh link', 'session');
   refuseFailed(response);
   return response;
+}
+
+async function bodyOf<Body>(response: Response): Promise<Body> {
+  try {
+    return (await response.json()) as Body;
+  } catch (error) {
+    throw new CutOff('the answer was cut off', { cause: error });
+  }
 }
 
 function refuseFailed({ ok, status }: Response): void {
