@@ -14,7 +14,10 @@ const home = (does: string) => ({ does, isOfHome: true, hasDocuments: false });
 /** The same, and uses the subscriptions, jobs or credentials, which may be in a database. */
 const documents = (does: string) => ({ does, isOfHome: true, hasDocuments: true });
 
-/** `reads`: changes nothing. `calls`: has its own record. Otherwise the change, as the audit log reports it. */
+/**
+ * `reads`: changes nothing, which also opens it to every session of the page unless `runtime/inspector/page-methods.ts` says
+ * otherwise. `calls`: has its own record. Otherwise the change, as the audit log reports it.
+ */
 const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'approvals.answer': daemon('answered a question'),
   'approvals.answered': daemon('reads'),
