@@ -776,15 +776,17 @@ t.test('INS-4 · PRF-2 · the first steps set up the profile that the page shows
   };
   await answerFor(page, {
     'setup.read': ({ profile }) => ({ ...setup, profile }) as never,
-    ...noted('webhook.subscribe', { url: 'http://127.0.0.1:1/p/work/webhooks/github', secret: 'x' }),
+    ...noted('webhook.subscribe', { url: 'http://127.0.0.1:1/p/work/webhooks/github' }),
     ...noted('setup.agent', {}),
     ...noted('setup.target', {}),
     ...noted('mcp.importable', []),
   });
   await goTo(page, '#/overview/first-steps?profile=work');
 
+  await page.getByText('http://127.0.0.1:8644/p/work/webhooks/github', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Create route only' }).click();
   await page.getByText('Route github created.').waitFor();
+  await page.getByText('agent events show latest --route github --profile work', { exact: true }).waitFor();
   await page.getByRole('button', { name: /^Open.*Choose the agent/ }).click();
   await page.getByRole('button', { name: 'Use Codex' }).click();
   await page.getByText('Codex answers events from now on.').waitFor();

@@ -43,6 +43,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
   const [made, setMade] = useState<Made | undefined>(undefined);
   const change = useAttempt();
   const { profile } = setup;
+  const isDefault = profile === 'default';
   const chosen = setup.sources.find((one) => one.name === source);
   const name = typed ?? chosen?.name ?? 'events';
   const shown = isAll
@@ -117,7 +118,11 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
       </p>
       <CopyBox
         label="Webhook URL"
-        text={made?.name === name ? made.url : `${setup.url ?? 'http://127.0.0.1:8644'}/webhooks/${name}`}
+        text={
+          made?.name === name
+            ? made.url
+            : `${setup.url ?? 'http://127.0.0.1:8644'}${isDefault ? '' : `/p/${profile}`}/webhooks/${name}`
+        }
       />
       {made?.isGenerated === true && made.secret !== undefined ? (
         <CopyBox label="Signing secret, shown this once" text={made.secret} />
@@ -125,7 +130,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
       {made?.name === name && made.secret === undefined ? (
         <p class="hint">
           {withCode(
-            `The address is shown this once. ${chosen?.title ?? 'The sender'} sends its token there, which becomes the secret. \`agent events show latest --route ${name}\` prints it: type it in at ${chosen?.title ?? 'the sender'}.`,
+            `The address is shown this once. ${chosen?.title ?? 'The sender'} sends its token there, which becomes the secret. \`agent events show latest --route ${name}${isDefault ? '' : ` --profile ${profile}`}\` prints it: type it in at ${chosen?.title ?? 'the sender'}.`,
           )}
         </p>
       ) : null}
