@@ -1935,6 +1935,28 @@ t.test('INS-2 · a long toast leaves the page in sight, and can be closed beside
   t.equal(await dialog.count(), 1);
 });
 
+t.test('INS-2 · a confirmation has as much room below as above, also with a toast', options, async (t) => {
+  const { page } = await openedEvent(t);
+  await answerFor(page, { 'events.curl': refusal('the database restarts') });
+  await page.getByRole('button', { name: 'Copy as curl' }).click();
+  await page.locator('.toast').waitFor();
+  await page.keyboard.press('e');
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Payload' }).fill('{"typed":true}');
+
+  await page.keyboard.press('Escape');
+
+  const question = page.getByRole('alertdialog');
+  await question.locator('.toast').waitFor();
+  const room = await page.evaluate(`(() => {
+    const box = document.querySelector('[role=alertdialog]');
+    const [all, title, buttons] = [box, box.querySelector('h2'), box.querySelector('.btns')].map((one) =>
+      one.getBoundingClientRect(),
+    );
+    return [title.top - all.top, all.bottom - buttons.bottom].map(Math.round);
+  })()`);
+  t.same(room, [25, 25], 'the padding and the border');
+});
+
 t.test('INS-4 · an overview that cannot be read again says so, and why', options, async (t) => {
   const { page } = await opened(t);
   await goTo(page, '#/overview');
