@@ -1885,6 +1885,11 @@ t.test(
     await page.getByRole('button', { name: 'Discard the changes' }).click();
     await dialog.waitFor({ state: 'detached' });
     t.equal(await page.getByRole('main').getByRole('button', { name: 'Add server' }).first().isDisabled(), true);
+
+    await page.keyboard.press('?');
+    const keys = page.getByRole('dialog', { name: 'Keys' });
+    t.equal(await keys.getByRole('checkbox').isEnabled(), true);
+    t.equal(await keys.getByRole('alert').count(), 0);
   },
 );
 

@@ -28,7 +28,7 @@ export function KeySheet({ onClose }: { readonly onClose: () => void }): JSX.Ele
   const views = useCell(drawnKeys);
   const places = useViews();
   return (
-    <Dialog title="Keys" onClose={onClose} sheet>
+    <Dialog title="Keys" onClose={onClose} sheet isLocal>
       <div class="in">
         <Check checked={areOn} onChange={turnLetters}>
           Single-letter keys. Each of them has a button too.

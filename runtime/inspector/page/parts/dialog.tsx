@@ -17,10 +17,12 @@ export interface DialogProps {
   readonly busy?: boolean;
   /** Escape and Close ask before typed text is discarded. */
   readonly keepsText?: boolean;
+  /** Whether what is in it is done without the daemon. */
+  readonly isLocal?: boolean;
 }
 
 export function Dialog(props: DialogProps): JSX.Element {
-  const { title, onClose, children, sheet = false, busy = false, keepsText = false } = props;
+  const { title, onClose, children, sheet = false, busy = false, keepsText = false, isLocal = false } = props;
   const id = useId();
   const modal = useModal(close);
   useNoEscape(busy);
@@ -66,8 +68,8 @@ export function Dialog(props: DialogProps): JSX.Element {
           <Icon name="close" />
         </button>
       </header>
-      <Offline />
-      <fieldset class="acts" disabled={isGone} role="none">
+      {isLocal ? null : <Offline />}
+      <fieldset class="acts" disabled={isGone && !isLocal} role="none">
         {children}
       </fieldset>
       {isAsking ? (
