@@ -19,7 +19,20 @@ t.test('INS-2 · a page that is one too many says so, and connects once another 
   const banner = page.getByRole('alert').filter({ hasText: 'Too many pages of this gateway are open' });
   await banner.waitFor();
   t.equal(await page.getByText('Too many pages', { exact: true }).isVisible(), true);
+
+  await goTo(page, '#/events');
+  await page.getByRole('button', { name: 'Paused: too many pages' }).waitFor();
+  await page.keyboard.press('?');
+  const keys = page.getByRole('dialog', { name: 'Keys' });
+  t.equal(await keys.getByRole('checkbox').isEnabled(), true);
+  await page.keyboard.press('Escape');
+  await keys.waitFor({ state: 'detached' });
+  await goTo(page, '#/servers?add=command');
+  const sheet = page.getByRole('dialog', { name: 'Add server' });
+  await sheet.getByText('Too many pages of this gateway are open, so nothing can be changed here.').waitFor();
   t.equal(await page.getByText('does not answer').count(), 0);
+  await page.keyboard.press('Escape');
+  await sheet.waitFor({ state: 'detached' });
 
   streams[0]?.close();
   await page.getByText('Live', { exact: true }).first().waitFor();

@@ -2,7 +2,8 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useIsGone } from '../data/connection.ts';
+import { useCell } from '../data/cell.ts';
+import { connection, useIsGone } from '../data/connection.ts';
 import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
 import { DialogToast } from './toast.tsx';
@@ -146,7 +147,15 @@ export function Confirm({
 
 /** A dialog covers the banner of the page. */
 function Offline(): JSX.Element | null {
-  return useIsGone() ? (
+  const isGone = useIsGone();
+  if (useCell(connection) === 'full') {
+    return (
+      <Banner mark="waiting" alert>
+        <b>Too many pages of this gateway are open,</b> so nothing can be changed here.
+      </Banner>
+    );
+  }
+  return isGone ? (
     <Banner mark="failed" alert>
       <b>Offline.</b> The daemon does not answer. What you typed stays.
     </Banner>

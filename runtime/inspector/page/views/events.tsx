@@ -10,7 +10,7 @@ import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../m
 import type { EventFound, RouteRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
 import { daemonNow, today, useNow } from '../data/clock.ts';
-import { useIsGone } from '../data/connection.ts';
+import { connection, useIsGone } from '../data/connection.ts';
 import { mostHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
 import { counted, formatClock, formatTime } from '../data/format.ts';
@@ -62,6 +62,7 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
   const isOpened = chosen !== '';
   const [isLive, setLive] = useState(true);
   const isGone = useIsGone();
+  const isFull = useCell(connection) === 'full';
   const [dialog, setDialog] = useState<'test' | 'range' | undefined>(undefined);
   const profile = useProfile();
   const events = useEvents(searchIn(q, profile), range, isLive);
@@ -87,7 +88,7 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
       <Head title="Events" profile={profile}>
         <Button class="live" aria-pressed={isLive && !isGone} onClick={() => setLive(!isLive)}>
           <span class={`lamp${isLive && !isGone ? '' : ' off'}`} />
-          {isGone ? 'Paused: offline' : isLive ? 'Live' : 'Paused'}
+          {isFull ? 'Paused: too many pages' : isGone ? 'Paused: offline' : isLive ? 'Live' : 'Paused'}
         </Button>
         <ExportButton q={searchIn(q, profile)} range={range} />
         <Acts>
