@@ -1940,6 +1940,24 @@ t.test('INS-2 · a long toast leaves the page in sight, and can be closed beside
   t.equal(await dialog.count(), 1);
 });
 
+t.test(
+  'INS-4 · a route or server that is not configured is said not to be, also a broken record',
+  options,
+  async (t) => {
+    const servers = { away: { url: 'http://127.0.0.1:1/mcp' } };
+    const { page } = await openInspector(t, await startGateway(t, servers, { config: configOf() }));
+    const broken = { name: 'broken', url: '', events: [], deliver: '', description: '', problem: 'it cannot be read' };
+    await answerFor(page, { 'webhook.list': async (_, own) => [...((await own()) as Json[]), broken] });
+
+    await goTo(page, '#/routes//broken');
+    await page.getByText('No such route').waitFor();
+    await page.getByText('/broken is not configured any more.', { exact: true }).waitFor();
+    await goTo(page, '#/servers/default/gone');
+    await page.getByText('default/gone is not configured any more.', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'MCP servers' }).waitFor();
+  },
+);
+
 t.test('INS-2 · a confirmation has as much room below as above, also with a toast', options, async (t) => {
   const { page } = await openedEvent(t);
   await answerFor(page, { 'events.curl': refusal('the database restarts') });

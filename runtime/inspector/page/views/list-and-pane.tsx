@@ -54,6 +54,7 @@ export function ListAndPane<Row>({
   listing: { asking, every, all, rows, filter },
   place: { chosen },
   at = chosen,
+  label = sentenceCase(view),
   idOf,
   buttons,
   none,
@@ -66,6 +67,8 @@ export function ListAndPane<Row>({
   readonly place: Place;
   /** The id of the item in the pane, if it is not what the place names. */
   readonly at?: string;
+  /** The accessible name of the list, if it is not that of the view. */
+  readonly label?: string;
   readonly idOf: (row: Row) => string;
   /** In the head. */
   readonly buttons?: ComponentChildren;
@@ -78,6 +81,7 @@ export function ListAndPane<Row>({
 }): JSX.Element {
   const profile = useProfile();
   const noun = view.slice(0, -1);
+  const isConfigured = view === 'routes' || view === 'servers';
   const row = every.find((one) => idOf(one) === at);
   const list = (
     <>
@@ -108,18 +112,18 @@ export function ListAndPane<Row>({
           all.length === 0 && row === undefined ? (
             none
           ) : (
-            <Split
-              label={sentenceCase(view)}
-              opened={chosen !== ''}
-              back={`All ${view}`}
-              onBack={() => go(view)}
-              list={list}
-            >
+            <Split label={label} opened={chosen !== ''} back={`All ${view}`} onBack={() => go(view)} list={list}>
               {at === '' ? (
                 unchosen
               ) : row === undefined ? (
                 <Empty title={`No such ${noun}`}>
-                  <code>{at}</code> is not among them any more.
+                  {isConfigured ? (
+                    `${at} is not configured any more.`
+                  ) : (
+                    <>
+                      <code>{at}</code> is not among them any more.
+                    </>
+                  )}
                 </Empty>
               ) : (
                 <Fragment key={at}>{children(row)}</Fragment>

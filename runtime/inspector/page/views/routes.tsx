@@ -43,7 +43,9 @@ export function Routes({ place }: { readonly place: Place }): JSX.Element {
     <>
       <ListAndPane
         view="routes"
-        {...{ listing, place, idOf }}
+        {...{ place, idOf }}
+        // A record that cannot be read has no profile, and no pane.
+        listing={{ ...listing, every: listing.every.filter(({ profile }) => profile !== undefined) }}
         // Beside the list the first route is open by default, and stays open when another one fails.
         at={place.chosen === '' && isWide ? first.current : place.chosen}
         buttons={

@@ -53,6 +53,7 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
         view="servers"
         {...{ listing, place, idOf }}
         at={id}
+        label="MCP servers"
         buttons={
           <Acts>
             <Button icon="download" onClick={() => add('import')}>
