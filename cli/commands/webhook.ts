@@ -51,9 +51,10 @@ function showCreated(context: CommandContext, created: Subscribed): void {
   const { out } = context;
   if (hasFlag(context, 'json')) (hasFlag(context, 'wait') ? printJsonLine : printJson)(context, created);
   else {
-    const { name, url, provider, profile } = created;
-    const test = `agent webhook test ${name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}`;
-    const words = provider === undefined ? anyoneWords(created, test) : providerWords(created, provider, test);
+    const { name, url, provider, profile = 'default' } = created;
+    // Behind `agent webhook test`, and behind `--route` too.
+    const route = `${name}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+    const words = provider === undefined ? anyoneWords(created, route) : providerWords(created, provider, route);
     out.print(`${bold(out, name)}\n  URL     ${url}\n${words}\n`);
     // The route is created anyway: what it refers to may be added later.
     if (created.problem !== undefined) out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
@@ -62,7 +63,7 @@ function showCreated(context: CommandContext, created: Subscribed): void {
 
 type Subscribed = Result<'webhook.subscribe'>;
 
-function anyoneWords({ url, local_url: local, secret = '', events }: Subscribed, test: string): string {
+function anyoneWords({ url, local_url: local, secret = '', events }: Subscribed, route: string): string {
   return `  Secret  ${secret}
 
 The secret is shown once. Paste both at the sender:
@@ -70,15 +71,15 @@ The secret is shown once. Paste both at the sender:
   GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
   others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
 
-Try it: ${test}, or
+Try it: agent webhook test ${route}, or
 ${curlOf(local ?? url, secret, events[0])}`;
 }
 
 /** A secret from the provider is not shown: the person has just entered it. */
 function providerWords(
-  { name, url, secret, verify_token: token, events }: Subscribed,
+  { url, secret, verify_token: token, events }: Subscribed,
   provider: ProviderWords,
-  test: string,
+  route: string,
 ): string {
   const { title, page, typed, sent, sample } = provider;
   const rows = [
@@ -88,17 +89,17 @@ function providerWords(
       : [`  Token   ${token}\n          the verify token, typed beside the URL; it is shown once`]),
     ...(events.length === 0 ? [] : [`  Events  ${events.join(', ')}`]),
   ];
-  const how = sample === undefined ? test : `${test} --sample ${sample}`;
+  const how = `agent webhook test ${route}${sample === undefined ? '' : ` --sample ${sample}`}`;
   return `${rows.map((row) => `${row}\n`).join('')}
-Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}${sent === true && secret === undefined ? laterWords(name, title) : ''}
+Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}${sent === true && secret === undefined ? laterWords(route, title) : ''}
 
 Try it: ${how}`;
 }
 
-function laterWords(name: string, title: string): string {
+function laterWords(route: string, title: string): string {
   return `
 The address is shown once. ${title} then sends its token there, which becomes the secret of the route.
-Type the token in at ${title}: --wait prints it, and later agent events show latest --route ${name}`;
+Type the token in at ${title}: --wait prints it, and later agent events show latest --route ${route}`;
 }
 
 /** The record of a subscription; a string is the usage error. */

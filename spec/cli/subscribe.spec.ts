@@ -210,6 +210,20 @@ t.test(
   },
 );
 
+t.test('SUB-1 · PRF-2 · the commands that are printed for a route of a profile name the profile', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': 'gateway: {multiplex_profiles: true}\n',
+    'profiles/work/config.yaml': '{}\n',
+  });
+  const { code, stdout, stderr } = await askCli(
+    ['webhook', 'subscribe', 'nn', '--source', 'notion', '--profile', 'work'],
+    home.path,
+  );
+  t.equal(code, 0, stderr);
+  t.match(stdout, /agent events show latest --route nn --profile work\n/);
+  t.match(stdout, /Try it: agent webhook test nn --profile work --sample notion:/);
+});
+
 t.test(
   'CLI-6 · SUB-1 · a secret that is to come from a terminal is asked for there, and not shown',
   hasTerminal ? {} : { skip: 'this machine has no script that runs a command' },

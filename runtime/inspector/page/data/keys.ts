@@ -4,7 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { createCell } from './cell.ts';
 import { readStored, store } from './stored.ts';
 
@@ -37,7 +37,8 @@ export function useKeys(title: string, keys: readonly ViewKey[]): void {
   const now = useRef(keys);
   now.current = keys;
   const names = keys.map(({ key, shift, label }) => `${shift === true ? 'Shift ' : ''}${key} ${label}`).join('\n');
-  useEffect(() => {
+  // Before it is painted: who sees a view may press its keys at once.
+  useLayoutEffect(() => {
     const mine = {
       title,
       keys: now.current.map((one, at) => ({

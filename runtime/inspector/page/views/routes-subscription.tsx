@@ -136,13 +136,15 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
 }
 
 function Made({ made, onClose }: { readonly made: Result<'webhook.subscribe'>; readonly onClose: () => void }) {
+  const { name, profile = 'default' } = made;
+  const route = `${name}${profile === 'default' ? '' : ` --profile ${profile}`}`;
   return (
-    <Dialog title={`Subscription ${made.name} is created`} onClose={onClose}>
+    <Dialog title={`Subscription ${name} is created`} onClose={onClose}>
       <div class="pad stack">
         {made.secret === undefined ? (
           <p>
             Enter the URL at the sender. It is shown once. The sender then sends its token there, which becomes the
-            secret: <code>agent events show latest --route {made.name}</code> prints it. Type it in at the sender.
+            secret: <code>agent events show latest --route {route}</code> prints it. Type it in at the sender.
           </p>
         ) : (
           <p>Enter both at the sender. The secret is shown once.</p>
