@@ -46,15 +46,9 @@ export const serversMachine = setup({
     { id: 'calls', src: 'calls', systemId: 'calls' },
     { id: 'chats', src: 'chats', systemId: 'chats' },
   ],
-  initial: 'opening',
+  // At once, since the pools start before it: who asks as soon as the control socket is open finds the servers.
+  initial: 'reconciling',
   states: {
-    opening: {
-      description: 'The pools start before anything is spawned into them.',
-      meta: { rule: 'LIF-1' },
-      tags: ['working'],
-      after: { 0: { target: 'reconciling' } },
-      on: { 'servers.reconcile': 'reconciling', 'servers.stop': 'closing' },
-    },
     reconciling: {
       description:
         'Each added server gets a connection, that of a removed one is stopped, and a changed one gets another.',
