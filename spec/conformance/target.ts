@@ -332,6 +332,11 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
       { kind: 'transient', notBeforeMs: 7_000 },
     ],
     [
+      'a refusal for now that asks to wait',
+      { status: 425, text: page, headers: { 'retry-after': '7' } },
+      { kind: 'transient', notBeforeMs: 7_000 },
+    ],
+    [
       'a busy proxy that asks to wait',
       { status: 503, text: page, headers: { 'retry-after': '7' } },
       { kind: 'rateLimited', retryAfterMs: 7_000 },

@@ -8,11 +8,9 @@
 
 import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import { sources } from '../../../machines/config/sources.ts';
-import { retryAfterMs } from '../../../machines/dispatch/retry-after.ts';
-import { transient } from '../../../machines/dispatch/send-outcome.ts';
 import { sealEvent } from '../../../machines/webhook/scheme.ts';
 import type { Description } from './described-target.ts';
-import { saying } from './platform-target.ts';
+import { passing, saying } from './platform-target.ts';
 
 // Only the signature with a shared secret.
 const { byPublicKey: _, ...scheme } = sources['standard-webhooks'].schemes[0];
@@ -47,12 +45,9 @@ export const http: Description = {
   },
   accepted: ({ status }) => (status >= 200 && status < 300 ? true : undefined),
   verify: { unverifiable: 'the receiver shows with the first report whether it accepts the signature' },
-  judge({ status, headers }, _, { nowMs }) {
+  judge(answer, _, { nowMs }) {
+    const { status } = answer;
     if (status < 400 || status >= 500 || known.has(status)) return undefined;
-    const said = saying(status);
-    const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs()) ?? 0;
-    if (wait === 0) return transient(`the receiver did not accept the report (${said})`);
-    // Reports of other events are not concerned.
-    return { kind: 'rateLimited', retryAfterMs: wait, ofChat: true, reason: `the receiver asks to wait (${said})` };
+    return passing(answer, `the receiver did not accept the report (${saying(status)})`, nowMs());
   },
 };

@@ -197,7 +197,7 @@ export function readStatus(
   if (status === 429) return rateLimited(said, { header: answer.headers.get('retry-after') }, words.nowMs);
   if (status < 300) return unknownOutcome(`the answer is not in the platform’s form (${said}); check api_base`);
   if (status < 400) return refused('permanent', `the answer is a redirect (${said}); check api_base`);
-  if (status === 408 || status === 425) return transient(`the request was not taken (${said})`);
+  if (status === 408 || status === 425) return passing(answer, `the request was not taken (${said})`, words.nowMs);
   if (status === 504 || status === 520 || status === 524)
     return unknownOutcome(`the platform took too long behind its proxy (${said})`);
   return status >= 500 ? failed(answer, said, words.nowMs) : refusedAs(classOf(status), said);
@@ -243,15 +243,19 @@ export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
   }
 }
 
-/**
- * A failure that may pass; a wait that the platform asks for is respected. Unless the status means that it takes no messages
- * now, the failure may be that of one message, so it is no rate limit.
- */
-function failed({ status, headers }: HttpAnswer, said: string, nowMs: number): Undelivered {
+/** Unless the status means that the platform takes no messages now, the failure may be that of one message: no rate limit. */
+function failed(answer: HttpAnswer, said: string, nowMs: number): Undelivered {
+  const { status, headers } = answer;
   const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
   if (wait > 0 && (status === 429 || status === 503))
     return { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform is busy (${said})` };
-  return { kind: 'transient', reason: `the platform failed (${said})`, ...(wait > 0 && { notBeforeMs: wait }) };
+  return passing(answer, `the platform failed (${said})`, nowMs);
+}
+
+/** A failure of this message that may pass, but not before the wait that the answer asks for. */
+export function passing({ headers }: HttpAnswer, reason: string, nowMs: number): Undelivered {
+  const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
+  return { kind: 'transient', reason, ...(wait > 0 && { notBeforeMs: wait }) };
 }
 
 /** A refusal in our own words, with the platform's code. */

@@ -369,7 +369,7 @@ export const httpApi: PlatformFixture = {
     ['busy, with a wait', { ...failed(503), headers: retryAfter }, is.waitMs(2_000)],
     ['its own failure', failed(500), is.transient],
     ['its own failure, with a wait', { ...failed(500), headers: retryAfter }, { ...is.transient, notBeforeMs: 2_000 }],
-    ['too early, with a wait', { ...failed(409), headers: retryAfter }, { ...is.waitMs(2_000), ofChat: true }],
+    ['too early, with a wait', { ...failed(409), headers: retryAfter }, { ...is.transient, notBeforeMs: 2_000 }],
     ['too early, with a wait of nothing', { ...failed(409), headers: { 'retry-after': '0' } }, is.transient],
   ],
   sends: () => true,
