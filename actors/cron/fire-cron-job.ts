@@ -10,6 +10,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { noticePlace } from '../../machines/config/notice-place.ts';
 import { type CronJob, onTimeMs, restOf, usualGraceMs } from '../../machines/cron/job.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Opened } from '../webhook/claim-delivery.ts';
@@ -77,7 +78,7 @@ export interface FireCronJob {
 export interface FirePorts {
   readonly keeper: JournalKeeper;
   /** False while the runs in memory are at their limit; further runs stay on disk until some have ended. */
-  readonly hasRoom: () => boolean;
+  readonly hasRoom: (run: RunPlace) => boolean;
 }
 
 /** Long enough that no clock that is set back reaches the due time again. */
@@ -97,7 +98,7 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
       attempt: 0,
       queuedAtMs: nowMs,
     };
-    const taken = hasRoom();
+    const taken = hasRoom(record);
     const session = keeper.session();
     const verdict = await keeper.commit([
       ...writes,

@@ -26,7 +26,7 @@ import { expiryKey, markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking, sweeping } from './prune.ts';
 import { beginSession, isLiving, livingSessions, prolongSession, removeSession, sessionEnded } from './sessions.ts';
 import { type Engine, type Job, joined, promised, type Tables } from './tables.ts';
-import { addWork, dueKeys, freeWork, removeWork, type Work, workKey } from './work-index.ts';
+import { addWork, dueKeys, freeWork, holderOfQueue, removeWork, type Work, workKey } from './work-index.ts';
 
 /** Records taken in one job. */
 const takeSize = 100;
@@ -231,21 +231,22 @@ function page<In extends Collection>(
 
 /** Whether a job would find work to take, or that the session is over. */
 function hasFree(tables: Tables, collection: Collection, query: TakeQuery, nowMs: number): boolean {
-  const { session, dueBeforeMs } = query;
-  if (!isLiving(tables, session, nowMs)) return true;
-  return freeOf(tables, collection, { dueBeforeMs, limit: 1 }, nowMs).length > 0;
+  if (!isLiving(tables, query.session, nowMs)) return true;
+  return freeOf(tables, collection, { ...query, limit: 1 }, nowMs).length > 0;
 }
 
-/** Free work, without deliveries whose run is due. */
+/** Free work of the queues that are not left out, without deliveries whose run is due. */
 function freeOf(
   tables: Tables,
   collection: Collection,
-  query: Pick<TakeQuery, 'dueBeforeMs' | 'limit'>,
+  { dueBeforeMs, limit, without = [] }: TakeQuery,
   nowMs: number,
 ): Work[] {
+  const left = new Set(without.map(holderOfQueue));
   return freeWork(tables.due, collection, {
-    ...query,
-    isLiving: (id) => isLiving(tables, id, nowMs),
+    dueBeforeMs,
+    limit,
+    isLeft: (holder) => left.has(holder) || isLiving(tables, holder, nowMs),
     isPassedOver: (key) => collection === 'deliveries' && waitsForRun(tables, key),
   });
 }
@@ -262,9 +263,9 @@ function takeSome<In extends Collection>(
   query: TakeQuery,
   nowMs: number,
 ): { readonly records: Taken<In>[]; readonly more: boolean } | undefined {
-  const { session, dueBeforeMs, limit } = query;
+  const { session, limit } = query;
   if (!isLiving(tables, session, nowMs)) return undefined;
-  const works = freeOf(tables, collection, { dueBeforeMs, limit }, nowMs);
+  const works = freeOf(tables, collection, query, nowMs);
   const records: Taken<In>[] = [];
   for (const { key, indexKey } of works) {
     // A record that a damaged disk made unreadable stays, but is no longer offered as work.
@@ -300,7 +301,8 @@ function takeDeliveriesOf(tables: Tables, run: string, session: SessionId): Stor
   return deliveryKeysOf(tables, run).flatMap((key) => {
     const record = storedRecord(tables, 'deliveries', key);
     if (record?.dueAtMs === undefined || record.value.runKey !== run) return [];
-    removeWork(tables.due, workKey('deliveries', key, { dueAtMs: record.dueAtMs, heldBy: record.heldBy }));
+    const head = tables.deliveries.head(key);
+    removeWork(tables.due, head && workKey('deliveries', key, head));
     return [hold(tables, 'deliveries', record, session)];
   });
 }

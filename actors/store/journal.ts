@@ -221,7 +221,7 @@ export interface Journal {
   /**
    * Takes work for a live session: records due by `dueBeforeMs` that no live session holds, oldest first. The session
    * holds each of them when the promise resolves, as long as it is renewed. The deliveries of a due run are taken with
-   * it, never without it.
+   * it, never without it. `without` names queues whose free work stays (`machines/webhook/work-queue.ts`).
    */
   take<In extends Collection>(
     collection: In,
@@ -229,6 +229,7 @@ export interface Journal {
       readonly session: SessionId;
       readonly dueBeforeMs: number;
       readonly limit: number;
+      readonly without?: readonly string[];
     },
   ): Promise<Result<Taken<In>[]>>;
 

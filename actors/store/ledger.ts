@@ -11,7 +11,7 @@ import type { Anew, Collection, CommitVerdict, Expected, Records, StoredRecord, 
 import { claimKey, isOwnName } from './keys.ts';
 import { expiryKey, isMarked, markRecord, missingMark, unmarkEvent, unmarkWork } from './marks.ts';
 import { bareKey, type Head, type Row, type Table, type Tables } from './tables.ts';
-import { addWork, removeWork, workKey } from './work-index.ts';
+import { addWork, holderOf, removeWork, sessionOf, workKey } from './work-index.ts';
 
 type Claim = Extract<Write, { kind: 'claim' }>;
 type Put = Extract<Write, { kind: 'put' }>;
@@ -100,7 +100,8 @@ export function storedRecord<In extends Collection>(
 ): StoredRecord<In> | undefined {
   const row = tables[collection].read(key);
   if (row?.value === undefined) return undefined;
-  const { version, dueAtMs, heldBy, value } = row;
+  const { version, dueAtMs, value } = row;
+  const heldBy = sessionOf(row.heldBy);
   return {
     key,
     version,
@@ -220,10 +221,11 @@ function release(tables: Tables, name: string, undo: Undo | undefined, holder?: 
 }
 
 function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefined): Refusal | undefined {
-  const { collection, key, heldBy, expect } = write;
+  const { collection, key, expect } = write;
   const value = write.value as JsonObject;
   const table = tables[collection];
   const dueAtMs = write.dueAtMs ?? undefined;
+  const heldBy = holderOf(write);
   const work = workKey(collection, key, { dueAtMs, heldBy });
 
   // Creating a record takes one step, because the engine itself checks whether the key exists.

@@ -11,6 +11,7 @@ import type { Anew, Collection, StoredRecord, Write } from './journal.ts';
 import { claimKey, markText } from './keys.ts';
 import { isKey, judge } from './ledger.ts';
 import { collections, letters, type Row, type Table, type Tables } from './tables.ts';
+import { sessionOf } from './work-index.ts';
 
 export interface RecordRow {
   readonly collection: string;
@@ -50,12 +51,13 @@ export const claimName = (name: string): string => storable(claimKey(name));
 export const markName = (mark: string): string => storable(markText(mark));
 
 export function recordOf<In extends Collection>(row: RecordRow): StoredRecord<In> {
+  const heldBy = sessionOf(row.held_by);
   return {
     key: row.key,
     version: row.version,
     value: JSON.parse(row.value),
     ...(row.due_at === null ? {} : { dueAtMs: Number(row.due_at) }),
-    ...(row.held_by === null ? {} : { heldBy: row.held_by }),
+    ...(heldBy === undefined ? {} : { heldBy }),
   };
 }
 

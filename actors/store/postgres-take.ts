@@ -9,6 +9,7 @@ import { mostRows, type RecordRow, recordOf } from './postgres-rows.ts';
 import type { Writer } from './postgres-writer.ts';
 import { sessionEnded } from './sessions.ts';
 import { letters } from './tables.ts';
+import { holderOfQueue, sessionOf } from './work-index.ts';
 
 /** A run is taken with its deliveries in one statement, so that no other gateway gets some of them. */
 const takeRows = (holder: string): string => `with
@@ -16,6 +17,7 @@ const takeRows = (holder: string): string => `with
     select collection, key, held_by from agent_record f where collection = $2 and due_at <= $3
       and exists (select 1 from agent_session where id = $1 and expires_at > agent_now())
       and (${holder})
+      and (held_by is null or held_by <> all($5))
       and not (collection = 'd' and work is not null and exists (
         select 1 from agent_record w where w.collection = 'r' and w.key = f.work and w.due_at is not null))
     order by due_at, key limit $4 for update skip locked),
@@ -43,11 +45,11 @@ export function createTake(
 
   /** Undefined if the session is over. */
   async function rowsFor(collection: Collection, query: TakeQuery): Promise<TakenRow[] | undefined> {
-    const { session, dueBeforeMs, limit } = query;
+    const { session, dueBeforeMs, limit, without = [] } = query;
     const living = 'select 1 from agent_session where id = $1 and expires_at > agent_now()';
     if ((await writer.ask('living', living, [session])).rows.length === 0) return undefined;
     const take = async (name: string, text: string, most: number) => {
-      const values = [session, letters[collection], Math.floor(dueBeforeMs), most];
+      const values = [session, letters[collection], Math.floor(dueBeforeMs), most, without.map(holderOfQueue)];
       return (await writer.ask<TakenRow>(name, text, values)).rows;
     };
     // Records of a lost answer are taken again; those that already have an actor here are skipped by the caller.
@@ -83,9 +85,10 @@ function recordsOf<In extends Collection>(collection: In, rows: readonly TakenRo
   }
   const records = rows.filter(isOfCollection).map((row): Taken<In> => {
     const deliveries = beside.get(row.key)?.sort(byKey);
+    const from = sessionOf(row.held_before);
     return {
       ...recordOf<In>(row),
-      ...(row.held_before === null ? {} : { from: row.held_before }),
+      ...(from === undefined ? {} : { from }),
       ...(deliveries === undefined ? {} : { deliveries }),
     };
   });

@@ -23,6 +23,7 @@ import { newsText, tellAll } from './postgres-sessions.ts';
 import type { Writer } from './postgres-writer.ts';
 import { isLock } from './shared-claims.ts';
 import { letters } from './tables.ts';
+import { sessionOf } from './work-index.ts';
 
 type Applied = ReturnType<typeof applied>;
 export type Verdicts = Applied['verdicts'];
@@ -233,8 +234,9 @@ export async function unlessOvertaken<Value>(work: () => Promise<Value>): Promis
 
 function newsOf(changes: readonly Change[], removed: readonly { readonly at: string; readonly key: string }[]): News[] {
   const isFree =
-    changes.some(({ at, row }) => at !== 'claims' && row.dueAtMs !== undefined && row.heldBy === undefined) ||
-    removed.some(({ at, key }) => at === 'claims' && isLock(key));
+    changes.some(
+      ({ at, row }) => at !== 'claims' && row.dueAtMs !== undefined && sessionOf(row.heldBy) === undefined,
+    ) || removed.some(({ at, key }) => at === 'claims' && isLock(key));
   const ended = changes.filter(
     ({ at, row }) => at === 'd' && row.dueAtMs === undefined && row.value?.answerByMs !== undefined,
   );

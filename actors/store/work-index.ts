@@ -1,17 +1,39 @@
 /**
- * Keeps the index of work: for each record with a due time, its collection, holder, time and key, in this order. Work
- * that live sessions hold is skipped as a block, however much there is.
+ * Keeps the index of work: for each record with a due time, its collection, holder, time and key, in this order. The holder
+ * is a session, or the queue in which free work waits. Work that live sessions hold, or whose queue has no room, is skipped
+ * as a block, however much there is.
  */
 
-import type { Collection } from './journal.ts';
-import { timeText } from './keys.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { queueOf } from '../../machines/webhook/work-queue.ts';
+import type { Collection, Put, SessionId } from './journal.ts';
+import { markText, timeText } from './keys.ts';
 import { bareKey, letters, type Table } from './tables.ts';
 
 const allWork = 10_000_000;
+/** No session's id begins like this. */
+const queueSign = '=';
 
 export interface Work {
   readonly indexKey: string;
   readonly key: string;
+}
+
+/** Who holds a queue's free work. */
+export function holderOfQueue(queue: string): string {
+  return queueSign + markText(queue);
+}
+
+/** Who holds a record that is written; undefined if it has no work, or is free and has no queue. */
+export function holderOf({ collection, value, dueAtMs, heldBy }: Put): string | undefined {
+  if (heldBy !== undefined || (dueAtMs ?? undefined) === undefined) return heldBy;
+  const queue = queueOf(collection, value as JsonObject);
+  return queue === undefined ? undefined : holderOfQueue(queue);
+}
+
+/** The session of a holder; undefined for a queue. */
+export function sessionOf(holder: string | null | undefined): SessionId | undefined {
+  return holder?.startsWith(queueSign) === true ? undefined : (holder ?? undefined);
 }
 
 /** The index key of a record; undefined if nothing is due. */
@@ -32,58 +54,71 @@ export function removeWork(due: Table, indexKey: string | undefined): void {
   if (indexKey !== undefined) due.remove(indexKey);
 }
 
-/** Finds work that is due by a time and that no live session holds, oldest first; some of it may be skipped. */
+/** Finds work that is due by a time and that no live session holds, oldest first; some of it may be passed over. */
 export function freeWork(
   due: Table,
   collection: Collection,
   query: {
     readonly dueBeforeMs: number;
     readonly limit: number;
-    readonly isLiving: (session: string) => boolean;
+    /** Whether all work of a holder is left out. */
+    readonly isLeft: (holder: string) => boolean;
     readonly isPassedOver?: (key: string) => boolean;
   },
 ): Work[] {
-  const found: { readonly order: string; readonly indexKey: string }[] = [];
-  for (const holder of holders(due, collection)) {
-    if (holder !== '' && query.isLiving(holder)) continue;
+  const dueBefore = timeText(Math.floor(query.dueBeforeMs) + 1);
+  const asked = holders(due, collection)
+    .filter(({ holder, oldest }) => oldest < dueBefore && (holder === '' || !query.isLeft(holder)))
+    .sort((one, other) => (one.oldest < other.oldest ? -1 : 1));
+  let found: { readonly order: string; readonly indexKey: string }[] = [];
+  for (const { holder, oldest } of asked) {
+    const youngest = found.length < query.limit ? undefined : found.at(-1)?.order;
+    const before = youngest ?? dueBefore;
+    if (oldest >= before) break;
     const prefix = `${letters[collection]}/${holder}/`;
-    const until = prefix + timeText(Math.floor(query.dueBeforeMs) + 1);
     let missing = query.limit;
     for (let from = prefix; missing > 0; ) {
-      const indexKeys = due.keys({ from, until, limit: missing });
-      const asked = missing;
+      const indexKeys = due.keys({ from, until: prefix + before, limit: missing });
+      const most = missing;
       for (const indexKey of indexKeys) {
         const order = indexKey.slice(prefix.length);
         if (query.isPassedOver?.(keyIn(order)) === true) continue;
         found.push({ order, indexKey });
         missing -= 1;
       }
-      if (indexKeys.length < asked) break;
-      from = indexKeys.at(-1) ?? until;
+      if (indexKeys.length < most) break;
+      from = indexKeys.at(-1) ?? prefix;
     }
+    found = found.sort((one, other) => (one.order < other.order ? -1 : 1)).slice(0, query.limit);
   }
-  found.sort((one, other) => (one.order < other.order ? -1 : 1));
-  return found.slice(0, query.limit).map(({ order, indexKey }) => ({ indexKey, key: keyIn(order) }));
+  return found.map(({ order, indexKey }) => ({ indexKey, key: keyIn(order) }));
 }
 
 const keyIn = (order: string): string => order.slice(order.indexOf('/') + 1);
 
+interface Holder {
+  readonly holder: string;
+  /** The time and the key of its oldest work. */
+  readonly oldest: string;
+}
+
 /** The holders that have work, starting with '' for none. One lookup each, because it skips to the next holder. */
-function holders(due: Table, collection: Collection): string[] {
-  const names: string[] = [];
+function holders(due: Table, collection: Collection): Holder[] {
+  const found: Holder[] = [];
   const until = `${letters[collection]}0`;
   let from = `${letters[collection]}/`;
   for (;;) {
     const [first] = due.keys({ from, until, limit: 1 });
-    if (first === undefined) return names;
-    const holder = first.slice(2, first.indexOf('/', 2));
-    names.push(holder);
+    if (first === undefined) return found;
+    const end = first.indexOf('/', 2);
+    const holder = first.slice(2, end);
+    found.push({ holder, oldest: first.slice(end + 1) });
     // '0' is the character after '/'.
     from = `${letters[collection]}/${holder}0`;
   }
 }
 
-/** No session id contains a slash, so such a name counts as no holder. */
+/** No holder contains a slash, so such a name counts as none. */
 function holderText(heldBy: string | undefined): string {
   return heldBy === undefined || heldBy.includes('/') ? '' : heldBy;
 }

@@ -19,6 +19,7 @@ import {
   sameSignature,
 } from '../../machines/webhook/record.ts';
 import { progressKey, progressReport } from '../../machines/webhook/run-notices.ts';
+import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
@@ -74,7 +75,7 @@ export interface ClaimPorts {
   /** Where the targets would deliver a direct delivery now; undefined if its target has no places. */
   readonly placeOf: (delivery: DeliveryRecord) => string | undefined;
   /** False while the runs in memory are at their limit; further runs stay on disk until some have ended. */
-  readonly hasRoom: () => boolean;
+  readonly hasRoom: (run: RunPlace) => boolean;
   /**
    * The report that a run was accepted (DLV-6): its number in the order of deliveries, and its start once it is on disk.
    */
@@ -169,7 +170,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       ...(isDirect === undefined ? {} : { isDirect }),
       ...(event.isDry === undefined ? {} : { isDry: event.isDry }),
     };
-    const taken = ports.hasRoom();
+    const taken = ports.hasRoom(event);
     const heldBy = taken ? ports.keeper.session() : undefined;
     const writes: readonly Write[] = [
       ...claimsOf(request),

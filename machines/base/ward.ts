@@ -23,6 +23,8 @@ export interface WardOptions<Logic extends AnyActorLogic> {
   /** The prefix of the children's addresses, such as `requests`. */
   readonly name: string;
   readonly logic: Logic;
+  /** The queue of a child, if they are counted by queue. */
+  readonly queueOf?: (input: InputFrom<Logic>) => string;
   /** Called for each child that ended, after its removal from the pool. */
   readonly onDone?: (key: string, output: OutputFrom<Logic>) => void;
   /** Called for each child that failed, after its removal from the pool. */
@@ -55,6 +57,8 @@ export interface WardHandle<Input, Child = AnyActorRef> {
   /** The name of the children's machine. */
   readonly childMachine: string;
   readonly size: number;
+  /** How many children each queue has; only queues with children. */
+  readonly queues: ReadonlyMap<string, number>;
   /** Spawns and starts a child; undefined if the key is taken or the pool has stopped. */
   spawn(key: string, input: Input): Child | undefined;
   get(key: string): Child | undefined;
@@ -69,6 +73,10 @@ interface Children {
   readonly byKey: Roster<string, AnyActorRef>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
+  readonly queueOf: ((input: never) => string) | undefined;
+  /** The queues of the children, by their ids. */
+  readonly queueByKey: Roster<string, string>;
+  readonly queues: Map<string, number>;
   isStopped: boolean;
   /** Made once, because every spawn and look-up needs it. */
   handle: unknown;
@@ -84,7 +92,16 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
 
     getInitialSnapshot({ self }) {
       const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
-      wards.set(self, { byKey: new Roster(), context, logic: options.logic, isStopped: false, handle: undefined });
+      wards.set(self, {
+        byKey: new Roster(),
+        context,
+        logic: options.logic,
+        queueOf: options.queueOf,
+        queueByKey: new Roster(),
+        queues: new Map(),
+        isStopped: false,
+        handle: undefined,
+      });
       return { status: 'active', output: undefined, error: undefined, context };
     },
 
@@ -128,6 +145,7 @@ export function absentWard<Input>(name: string): WardHandle<Input> {
     name,
     childMachine: 'actor',
     size: Number.POSITIVE_INFINITY,
+    queues: new Map(),
     spawn: () => undefined,
     get: () => undefined,
     each: () => {},
@@ -154,8 +172,9 @@ function handleOf<Logic extends AnyActorLogic>(
   ref: AnyActorRef,
   children: Children,
 ): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
-  const { byKey, context, logic } = children;
+  const { byKey, context, logic, queues } = children;
   return {
+    queues,
     name: context.name,
     childMachine: (logic as { readonly id?: string }).id ?? 'actor',
     get size() {
@@ -166,6 +185,7 @@ function handleOf<Logic extends AnyActorLogic>(
       if (children.isStopped || byKey.has(key)) return undefined;
       const child = createChild(logic, ref, key, input);
       byKey.set(key, child);
+      enqueue(children, key, input);
       context.size = byKey.size;
       context.spawned += 1;
       child.start();
@@ -192,11 +212,30 @@ function isLean(logic: unknown): logic is LeanLogic {
 function stopAll(children: Children): void {
   children.byKey.each((_, child) => stop(child));
   children.byKey.clear();
+  children.queueByKey.clear();
+  children.queues.clear();
   children.context.size = 0;
+}
+
+function enqueue({ queueOf, queueByKey, queues }: Children, key: string, input: unknown): void {
+  const queue = queueOf?.(input as never);
+  if (queue === undefined) return;
+  queueByKey.set(key, queue);
+  queues.set(queue, (queues.get(queue) ?? 0) + 1);
+}
+
+function dequeue({ queueByKey, queues }: Children, key: string): void {
+  const queue = queueByKey.get(key);
+  if (queue === undefined) return;
+  queueByKey.delete(key);
+  const left = (queues.get(queue) ?? 1) - 1;
+  if (left === 0) queues.delete(queue);
+  else queues.set(queue, left);
 }
 
 function reap(children: Children, key: string): void {
   children.byKey.delete(key);
+  dequeue(children, key);
   children.context.size = children.byKey.size;
 }
 

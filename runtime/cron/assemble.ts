@@ -14,6 +14,7 @@ import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts'
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
+import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { SeenRun } from '../control/contract.ts';
 import type { NextId } from '../system/ids.ts';
 import { wireCronJob } from './cron-jobs.ts';
@@ -26,7 +27,7 @@ export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'eve
   readonly home: () => LoadedHome;
   readonly keeper: JournalKeeper;
   /** False while so many runs wait in memory that further ones stay on disk. */
-  readonly hasRoom: () => boolean;
+  readonly hasRoom: (run: RunPlace) => boolean;
   /** Spawns the run that a commit opened. */
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;

@@ -19,6 +19,7 @@ import { absentWard, createWard, type WardHandle, wardHandle } from '../../machi
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { deliveryQueue, type Memory, roomFor, runQueue } from '../../machines/webhook/work-queue.ts';
 import type { ProfileDesk } from '../agent/profile-tools.ts';
 import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
 import { assembleCron } from '../cron/assemble.ts';
@@ -69,7 +70,7 @@ export interface WorkPorts {
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly every: Every;
-  /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
+  /** How many runs, and how many deliveries, may be in memory; 10,000 unless given. */
   readonly mostWaiting?: number | undefined;
   readonly log: Logger;
 }
@@ -181,6 +182,10 @@ export function assembleWork(ports: WorkPorts) {
   /** Aborted when the gateway drains or crashes. */
   let life = new AbortController();
   const recovered = createRecoveredWork(records);
+  const inMemory = (name: 'runs' | 'deliveries'): Memory => {
+    const { size, queues } = wards()[name];
+    return { most: mostWaiting, total: size, queues };
+  };
   const resumePorts: ResumePorts = {
     ...records,
     bursts,
@@ -194,15 +199,15 @@ export function assembleWork(ports: WorkPorts) {
     order,
     older,
     bound: runBound,
-    room() {
+    room(queue) {
       if (isShared && life.signal.aborted) return 0;
       const { running, ready } = places.load();
       // A run that waits for its route's limit uses no slot of the others.
       const own = isShared ? runBound() - running - ready : Number.POSITIVE_INFINITY;
-      return Math.min(own, mostWaiting - wards().runs.size);
+      return Math.min(own, roomFor(inMemory('runs'), queue));
     },
     // The leader sends the deliveries that others have left.
-    deliveryRoom: () => (keeper.leads() ? mostWaiting - wards().deliveries.size : 0),
+    inMemory: (name) => (name === 'deliveries' && !keeper.leads() ? { ...inMemory(name), most: 0 } : inMemory(name)),
     signal: () => life.signal,
   };
   const refill = createRefill({
@@ -233,13 +238,14 @@ export function assembleWork(ports: WorkPorts) {
   });
 
   const runTraces = createRunTraces(tracing);
-  const crowded = (): boolean => resumePorts.deliveryRoom() <= 0;
+  const crowded = (record: DeliveryRecord): boolean =>
+    roomFor(resumePorts.inMemory('deliveries'), deliveryQueue(record)) <= 0;
   const noticePorts = {
     ...records,
     redact: redactor.text,
     nextOrder: order.next,
     // On a shared journal all notices stay on disk, and the leader sends them in order, whichever gateway wrote them.
-    crowded: () => keeper.isShared() || crowded(),
+    crowded: (record: DeliveryRecord) => keeper.isShared() || crowded(record),
     left: (key: string, record: DeliveryRecord) => {
       if (!keeper.isShared()) older.note(key, record);
     },
@@ -301,7 +307,7 @@ export function assembleWork(ports: WorkPorts) {
     fresh.delete(record.eventKey);
     wards().runFinished(key, record);
     cron.schedule.runFinished(key);
-    refill.runEnded();
+    refill.runEnded(record);
   };
   const deliveryEnded = (key: string, record: DeliveryRecord): void => {
     if (record.status === 'queued') return;
@@ -329,6 +335,7 @@ export function assembleWork(ports: WorkPorts) {
       runs: createWard({
         name: 'runs',
         logic: compile(runWork.logic, compiling),
+        queueOf: ({ record }) => runQueue(record),
         onDone: (key, record) => {
           runWork.release(key);
           writer.forget('runs', key);
@@ -346,6 +353,7 @@ export function assembleWork(ports: WorkPorts) {
       deliveries: createWard({
         name: 'deliveries',
         logic: compile(deliveryWork.logic, compiling),
+        queueOf: ({ record }) => deliveryQueue(record),
         onDone: (key, record) => {
           writer.forget('deliveries', key);
           deliveryEnded(key, record);
@@ -387,7 +395,7 @@ export function assembleWork(ports: WorkPorts) {
         settleRun,
         keyOf,
         redact: redactor.record,
-        hasRoom: () => !keeper.isShared() && resumePorts.deliveryRoom() > 0,
+        hasRoom: (record) => !keeper.isShared() && !crowded(record),
       }),
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
     cancelRun: createCancelRun({ ...records, runs: () => wards().runs, ended: runEnded }),

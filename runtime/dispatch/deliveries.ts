@@ -23,8 +23,8 @@ export interface DeliveryPorts extends RecordPorts {
   readonly runEnds: RunEnds;
   /** Reports that an attempt has failed and another will follow. */
   readonly retried: (key: string, record: DeliveryRecord) => void;
-  /** True while there are so many deliveries in memory that waiting ones stay on disk. */
-  readonly crowded: () => boolean;
+  /** True while there are so many deliveries in memory that one that waits stays on disk. */
+  readonly crowded: (record: DeliveryRecord) => boolean;
 }
 
 export function wireDelivery(ports: DeliveryPorts) {
@@ -114,7 +114,10 @@ export function wireDelivery(ports: DeliveryPorts) {
         const value = over ? changed(record, { endedAtMs: nowMs }) : record;
         // A delivery that reserves its chat must continue even if others wait.
         const free =
-          record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
+          record.status === 'waitingToRetry' &&
+          record.sent === undefined &&
+          !isWaitedFor(record) &&
+          ports.crowded(record);
         // The order as due time: only a restart looks for work in progress, and by order the head of a chat comes first.
         const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
         const change = { collection: 'deliveries', key, value, dueAtMs, free } as const;

@@ -28,8 +28,8 @@ export interface DeliveryDeskPorts extends RecordPorts {
   readonly keyOf: (id: string) => Promise<string | undefined>;
   /** Redacts secrets. */
   readonly redact: <Given extends object>(record: Given) => Given;
-  /** False while there are so many deliveries in memory that others wait on disk, from where they are recovered. */
-  readonly hasRoom: () => boolean;
+  /** False while there are so many deliveries in memory that this one waits on disk, from where it is recovered. */
+  readonly hasRoom: (record: DeliveryRecord) => boolean;
 }
 
 type Choice = Omit<SendingQuery, 'limit'>;
@@ -118,7 +118,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       throw new Refusal('delivery-under-way', `delivery "${key}" is at another gateway, which may be sending it now`);
     const over = isOver(next);
     const nowMs = ports.nowMs();
-    const session = over || !ports.hasRoom() ? undefined : keeper.session();
+    const session = over || !ports.hasRoom(next) ? undefined : keeper.session();
     const write: Write = {
       kind: 'put',
       collection: 'deliveries',

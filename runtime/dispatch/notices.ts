@@ -24,8 +24,8 @@ export interface NoticePorts extends RecordPorts {
   readonly redact: (text: string) => string;
   /** The number of the next delivery. */
   readonly nextOrder: () => number;
-  /** True while there are so many deliveries in memory that waiting ones stay on disk. */
-  readonly crowded: () => boolean;
+  /** True while there are so many deliveries in memory that one that waits stays on disk. */
+  readonly crowded: (record: DeliveryRecord) => boolean;
   /** Keeps the order of a chat whose delivery was left on disk. */
   readonly left: (key: string, record: DeliveryRecord) => void;
 }
@@ -43,7 +43,13 @@ export async function noticeChanges(key: string, run: RunRecord, ports: NoticePo
   return failureNotices(key, run, { event, nowMs }).map((notice) => {
     const order = ports.nextOrder();
     const value = { ...notice, text: ports.redact(notice.text), order };
-    return { collection: 'deliveries', key: noticeKey(key, notice.nth), value, dueAtMs: order, free: ports.crowded() };
+    return {
+      collection: 'deliveries',
+      key: noticeKey(key, notice.nth),
+      value,
+      dueAtMs: order,
+      free: ports.crowded(value),
+    };
   });
 }
 
@@ -92,7 +98,9 @@ export function createProgressReports(ports: NoticePorts & { readonly log: Logge
     const value = progressReport(progress, { eventKey, event, nowMs: nowMs(), order });
     if (value === undefined) return;
     const key = progressKey(eventKey, progress);
-    const verdict = await writer.write([{ collection: 'deliveries', key, value, dueAtMs: order, free: crowded() }]);
+    const verdict = await writer.write([
+      { collection: 'deliveries', key, value, dueAtMs: order, free: crowded(value) },
+    ]);
     if (verdict.kind === 'refused') throw new Error(verdict.reason);
     const stored = await journal?.get('deliveries', key);
     if (stored !== undefined) openWritten(stored, ports);

@@ -13,6 +13,7 @@ import type { RecordChange } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
+import { deliveryQueue, fullQueues, type Memory, roomFor } from '../../machines/webhook/work-queue.ts';
 import type { OlderOnDisk } from './older-on-disk.ts';
 import type { QueueOrder } from './queue-order.ts';
 import { type SettleRun, writeEnded } from './responses.ts';
@@ -37,15 +38,17 @@ export interface ResumePorts extends RecordPorts {
   readonly older: Pick<OlderOnDisk, 'note' | 'look'>;
   /** How many runs may be in memory. */
   readonly bound: () => number;
-  /** How many more runs, and how many more deliveries, may wait in memory. */
-  readonly room: () => number;
-  readonly deliveryRoom: () => number;
+  /** How many more runs of a queue may be in memory; by default of one that has none there. */
+  readonly room: (queue?: string) => number;
+  readonly inMemory: (name: 'runs' | 'deliveries') => Memory;
   /**
    * Aborts when the gateway drains or crashes. Nothing is taken or begun after that; what this session has already taken
    * is recovered by the next start.
    */
   readonly signal: () => AbortSignal;
 }
+
+type TakeQuery = Parameters<Journal['take']>[1];
 
 /** How much is taken from the journal at a time. */
 export const sliceSize = 500;
@@ -84,9 +87,10 @@ export async function refillDeliveries(ports: ResumePorts, signal = ports.signal
 async function takeDeliveries(ports: ResumePorts, signal: AbortSignal, dueBeforeMs: number): Promise<void> {
   const taken: StoredRecord<'deliveries'>[] = [];
   while (!signal.aborted) {
-    const limit = Math.min(sliceSize, ports.deliveryRoom() - taken.length);
+    const memory = withMore(ports.inMemory('deliveries'), taken);
+    const limit = Math.min(sliceSize, roomFor(memory));
     if (limit <= 0) break;
-    const slice = await take('deliveries', limit, ports, dueBeforeMs);
+    const slice = await take('deliveries', { limit, without: fullQueues(memory), dueBeforeMs }, ports);
     taken.push(...slice);
     if (slice.length < limit) break;
   }
@@ -98,6 +102,13 @@ async function takeDeliveries(ports: ResumePorts, signal: AbortSignal, dueBefore
   await inTurns(taken, { ports, signal }, async (stored) => {
     await resumeDelivery(stored, ports);
   });
+}
+
+/** As it is once deliveries that were taken are in memory too. */
+function withMore({ most, total, queues }: Memory, taken: readonly StoredRecord<'deliveries'>[]): Memory {
+  const sums = new Map(queues);
+  for (const { value } of taken) sums.set(deliveryQueue(value), (sums.get(deliveryQueue(value)) ?? 0) + 1);
+  return { most, total: total + taken.length, queues: sums };
 }
 
 /** Records every waiting delivery, before any is taken. Rejects if one cannot be read: its chat could be overtaken. */
@@ -160,7 +171,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
     // In parts, so that gateways that check at the same time share the waiting runs.
     const limit = Math.min(sliceSize, Math.ceil(ports.bound() / 4), ports.room());
     if (limit <= 0) return;
-    const taken = await take('runs', limit, ports);
+    const taken = await take('runs', { limit, without: fullQueues(ports.inMemory('runs')) }, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeRun(stored, ports));
     if (taken.length < limit) return;
   }
@@ -169,7 +180,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
 /** Takes batches that no gateway holds. */
 export async function refillGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   while (!signal.aborted) {
-    const taken = await take('groups', sliceSize, ports);
+    const taken = await take('groups', { limit: sliceSize }, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
     if (taken.length < sliceSize) return;
   }
@@ -194,15 +205,14 @@ export async function letGoOfLost(ports: ResumePorts): Promise<void> {
 /** Empty if the journal is not open, or does not answer. */
 async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   collection: In,
-  limit: number,
-  ports: ResumePorts,
   // A batch is due in the future, but its timer runs here, so it is taken now.
-  dueBeforeMs = Number.MAX_SAFE_INTEGER,
+  { dueBeforeMs = Number.MAX_SAFE_INTEGER, ...which }: { readonly limit: number } & Partial<TakeQuery>,
+  ports: ResumePorts,
 ): Promise<Taken<In>[]> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return [];
-  const query = { session, dueBeforeMs, limit };
+  const query = { ...which, session, dueBeforeMs };
   let taken = await journal.take(collection, query);
   if (!taken.ok && taken.fault.code === 'journal-session-ended' && (await ports.keeper.revive())) {
     taken = await journal.take(collection, query);

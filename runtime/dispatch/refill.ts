@@ -6,6 +6,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import { fullQueues, type RunPlace, roomWorthwhile, runQueue } from '../../machines/webhook/work-queue.ts';
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
 import { leaveDeliveries } from './leave-waiting.ts';
@@ -30,10 +31,10 @@ export interface RefillPorts {
 }
 
 export interface Refill {
-  /** Whether one more run may wait in memory; if not, it stays on disk and is found by a later check. */
-  hasRoom(): boolean;
+  /** Whether one more run may be in memory; if not, it stays on disk and is found by a later check. */
+  hasRoom(run: RunPlace): boolean;
   /** Reports that a run has left memory. */
-  runEnded(): void;
+  runEnded(run: RunPlace): void;
   /**
    * Recovers everything in the journal, after the check in progress. Never rejects; after a failure the next check
    * repeats it.
@@ -79,7 +80,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     runsWait = false;
     await refillRuns(resume, signal);
     // A full memory may have left others behind.
-    runsWait ||= resume.room() <= 0;
+    runsWait ||= resume.room() <= 0 || fullQueues(resume.inMemory('runs')).length > 0;
     if (isUp()) await refillDeliveries(resume, signal);
     if (isUp()) await refillGroups(resume, signal);
     const { keeper } = resume;
@@ -128,13 +129,15 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   });
 
   return {
-    hasRoom() {
-      if (resume.room() > 0) return true;
+    hasRoom(run) {
+      if (resume.room(runQueue(run)) > 0) return true;
       runsWait = true;
       return false;
     },
-    runEnded() {
-      if (runsWait && resume.room() >= Math.min(sliceSize, Math.ceil(resume.bound() / 2))) lookOnce();
+    runEnded(run) {
+      if (!runsWait) return;
+      const enough = Math.min(sliceSize, Math.ceil(resume.bound() / 4), roomWorthwhile(resume.inMemory('runs')));
+      if (resume.room(runQueue(run)) >= enough) lookOnce();
     },
     resume: () => inTurn(recover),
     stop() {

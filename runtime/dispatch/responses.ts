@@ -62,7 +62,7 @@ export function responsesTo(
       order: ordered,
     };
     const change = { collection: 'deliveries', key: keys[index] ?? key, value, dueAtMs: ordered } as const;
-    return index === 0 && !keeper.isShared() ? change : { ...change, free: crowded() };
+    return index === 0 && !keeper.isShared() ? change : { ...change, free: crowded(value) };
   });
 }
 

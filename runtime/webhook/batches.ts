@@ -7,6 +7,7 @@ import type { Bursts } from '../../actors/webhook/bursts.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
+import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import { tellUnforeseen } from '../dispatch/work-log.ts';
 import type { Wards } from '../system/wards.ts';
 
@@ -14,7 +15,7 @@ export interface GroupPorts {
   readonly bursts: Bursts;
   readonly keeper: JournalKeeper;
   /** Whether one more run may wait in memory. */
-  readonly hasRoom: () => boolean;
+  readonly hasRoom: (run: RunPlace) => boolean;
   readonly nowMs: () => number;
   readonly wards: () => Wards;
   readonly log: Logger;
@@ -28,7 +29,7 @@ export function wireGroup(ports: GroupPorts) {
         const { keeper } = ports;
         // The batch's claim keeps its runs apart at any gateway that adopts this one. A single gateway uses its chart for
         // that.
-        const isLeft = keeper.isShared() && !ports.hasRoom();
+        const isLeft = keeper.isShared() && !ports.hasRoom(context);
         const session = isLeft ? undefined : keeper.session();
         let opened: { key: string; record: RunRecord } | undefined;
         let hasLanded = false;

@@ -12,6 +12,7 @@ import type {
   Write,
 } from '../../actors/store/journal.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { queueOf } from '../../machines/webhook/work-queue.ts';
 import { got } from '../support/open-journal.ts';
 import { fc } from '../support/property.ts';
 import type { SetClock } from './journal.ts';
@@ -31,6 +32,7 @@ type Step =
       readonly session: number;
       readonly dueBeforeMs: number;
       readonly limit: number;
+      readonly without: readonly string[];
     }
   | {
       readonly kind: 'list';
@@ -52,7 +54,10 @@ const collection = fc.constantFrom<Collection>('runs', 'runs', 'runs', 'events',
 const key = fc.constantFrom('k0', 'k1', 'k2');
 const name = fc.constantFrom('n0', 'n1', 'n2');
 const value = fc.record(
-  { n: fc.nat(9), work: key, runKey: key },
+  {
+    ...{ n: fc.nat(9), work: key, runKey: key },
+    ...{ profile: fc.constant('p'), route: fc.constantFrom('a', 'b'), target: fc.constantFrom('telegram', 'log') },
+  },
   { requiredKeys: [], noNullPrototype: true },
 ) as fc.Arbitrary<JsonObject>;
 const session = fc.integer({ min: 0, max: 3 });
@@ -104,6 +109,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       session,
       dueBeforeMs: fc.constantFrom(5, 20, 20),
       limit: fc.integer({ min: 0, max: 3 }),
+      without: fc.subarray(['rp/a', 'dp/telegram']),
     }),
   },
   fc.record({
@@ -281,9 +287,10 @@ function takeFrom(
     readonly dueBeforeMs: number;
     readonly nowMs: number;
     readonly limit: number;
+    readonly without: readonly string[];
   },
 ): (PlainRecord & { readonly from?: SessionId; readonly deliveries?: readonly PlainRecord[] })[] | undefined {
-  const { collection, session, dueBeforeMs, nowMs, limit } = query;
+  const { collection, session, dueBeforeMs, nowMs, limit, without } = query;
   const isLiving = (id: string) => (model.sessions.get(id)?.expiresAtMs ?? 0) > nowMs;
   if (limit === 0) return [];
   if (!isLiving(session)) return undefined;
@@ -293,6 +300,7 @@ function takeFrom(
     dueAtMs !== undefined && dueAtMs <= dueBeforeMs && !isLiving(heldBy ?? '');
   const free = recordsOf(model, collection)
     .filter((record) => isFree(record) && !waitsForRun(record))
+    .filter(({ heldBy, value }) => heldBy !== undefined || !without.includes(queueOf(collection, value) ?? ''))
     .sort((one, other) => (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1))
     .slice(0, limit);
   const taken = free.map((record) => {

@@ -402,6 +402,48 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(got(await journal.take('runs', { ...query, limit: 9 })), []);
   });
 
+  check('DIS-3 · DLV-4 · leaves the free work of the queues that are named, and no other', async (t, journal) => {
+    const session = got(await journal.openSession('me', 1000));
+    const ended = got(await journal.openSession('other', 1000));
+    const of = (route: string) => ({ profile: 'p', route });
+    const sent = (key: string, target: string) =>
+      put(key, { profile: 'p', target }, { collection: 'deliveries', dueAtMs: 1 });
+    await journal.commit([
+      ...['a1', 'a2', 'a3'].map((key) => put(key, of('slow/one'), { collection: 'runs', dueAtMs: 1 })),
+      put('a4', of('slow/one'), { collection: 'runs', dueAtMs: 2, heldBy: ended }),
+      put('b1', of('other'), { collection: 'runs', dueAtMs: 9 }),
+      run('c1', { dueAtMs: 5 }),
+      sent('d1', 'messenger_a'),
+      sent('d2', 'log'),
+    ]);
+    await journal.endSession(ended);
+
+    const query = { session, dueBeforeMs: 9, limit: 2 };
+    const without = ['rp/slow/one', 'dp/telegram'];
+    const taken = got(await journal.take('runs', { ...query, without }));
+    const rest = got(await journal.take('runs', { ...query, without }));
+    t.same(
+      [...taken, ...rest].map(({ key, from }) => [key, from]),
+      [
+        ['a4', ended],
+        ['c1', undefined],
+        ['b1', undefined],
+      ],
+      'one that a session held is in no queue',
+    );
+    t.same(
+      keysOf(got(await journal.take('deliveries', { ...query, without }))),
+      ['d2'],
+      'a target by any of its names',
+    );
+    t.same(await journal.get('runs', 'a1'), { key: 'a1', version: 1, value: of('slow/one'), dueAtMs: 1 });
+    t.same(got(await journal.take('runs', { ...query, limit: 1 }))[0], {
+      ...{ key: 'a1', version: 2, value: of('slow/one'), dueAtMs: 1, heldBy: session },
+    });
+    await journal.commit([put('a2', of('slow/one'), { collection: 'runs', dueAtMs: null })]);
+    t.same(keysOf(got(await journal.take('runs', query))), ['a3'], 'ended work is in no queue any more');
+  });
+
   check('SCA-1 · takes a run with its deliveries, and these never without it', async (t, journal) => {
     const session = got(await journal.openSession('me', 1000));
     const delivery = (key: string, value: object, more: Partial<Put> = {}) =>

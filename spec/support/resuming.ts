@@ -28,7 +28,7 @@ export function resumePorts(keeper: JournalKeeper, wards: () => Wards, more: Par
     older: { note: () => {}, look: async () => {} },
     bound: () => 1_000,
     room: () => 1_000 - wards().runs.size,
-    deliveryRoom: () => 2_000,
+    inMemory: () => ({ most: 4_000, total: 0, queues: new Map() }),
     signal: () => signal,
     ...more,
   };

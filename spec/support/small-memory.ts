@@ -1,4 +1,4 @@
-/** A daemon in whose memory two runs and two deliveries may wait; more wait on disk. */
+/** A daemon whose memory has room for four runs and four deliveries, two of one route or target; more wait on disk. */
 
 import { runDaemon } from '../../runtime/daemon.ts';
 
@@ -6,5 +6,5 @@ process.exitCode = await runDaemon({
   home: process.env.AGENT_HOME ?? '',
   env: process.env,
   version: 'small',
-  mostWaiting: 2,
+  mostWaiting: 4,
 });

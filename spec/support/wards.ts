@@ -6,6 +6,7 @@ import { createWard, type WardHandle, type WardOptions, wardHandle } from '../..
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
+import { deliveryQueue, runQueue } from '../../machines/webhook/work-queue.ts';
 import { createWards } from '../../runtime/system/wards.ts';
 
 export interface FakeChild<Input> {
@@ -36,6 +37,7 @@ export function fakeWard<Input>(
   shown: (input: Input) => Partial<FakeChild<Input>['snapshot']> = () => ({}),
   /** Whose tags its states have. */
   chart?: AnyStateMachine,
+  queueOf?: (input: Input) => string,
 ): FakeWard<Input> {
   const living = new Map<string, FakeChild<Input>>();
   const spawned: FakeChild<Input>[] = [];
@@ -58,6 +60,12 @@ export function fakeWard<Input>(
     childMachine: 'fake',
     get size() {
       return living.size;
+    },
+    get queues() {
+      const sums = new Map<string, number>();
+      if (queueOf === undefined) return sums;
+      for (const { input } of living.values()) sums.set(queueOf(input), (sums.get(queueOf(input)) ?? 0) + 1);
+      return sums;
     },
     spawn(key: string, input: Input) {
       if (living.has(key)) return undefined;
@@ -99,8 +107,8 @@ export function fakeWards(nowMs: () => number = () => 100) {
   const [requests, groups, runs, deliveries] = [
     fakeWard(),
     fakeWard<GroupInput>(),
-    fakeWard<RunInput>(),
-    fakeWard<DeliveryInput>(),
+    fakeWard<RunInput>(undefined, undefined, ({ record }) => runQueue(record)),
+    fakeWard<DeliveryInput>(undefined, undefined, ({ record }) => deliveryQueue(record)),
   ];
   const handles = {
     requests: requests.handle(),

@@ -14,7 +14,7 @@ t.test('DUR-1 · all work of a collection is known by its key, whoever holds it,
   addWork(due, workKey('deliveries', 'of another kind', { dueAtMs: 1, heldBy: undefined }));
   t.same([dueKeys(due, 'runs').sort(), dueKeys(due, 'groups')], [['a/with/slashes', 'b'], []]);
   t.same(
-    freeWork(due, 'runs', { dueBeforeMs: 10.9, limit: 9, isLiving: () => false }).map(({ key }) => key),
+    freeWork(due, 'runs', { dueBeforeMs: 10.9, limit: 9, isLeft: () => false }).map(({ key }) => key),
     ['a/with/slashes'],
   );
 
@@ -37,7 +37,7 @@ t.test('DUR-1 · work of the living is never looked at, however much of it there
       return found;
     },
   };
-  const found = freeWork(counted, 'runs', { dueBeforeMs: 9_999, limit: 500, isLiving: (session) => session === 's1' });
+  const found = freeWork(counted, 'runs', { dueBeforeMs: 9_999, limit: 500, isLeft: (holder) => holder === 's1' });
   t.same(
     found.map(({ key }) => key),
     ['free'],
@@ -56,15 +56,17 @@ t.test('DUR-1 · whatever is held by whom, the free and due of it is found in or
       fc.array(work, { maxLength: 40 }),
       fc.nat(60),
       fc.subarray(['s1', 's10', 's2']),
-      (all, until, living) => {
+      fc.integer({ min: 1, max: 45 }),
+      (all, until, living, most) => {
         const { due } = createMemoryTables().tables;
         const named = all.map((one, at) => ({ ...one, key: `k${String(at).padStart(2, '0')}` }));
         for (const { key, ...one } of named) addWork(due, workKey('runs', key, one));
         const isLiving = (session: string): boolean => living.includes(session);
         const expected = named
           .filter(({ dueAtMs, heldBy }) => dueAtMs <= until && (heldBy === undefined || !isLiving(heldBy)))
-          .sort((one, other) => one.dueAtMs - other.dueAtMs || (one.key < other.key ? -1 : 1));
-        const found = freeWork(due, 'runs', { dueBeforeMs: until, limit: 100, isLiving });
+          .sort((one, other) => one.dueAtMs - other.dueAtMs || (one.key < other.key ? -1 : 1))
+          .slice(0, most);
+        const found = freeWork(due, 'runs', { dueBeforeMs: until, limit: most, isLeft: isLiving });
         return found.map(({ key }) => key).join() === expected.map(({ key }) => key).join();
       },
     ),

@@ -28,7 +28,10 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     older: { note: (key) => void noted.push(key), look: async () => void noted.push('looked') },
     bound: () => 40,
     room: () => 10,
-    deliveryRoom: () => room - deliveries.handle().size,
+    inMemory: () => {
+      const { size: total, queues } = deliveries.handle();
+      return { most: 2 * room, total, queues };
+    },
   });
   /** What was on disk at the start, and when those that were taken up were looked for. */
   const noted: string[] = [];

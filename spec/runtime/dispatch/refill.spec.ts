@@ -2,6 +2,7 @@ import t from 'tap';
 import type { Journal } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { type Memory, roomFor } from '../../../machines/webhook/work-queue.ts';
 import { createRefill } from '../../../runtime/dispatch/refill.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
@@ -21,10 +22,14 @@ interface Settings {
   readonly owner?: string;
 }
 
-async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner = 'gateway' }: Settings = {}) {
+async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner = 'gateway' }: Settings = {}) {
   const { keeper } = await openKeeper(journal, owner);
   const { wards, runs, deliveries, groups } = fakeWards();
   const living = (): number => runs.handle().size;
+  const inMemory = (name: 'runs' | 'deliveries'): Memory => {
+    const { size: total, queues } = wards[name];
+    return { most, total, queues };
+  };
   let ticks: () => void = () => {};
   let takes = 0;
   let flaw: Error | undefined;
@@ -55,8 +60,8 @@ async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner =
     },
     log: { log: (level, message) => void (level === 'error' && told.push(message)), warnOnce: () => {} },
     bound: () => most,
-    room: () => most - living(),
-    deliveryRoom: () => 100,
+    room: (queue) => roomFor(inMemory('runs'), queue),
+    inMemory,
     signal: () => life.signal,
   });
   let up = true;
@@ -73,23 +78,25 @@ async function openRefill({ most = 1_000, journal = openMemoryJournal(), owner =
     lookEveryMs: 5_000,
   });
   /** So many runs arrive: in memory while there is room, else on disk alone. */
-  async function arrive(count: number, from: number): Promise<void> {
+  async function arrive(count: number, from: number, value = run): Promise<void> {
     for (let n = from; n < from + count; n += 1) {
       const key = `k${100_000 + n}`;
-      const heldBy = refill.hasRoom() ? keeper.session() : undefined;
+      const heldBy = refill.hasRoom(value) ? keeper.session() : undefined;
       await keeper.commit([
-        { kind: 'put', collection: 'runs', key, value: run as unknown as JsonObject, dueAtMs: 1, heldBy },
+        { kind: 'put', collection: 'runs', key, value: value as unknown as JsonObject, dueAtMs: 1, heldBy },
       ]);
-      if (heldBy !== undefined) wards.open({ kind: 'run', key, record: run as never });
+      if (heldBy !== undefined) wards.open({ kind: 'run', key, record: value as never });
     }
   }
   /** The oldest end. */
-  async function end(count: number): Promise<void> {
-    const alive = runs.spawned.filter(({ key }) => runs.living(key) !== undefined).slice(0, count);
+  async function end(count: number, { route } = run): Promise<void> {
+    const alive = runs.spawned
+      .filter(({ key, input }) => runs.living(key) !== undefined && input.record.route === route)
+      .slice(0, count);
     for (const { key } of alive) {
       runs.end(key);
       await keeper.commit([{ kind: 'put', collection: 'runs', key, value: { ...run, status: 'delivered' } }]);
-      refill.runEnded();
+      refill.runEnded({ ...run, route });
     }
     for (let n = 0; n < 50; n += 1) await turn();
   }
@@ -146,6 +153,25 @@ t.test(
   },
 );
 
+t.test('DIS-3 · a route that stands still leaves memory to the others, however much of it waits', async (t) => {
+  const it = await openRefill();
+  const other = { ...run, route: 'other' };
+  await it.arrive(1_500, 0);
+  t.equal(it.living(), 1_000, 'half of the memory');
+  await it.arrive(200, 2_000, other);
+  t.equal(it.living(), 1_064, 'of the second half a small part');
+  await it.tick();
+  t.equal(it.living(), 1_064);
+
+  for (let n = 0; n < 20; n += 1) await it.end(32, other);
+  t.equal(it.living(), 1_000, 'all of the other route have run');
+  const keys = it.runs.spawned.filter(({ input }) => input.record.route === 'other').map(({ key }) => key);
+  t.same([keys.length, keys], [200, [...keys].sort()]);
+
+  await it.end(500);
+  t.equal(it.living(), 1_000, 'the rest of the first follows as its own end');
+});
+
 t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (t) => {
   const it = await openRefill();
   await it.arrive(900, 0);
@@ -156,10 +182,10 @@ t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (
 t.test(
   'DIS-3 · DUR-1 · what the ends did not find is found by the clock: a late commit, a cron job without a ward',
   async (t) => {
-    const it = await openRefill({ most: 10 });
+    const it = await openRefill({ most: 20 });
     await it.arrive(10, 0);
     // It found no room, and lands when all that would have called for it have ended.
-    t.notOk(it.refill.hasRoom());
+    t.notOk(it.refill.hasRoom(run));
     await it.end(10);
     await it.keeper.commit([
       { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
@@ -327,7 +353,7 @@ t.test(
   'SCA-1 · gateways that look at the same time share the runs that wait, and leave what finds no place',
   async (t) => {
     const journal = openMemoryJournal();
-    const two = await Promise.all(['one', 'other'].map((owner) => openRefill({ most: 20, journal, owner })));
+    const two = await Promise.all(['one', 'other'].map((owner) => openRefill({ most: 40, journal, owner })));
     const keys = Array.from({ length: 60 }, (_, n) => `k${100 + n}`);
     await journal.commit(
       keys.map((key) => ({
