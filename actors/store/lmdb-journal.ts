@@ -23,19 +23,13 @@ export interface LmdbJournalSettings {
   readonly directory: string;
   /** The journal's clock in Unix milliseconds. Default: the system's. */
   readonly nowMs?: () => number;
-  /** A clock in milliseconds, only to split long work into pieces. */
-  readonly steadyMs?: () => number;
 }
 
 /** Opens the journal in a folder. Never changes a store that is damaged or of an unknown version. */
-export async function openLmdbJournal({
-  directory,
-  nowMs = Date.now,
-  steadyMs = () => performance.now(),
-}: LmdbJournalSettings): Promise<Result<Journal>> {
+export async function openLmdbJournal({ directory, nowMs = Date.now }: LmdbJournalSettings): Promise<Result<Journal>> {
   const opened = await openStore(directory);
   if (!opened.ok) return opened;
-  return done(createJournal(createEngine(directory, opened.value), { nowMs, steadyMs }));
+  return done(createJournal(createEngine(directory, opened.value), { nowMs, steadyMs: () => performance.now() }));
 }
 
 export interface OpenReader extends JournalReader {
