@@ -59,7 +59,7 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
     underWay = true;
     while (waiting.length > 0) await commitGroup();
     underWay = false;
-    for (const told of idle) told();
+    for (const resolve of idle) resolve();
     idle = [];
   }
 

@@ -240,7 +240,7 @@ function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefi
   }
 
   const head = standingOf(table, key, expect);
-  if (expect !== undefined && !stands(head, expect)) return { kind: 'stale', index };
+  if (expect !== undefined && !isAsExpected(head, expect)) return { kind: 'stale', index };
   const earlierWork = head === undefined ? undefined : workKey(collection, key, head);
   if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work }));
   table.write(key, { version: (head?.version ?? 0) + 1, dueAtMs, heldBy, value });
@@ -255,7 +255,7 @@ function applyDelete(tables: Tables, write: Delete, index: number, undo: Undo | 
   const { collection, key, expect } = write;
   const table = tables[collection];
   const head = standingOf(table, key, expect);
-  if (expect !== undefined && !stands(head, expect)) return { kind: 'stale', index };
+  if (expect !== undefined && !isAsExpected(head, expect)) return { kind: 'stale', index };
   if (head === undefined) return undefined;
   const earlierWork = workKey(collection, key, head);
   if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work: undefined }));
@@ -272,7 +272,7 @@ function standingOf(table: Table, key: string, expect: Expected | undefined): St
 }
 
 /** Whether the current row is the expected one. */
-function stands(standing: Standing | undefined, expect: Exclude<Expected, 'absent'>): boolean {
+function isAsExpected(standing: Standing | undefined, expect: Exclude<Expected, 'absent'>): boolean {
   if (typeof expect === 'number') return standing?.version === expect;
   return standing?.version === expect.version && valueAt(standing.value ?? {}, expect.path) === expect.text;
 }

@@ -66,14 +66,14 @@ export function openEnvironment(
     return createTable(database, codecs[name], isClosed);
   };
   let tables: Tables;
-  let groups: HeldTable;
+  let groups: BufferedTable;
   try {
     const names = [...root.getKeys({})];
     const isOther = (readOnly || names.length > 0) && !names.includes('meta');
     admit(isOther ? undefined : openDatabase('meta'));
     const opened = Object.fromEntries(tableNames.map((name) => [name, openDatabase(name)]));
     const all = opened as Record<TableName, Table>;
-    groups = createHeldTable(all.groups);
+    groups = createBufferedTable(all.groups);
     tables = { ...all, groups, recentMarks: new Map() };
   } catch (error) {
     void root.close();
@@ -206,45 +206,47 @@ function usedBytesOf(databases: ReadonlyMap<TableName, Bytes>): number {
   return bytes;
 }
 
-export interface HeldTable extends Table {
-  /** Writes the held rows. To be called before the transaction ends. */
+/** A table whose writes wait in memory until the transaction ends. */
+export interface BufferedTable extends Table {
+  /** Writes the buffered rows. To be called before the transaction ends. */
   flush(): void;
-  /** Drops the held rows after a failed transaction. */
+  /** Drops the buffered rows after a failed transaction. */
   drop(): void;
 }
 
-export function createHeldTable(table: Table): HeldTable {
+/** For the groups: each event of a batch rewrites its record, and only the last write of a transaction has to be formatted. */
+export function createBufferedTable(table: Table): BufferedTable {
   /** The new rows; undefined for a removed row. */
-  const held = new Map<string, Row | undefined>();
-  const head = (key: string): Head | undefined => (held.has(key) ? held.get(key) : table.head(key));
+  const buffered = new Map<string, Row | undefined>();
+  const head = (key: string): Head | undefined => (buffered.has(key) ? buffered.get(key) : table.head(key));
 
   function flush(): void {
-    for (const [key, row] of held) {
+    for (const [key, row] of buffered) {
       if (row === undefined) table.remove(key);
       else table.write(key, row);
     }
-    held.clear();
+    buffered.clear();
   }
 
   return {
     head,
-    read: (key) => (held.has(key) ? held.get(key) : table.read(key)),
+    read: (key) => (buffered.has(key) ? buffered.get(key) : table.read(key)),
     write(key, row) {
-      held.set(key, row);
+      buffered.set(key, row);
     },
     create(key, row) {
       if (head(key) !== undefined) return false;
-      held.set(key, row);
+      buffered.set(key, row);
       return true;
     },
     remove(key) {
-      held.set(key, undefined);
+      buffered.set(key, undefined);
     },
     keys(range) {
       flush();
       return table.keys(range);
     },
     flush,
-    drop: () => held.clear(),
+    drop: () => buffered.clear(),
   };
 }

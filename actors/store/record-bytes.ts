@@ -62,17 +62,17 @@ function recordCodec(text?: string): Codec {
     draft({ version, dueAtMs, heldBy, value }, roomFor = roomInScratch) {
       const beside = text === undefined ? undefined : value?.[text];
       // A text that UTF-8 cannot encode stays in the JSON.
-      const stands = typeof beside === 'string' && beside.isWellFormed();
-      const json = JSON.stringify(stands ? without(value, text) : (value ?? {}));
-      const most = holderAt + 3 * ((heldBy?.length ?? 0) + (stands ? beside.length : 0) + json.length);
-      const { bytes, at } = roomFor(most);
+      const isApart = typeof beside === 'string' && beside.isWellFormed();
+      const json = JSON.stringify(isApart ? without(value, text) : (value ?? {}));
+      const mostBytes = holderAt + 3 * ((heldBy?.length ?? 0) + (isApart ? beside.length : 0) + json.length);
+      const { bytes, at } = roomFor(mostBytes);
       const holderLength = heldBy === undefined ? 0 : bytes.write(heldBy, at + holderAt);
       const textAt = at + holderAt + holderLength;
-      const textLength = stands ? bytes.write(beside, textAt) : 0;
+      const textLength = isApart ? bytes.write(beside, textAt) : 0;
       bytes.writeUInt32LE(version, at);
       bytes.writeDoubleLE(dueAtMs ?? Number.NaN, at + dueAt);
       bytes.writeUInt16LE(holderLength, at + holderLengthAt);
-      bytes.writeUInt32LE(stands ? textLength : noText, at + textLengthAt);
+      bytes.writeUInt32LE(isApart ? textLength : noText, at + textLengthAt);
       return drafted({ bytes, at }, textAt + textLength, json);
     },
     head: recordHead,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { UnusableBinary } from '../../../actors/pinned-binary.ts';
 import { openFault } from '../../../actors/store/lmdb-faults.ts';
-import { createHeldTable, openEnvironment } from '../../../actors/store/lmdb-tables.ts';
+import { createBufferedTable, openEnvironment } from '../../../actors/store/lmdb-tables.ts';
 import { loadLmdb } from '../../../actors/store/load-lmdb.ts';
 import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import type { Row, Table } from '../../../actors/store/tables.ts';
@@ -211,7 +211,7 @@ t.test('DUR-1 · answers like the table that it holds rows for, and leaves the s
     fc.property(fc.array(fc.array(step, { maxLength: 8 }), { maxLength: 4 }), (transactions) => {
       const plain = createMemoryTables().tables.groups;
       const under = createMemoryTables().tables.groups;
-      const held = createHeldTable(under);
+      const held = createBufferedTable(under);
       return transactions.every((steps) => {
         const alike = steps.every((step) => JSON.stringify(step(held)) === JSON.stringify(step(plain)));
         held.flush();
@@ -225,7 +225,7 @@ t.test('DUR-1 · answers like the table that it holds rows for, and leaves the s
 t.test('DUR-1 · formats a row once in a transaction, and never if that is given up', (t) => {
   const under = createMemoryTables().tables.groups;
   const spelled: string[] = [];
-  const held = createHeldTable({
+  const held = createBufferedTable({
     ...under,
     write(key, row) {
       spelled.push(`${key}${row.version}`);
