@@ -178,7 +178,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     return renewed.fault;
   }
 
-  /** An ended session cannot be renewed; the next `open` begins another. What it held is not elsewhere. */
+  /**
+   * An ended session cannot be renewed; the next `open` begins another. The records that it held do not count as held by
+   * another gateway.
+   */
   function hasEnded(ended: SessionId): void {
     // Another one may have been begun meanwhile.
     if (session === ended) session = undefined;

@@ -23,7 +23,7 @@ const replace = `with
 /** Another gateway was faster: it wrote a version, or locked rows in another order. */
 const overtaken = ['22012', '40P01'];
 
-/** One that ends far in the future was taken before the clock was set back. */
+/** A lock that ends far in the future was taken before the clock was set back, so it does not count. */
 const lease = `insert into agent_document (name, locked_by, locked_until) values ($1, $2, agent_now() + $3::bigint)
   on conflict (name) do update set locked_by = excluded.locked_by, locked_until = excluded.locked_until
     where agent_document.locked_until <= agent_now() or agent_document.locked_until > agent_now() + 2 * $3::bigint

@@ -136,7 +136,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     // Reads that wait for a free connection have to wait for the answers of earlier ones.
     connectionTimeoutMillis: Math.max(connectTimeoutMs, answerMs),
     query_timeout: answerMs,
-    // One that was cut off without a word does not keep the process from ending.
+    // An idle connection that was cut silently must not keep the process from ending.
     allowExitOnIdle: true,
   });
   pool.on('error', () => {});

@@ -57,7 +57,7 @@ const put = `with old as (delete from agent_question where expires_at < agent_no
 const rowKey = `id || '/' || encode(sha256(convert_to(question, 'UTF8')), 'hex')`;
 const keyOf = (id: string, question: string): string => `${id}/${createHash('sha256').update(question).digest('hex')}`;
 const isMeant = `id = split_part($1, '/', 1)::bigint and ${rowKey} = $1`;
-/** One that was read by a connection that then broke is not answered yet, and is found again. */
+/** Finds again a request that was read on a connection that then broke, because it is not answered yet. */
 const take = `select id, question from agent_question
   where session = $1 and answer is null and ${rowKey} <> all($2::text[]) and expires_at > agent_now()`;
 const answer = `with made as (update agent_question set answer = $2 where ${isMeant} returning id)
@@ -91,7 +91,7 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
 
   async function answerAll(session: SessionId): Promise<void> {
     const { rows } = await listener.ask(take, [session, [...underWay]]);
-    // The one of an earlier call may have been read twice.
+    // Two calls that overlap may both have read a request.
     const found = rows.filter(({ id, question }) => !underWay.has(keyOf(id, question)));
     // In order, because one may cancel another.
     found.sort((one, other) => Number(one.id) - Number(other.id));
@@ -167,7 +167,7 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
       return undefined;
     },
     listen() {
-      // While the database does not answer, further ones would queue up, and the requests of commands behind them.
+      // While the database does not answer, further reads would queue up, and the requests of commands behind them.
       listening ??= answerAll(ports.session() ?? '').finally(() => {
         listening = undefined;
       });

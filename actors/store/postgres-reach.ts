@@ -141,8 +141,8 @@ export function endUnanswered(client: Client, thrown: unknown): void {
 }
 
 /**
- * Ends a connection for good. One that was cut off without a word is dropped: the system would wait for its other side for a
- * quarter of an hour, and the process with it.
+ * Ends a connection for good. If it was cut silently, it is dropped after a while: the system, and so the process, would
+ * wait a quarter of an hour for the other side.
  */
 export async function leave(client: Client): Promise<void> {
   const late = setTimeout(() => client.connection.stream.destroy(), goodbyeMs);

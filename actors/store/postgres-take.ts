@@ -1,5 +1,5 @@
 /**
- * Takes due work from Postgres for a session, and again what an earlier take may have taken whose answer was lost.
+ * Takes due work from Postgres for a session. What a take whose answer was lost may have taken is taken again.
  * @see DUR-1 and SCA-1 in docs/specification.md
  */
 

@@ -130,7 +130,7 @@ function workOf(collection: Collection, key: string, value: JsonObject | undefin
   return typeof work === 'string' ? work : key;
 }
 
-/** Whether a run or one of its deliveries is due. The first of these, which has their number, stays as long. */
+/** Whether a run or one of its deliveries is due. Only the first delivery has their number, so it is kept for the others. */
 function isWorkDue(tables: Tables, work: string): boolean {
   if (!isKey(work)) return false;
   return isDue(tables, 'runs', work) || deliveryKeysOf(tables, work).some((key) => isDue(tables, 'deliveries', key));
