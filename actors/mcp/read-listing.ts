@@ -1,7 +1,7 @@
 /**
- * Reads the lists of a server defensively: entries beyond the limits of a listing are removed before the client reads it, and
- * what is `null` in a page. Once a list was refused, invalid entries are removed too, and what is `null` in the others.
- * Reports what is left out.
+ * Reads the lists of a server defensively. From each page, fields that are `null` and entries beyond the limits of a listing
+ * are removed before the client reads it. Once the client has refused a list, invalid entries are removed too, and the
+ * fields of the others that are `null`. Reports which entries are left out.
  * @see FLT-4, LIF-7 and LIF-14 in docs/specification.md
  */
 
@@ -41,7 +41,7 @@ const wrongHeader = 'an x-mcp-header in its inputSchema is not one that the prot
 type Method = keyof typeof lists;
 type List = (typeof lists)[Method];
 
-export interface ListMender extends Handler {
+export interface ListReader extends Handler {
   /**
    * Requests a list; if the client refuses it, requests it once more and validates it entry by entry. Returns the answer,
    * and a sentence per reason for what is left out. Rejects with an OversizedFailure if a page is too long. Lists of one
@@ -76,7 +76,7 @@ interface Listed {
 export function createListReader(
   { messageBytes, isCut }: Pick<OpenTransport, 'messageBytes' | 'isCut'>,
   isLegacy: boolean,
-): ListMender {
+): ListReader {
   let repairs = false;
   const latest = new Map<Method, Listed>();
   /** By method, the end of the last requested listing; never rejects. */
@@ -86,8 +86,8 @@ export function createListReader(
   async function read<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>> {
     latest.delete(method);
     const answer = await work().catch((thrown: unknown) => {
-      const standing = latest.get(method);
-      if (standing !== undefined && (standing.isTooLong || isCut(standing.request))) {
+      const refused = latest.get(method);
+      if (refused !== undefined && (refused.isTooLong || isCut(refused.request))) {
         const words = `the answer to its ${method} has more than ${maxPageBytes / 1_048_576} MiB in one page`;
         throw new OversizedFailure(words);
       }
@@ -119,8 +119,8 @@ export function createListReader(
     send(message, options, next) {
       if ('method' in message && 'id' in message && message.method in lists) {
         const method = message.method as Method;
-        const standing = message.params?.cursor === undefined ? undefined : latest.get(method);
-        const listed = standing ?? begin(method, message.id);
+        const begun = message.params?.cursor === undefined ? undefined : latest.get(method);
+        const listed = begun ?? begin(method, message.id);
         listed.request = message.id;
         latest.set(method, listed);
         asked.set(message.id, listed);
@@ -143,7 +143,7 @@ function begin(method: Method, request: string | number): Listed {
   return { list, leftOut, admission, request, isTooLong: false, emptyPages: 0, cut: undefined, given: [] };
 }
 
-/** The client excludes tools for one reason alone, without a word to its caller: headers that it cannot send. */
+/** The client excludes a tool only if it cannot send its headers, and does not report that to its caller. */
 function addExcluded(answer: unknown, { list, leftOut, given }: Listed): void {
   const kept = (answer as Readonly<Record<string, unknown>>)[list.key];
   if (list.key !== 'tools' || !Array.isArray(kept) || kept.length === given.length) return;
