@@ -62,44 +62,44 @@ const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
 export function createStandingStream(times: StreamTimes = usualTimes): StandingStream {
   let minding: Minding | undefined;
-  let asked = 0;
-  let standing = 0;
-  /** Whether it was ever open. */
-  let hasStood = false;
-  /** It was open or was attempted without success, or the transport requests none: changes may have been missed. */
-  let known = false;
-  /** The server does not provide one. */
-  let none = false;
+  let requests = 0;
+  let openStreams = 0;
+  /** Whether a stream was ever open. */
+  let wasOpen = false;
+  /** The stream was open or was attempted without success, or the transport requests none: changes may have been missed. */
+  let mayHaveMissed = false;
+  /** The server provides no such stream. */
+  let isUnsupported = false;
   let waitMs = times.reopenMs;
-  let timer: NodeJS.Timeout | undefined;
-  let telling: NodeJS.Timeout | undefined;
-  let toldAtMs = Number.NEGATIVE_INFINITY;
-  let untold = false;
+  let reopenTimer: NodeJS.Timeout | undefined;
+  let reportTimer: NodeJS.Timeout | undefined;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
+  let isUnreported = false;
   /** Separate for streams that resume a call and for the others, so that neither delays the other. */
   const holds = { resumed: { ms: 0, untilMs: 0 }, own: { ms: 0, untilMs: 0 } } satisfies Record<string, Hold>;
 
   /** Whether the stream is wanted, but neither open nor requested. */
   function isWanting(): boolean {
-    return minding !== undefined && !minding.signal.aborted && !none && asked === 0 && standing === 0;
+    return minding !== undefined && !minding.signal.aborted && !isUnsupported && requests === 0 && openStreams === 0;
   }
 
-  function gone(): void {
-    if (timer !== undefined || !isWanting()) return;
-    timer = setTimeout(() => {
-      timer = undefined;
+  function reopenIfWanted(): void {
+    if (reopenTimer !== undefined || !isWanting()) return;
+    reopenTimer = setTimeout(() => {
+      reopenTimer = undefined;
       if (isWanting()) minding?.reopen().catch(() => {});
     }, waitMs).unref();
     waitMs = Math.min(waitMs * 2, times.longestReopenMs);
   }
 
   function missed(): void {
-    untold = true;
-    if (minding === undefined || telling !== undefined || minding.signal.aborted) return;
-    const inMs = Math.max(0, toldAtMs + times.missedPauseMs - performance.now());
-    telling = setTimeout(() => {
-      telling = undefined;
-      untold = false;
-      toldAtMs = performance.now();
+    isUnreported = true;
+    if (minding === undefined || reportTimer !== undefined || minding.signal.aborted) return;
+    const inMs = Math.max(0, reportedAtMs + times.missedPauseMs - performance.now());
+    reportTimer = setTimeout(() => {
+      reportTimer = undefined;
+      isUnreported = false;
+      reportedAtMs = performance.now();
       minding?.missed();
     }, inMs).unref();
   }
@@ -110,21 +110,21 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
     hold.untilMs = performance.now() + hold.ms;
   }
 
-  function stands(answer: Response, hold: Hold): Promise<Response> {
-    if (known) missed();
-    known = true;
-    hasStood = true;
-    standing += 1;
+  function opened(answer: Response, hold: Hold): Promise<Response> {
+    if (mayHaveMissed) missed();
+    mayHaveMissed = true;
+    wasOpen = true;
+    openStreams += 1;
     waitMs = times.reopenMs;
-    clearTimeout(timer);
-    timer = undefined;
+    clearTimeout(reopenTimer);
+    reopenTimer = undefined;
     const openedAtMs = performance.now();
     // A resumed stream ends with the answer to its call, however soon, and is not resumed after it.
     const answers = hold === holds.resumed ? watchAnswers() : undefined;
     const ended = (): void => {
-      standing -= 1;
+      openStreams -= 1;
       lasted(hold, performance.now() - openedAtMs, answers?.seen() ?? false);
-      gone();
+      reopenIfWanted();
     };
     // The fetch below limits the length of its events.
     const bounds = { maxBytes: Number.POSITIVE_INFINITY, who: '', ended };
@@ -133,20 +133,20 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
 
   function refused({ status }: Response): void {
     const isNo = status >= 400 && status < 500 && !passing.has(status);
-    if (status === 405 || status === 501 || status < 400 || (isNo && !hasStood)) none = true;
+    if (status === 405 || status === 501 || status < 400 || (isNo && !wasOpen)) isUnsupported = true;
     // The stream was given before. The next listing shows whether the server still has the session.
     else if (isNo) missed();
-    known = true;
+    mayHaveMissed = true;
   }
 
   return {
     watch: (fetch) => async (url, init) => {
       if (init?.method !== 'GET') {
         const reply = await fetch(url, init);
-        known ||= reply.ok && reply.status !== 202 && isReadyNotice(init?.body);
+        mayHaveMissed ||= reply.ok && reply.status !== 202 && isReadyNotice(init?.body);
         return reply;
       }
-      asked += 1;
+      requests += 1;
       const resumedAt = new Headers(init.headers).get('last-event-id');
       const hold = resumedAt === null ? holds.own : holds.resumed;
       let answer: Response;
@@ -154,17 +154,17 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
         await passed(hold.untilMs - performance.now(), init.signal);
         answer = await fetch(url, init);
         if (answer.ok && isEventStream(answer)) {
-          answer = await stands(resumedAt === null ? answer : startedAt(answer, resumedAt), hold);
+          answer = await opened(resumedAt === null ? answer : startedAt(answer, resumedAt), hold);
         } else {
           refused(answer);
           if (answer.ok) answer = await noStream(answer);
         }
       } catch (thrown) {
-        known = true;
+        mayHaveMissed = true;
         throw thrown;
       } finally {
-        asked -= 1;
-        gone();
+        requests -= 1;
+        reopenIfWanted();
       }
       return answer;
     },
@@ -173,13 +173,13 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
       given.signal.addEventListener(
         'abort',
         () => {
-          clearTimeout(timer);
-          clearTimeout(telling);
+          clearTimeout(reopenTimer);
+          clearTimeout(reportTimer);
         },
         { once: true },
       );
-      if (untold) missed();
-      if (known) gone();
+      if (isUnreported) missed();
+      if (mayHaveMissed) reopenIfWanted();
     },
   };
 }
