@@ -90,10 +90,10 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
   }
 
   function tellProgress(params: unknown): boolean {
-    const told = params as JsonObject | undefined;
-    const row = waiting.get(Number(told?.progressToken));
+    const given = params as JsonObject | undefined;
+    const row = waiting.get(Number(given?.progressToken));
     if (row === undefined) return false;
-    const { progress, total, message } = told ?? {};
+    const { progress, total, message } = given ?? {};
     if (typeof progress !== 'number') return true;
     row.onProgress?.(
       cleanProgress({

@@ -150,9 +150,9 @@ async function attemptOnce(
       : readConnectError(lacked ?? thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
     const answer = { status: lastStatus, streamEnded: ended?.hasReported() ?? false };
     const read = withSession(withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened), opened);
-    const told = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
+    const reported = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
     await opened?.close();
-    return { kind: 'failed', failure: told, accepted };
+    return { kind: 'failed', failure: reported, accepted };
   }
 }
 

@@ -273,7 +273,7 @@ export function createSession(
     ...(traceparent === undefined ? {} : { headers: { traceparent } }),
     // The call's own clock stops while a person is asked; the client's timeout would not.
     timeout: longestTimeoutMs,
-    ...(onProgress === undefined ? {} : { onprogress: (told: Progress) => onProgress(cleanProgress(told)) }),
+    ...(onProgress === undefined ? {} : { onprogress: (progress: Progress) => onProgress(cleanProgress(progress)) }),
   });
 
   return {

@@ -85,14 +85,14 @@ async function readPem(server: string, file: SettingFile): Promise<Pem> {
     const { code } = thrown as NodeJS.ErrnoException;
     const missing = code === 'ENOENT' || code === 'ENOTDIR';
     throw new SettingFailure(
-      told(server, file, missing ? 'file not found' : `file cannot be read (${code})`),
+      messageOf(server, file, missing ? 'file not found' : `file cannot be read (${code})`),
       missing ? 'tls-file-missing' : 'tls-file-unreadable',
       file,
     );
   }
 }
 
-function told(server: string, { key, path, resolved }: SettingFile, what: string, check = key): string {
+function messageOf(server: string, { key, path, resolved }: SettingFile, what: string, check = key): string {
   return `mcp server "${server}": ${key} ${what}: ${path} (resolved ${resolved}); check ${check}`;
 }
 
@@ -100,7 +100,7 @@ function told(server: string, { key, path, resolved }: SettingFile, what: string
 function checkCertificates(server: string, { file, text }: Pem): void {
   const found = text.match(certificatePattern) ?? [];
   if (found.length > 0 && found.every(isCertificate)) return;
-  throw new SettingFailure(told(server, file, 'file holds no PEM certificate'), 'tls-file-invalid', file);
+  throw new SettingFailure(messageOf(server, file, 'file holds no PEM certificate'), 'tls-file-invalid', file);
 }
 
 function isCertificate(pem: string): boolean {
@@ -119,7 +119,7 @@ function contextOf(server: string, { file, text }: Pem, options: SecureContextOp
     const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
     if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') {
       const what = 'file holds a key that does not belong to the certificate';
-      throw new SettingFailure(told(server, file, what, 'client_cert and client_key'), 'tls-key-mismatch', file);
+      throw new SettingFailure(messageOf(server, file, what, 'client_cert and client_key'), 'tls-key-mismatch', file);
     }
     if (text.includes('ENCRYPTED')) {
       const what =
@@ -127,9 +127,9 @@ function contextOf(server: string, { file, text }: Pem, options: SecureContextOp
           ? 'file holds an encrypted key and no password is given'
           : 'file holds an encrypted key that the password does not open';
       const cure = 'client_cert, whose third item is the password';
-      throw new SettingFailure(told(server, file, what, cure), 'tls-key-password', file);
+      throw new SettingFailure(messageOf(server, file, what, cure), 'tls-key-password', file);
     }
-    throw new SettingFailure(told(server, file, `file holds no usable key (${code})`), 'tls-file-invalid', file);
+    throw new SettingFailure(messageOf(server, file, `file holds no usable key (${code})`), 'tls-file-invalid', file);
   }
 }
 

@@ -128,8 +128,8 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
 /** Servers keep a session until it is terminated. The answer is waited for at most 2 s. */
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   const stop = new AbortController();
-  const told = transport.terminateSession().catch(() => {});
-  await Promise.race([told, wait(mostGoodbyeMs, undefined, { signal: stop.signal }).catch(() => {})]);
+  const terminated = transport.terminateSession().catch(() => {});
+  await Promise.race([terminated, wait(mostGoodbyeMs, undefined, { signal: stop.signal }).catch(() => {})]);
   stop.abort();
 }
 

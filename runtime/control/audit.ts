@@ -67,7 +67,7 @@ const named = new Set([
 /** @param folder of the home's logs */
 export function createAuditLog(folder: string, redact: (text: string) => string, nowMs = Date.now): AuditLog {
   const logs = new Map<string, LineLog>();
-  const toldMs = new Map<string, number>();
+  const loggedAtMs = new Map<string, number>();
   const write = (name: string, row: AuditRow): void => {
     const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: mostLogBytes });
     logs.set(name, log);
@@ -89,9 +89,9 @@ export function createAuditLog(folder: string, redact: (text: string) => string,
     addReader(asker, method, thrown) {
       const about = `${asker.who} ${method}`;
       // A clock that is set back must not hide what is refused from then on.
-      const isTold = Math.abs(nowMs() - (toldMs.get(about) ?? 0)) < readerAgainMs;
-      if (changeBy(method) === undefined || isTold) return;
-      toldMs.set(about, nowMs());
+      const isRecent = Math.abs(nowMs() - (loggedAtMs.get(about) ?? 0)) < readerAgainMs;
+      if (changeBy(method) === undefined || isRecent) return;
+      loggedAtMs.set(about, nowMs());
       self.add(asker, { method, params: {} }, thrown);
     },
     addSession({ what, who = unknownUser, sender, by, refused }) {

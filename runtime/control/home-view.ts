@@ -126,8 +126,8 @@ export async function subscribe(
   const read = readSubscription(name, whole, subscriptionContext(home, profile));
   if (!read.ok) {
     const [first] = read.problems;
-    const told = read.problems.map(({ message }) => message).join('; ');
-    throw Refusal.carrying(first?.code ?? 'subscription-unfit', told);
+    const reasons = read.problems.map(({ message }) => message).join('; ');
+    throw Refusal.carrying(first?.code ?? 'subscription-unfit', reasons);
   }
   const store = sources.subscriptions.get(profile);
   if (store === undefined) throw notServed(profile);

@@ -70,7 +70,7 @@ export async function checkServers(examined: Examined): Promise<readonly Finding
   const findings =
     gateway === undefined
       ? await inTurns(sound, ({ profile, server }) => probed(examined, profile, server))
-      : toldByGateway(rows, (row) => (isBroken(row) ? undefined : serverTrouble(row)));
+      : findingsOf(rows, (row) => (isBroken(row) ? undefined : serverTrouble(row)));
   if (findings.length > 0 || sound.length === 0) return findings;
   return [good(`${sound.length === 1 ? 'one answers' : `all ${sound.length} answer`}`)];
 }
@@ -84,13 +84,13 @@ export async function checkTargets({ gateway, home }: Examined): Promise<readonl
   if (rows === undefined) {
     return [notAsked(enabled.map(([name]) => name).join(', '), 'start the gateway; it asks each platform once')];
   }
-  const findings = toldByGateway(rows, targetTrouble);
+  const findings = findingsOf(rows, targetTrouble);
   return findings.length > 0 ? findings : [good(`${enabled.length} connected`)];
 }
 
 type Judged = Omit<Trouble, 'place'>;
 
-function toldByGateway<Row extends { readonly name: string; readonly profile: string }>(
+function findingsOf<Row extends { readonly name: string; readonly profile: string }>(
   rows: readonly Row[] = [],
   judge: (row: Row) => Judged | undefined,
 ): readonly Finding[] {

@@ -45,7 +45,7 @@ export function modelSpan({ transcript }: StorySources, parent: string): Span[] 
 /** Returns the calls that have ended, then those under way. */
 export function callSpans(sources: StorySources, parent: string): Span[] {
   const memos = [...sources.calls];
-  const told = timedCalls(sources.transcript).map(({ call, result, from, to }, index): Span => {
+  const ended = timedCalls(sources.transcript).map(({ call, result, from, to }, index): Span => {
     const at = memos.findIndex(({ tool }) => tool === call.tool);
     const [memo] = at === -1 ? [] : memos.splice(at, 1);
     const isError = result.is_error === true;
@@ -64,7 +64,7 @@ export function callSpans(sources: StorySources, parent: string): Span[] {
       ],
     };
   });
-  return [...told, ...memos.map((memo) => memoSpan(memo, parent)), ...openCalls(sources, parent)];
+  return [...ended, ...memos.map((memo) => memoSpan(memo, parent)), ...openCalls(sources, parent)];
 }
 
 export function questionSpans(sources: StorySources, parent: string): Span[] {

@@ -36,7 +36,7 @@ export interface WatcherPorts {
 const shapeVersion = '0.7.1';
 const mostIntroduced = 2_000;
 
-interface Told {
+interface Formatted {
   readonly subject: Subject;
   readonly text: string;
 }
@@ -48,7 +48,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
   const heads = new Map<string, string>();
 
   /** Formats a record; a follower that does not want all of it gets a shorter one that is cheaper to build. */
-  function toldBy(inspected: Inspected, query: FollowQuery): Told | undefined {
+  function formatted(inspected: Inspected, query: FollowQuery): Formatted | undefined {
     const ref = inspected.actorRef as AnyActorRef;
     if (query.full !== true) {
       const members = machineOf(ref) === effectMachine ? undefined : membersOf(inspected, ref);
@@ -171,9 +171,9 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
     follow(query, listener) {
       const held = createBacklog();
       return tap.listen(query.full === true ? true : 'steps', (inspected) => {
-        const told = toldBy(inspected, query);
-        if (told === undefined) return;
-        const { subject, text } = told;
+        const found = formatted(inspected, query);
+        if (found === undefined) return;
+        const { subject, text } = found;
         if (query.delivery !== undefined) {
           // The delivery of a request is known only after its first steps; they are held back until then.
           if (subject.delivery === undefined) {

@@ -170,13 +170,13 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
         emptied = resolve;
       });
       // Counts the notified connections, because the `size` of a pool that has stopped is not reliable.
-      let told = 0;
+      let notified = 0;
       ports.ward().each((_, connection) => {
-        told += 1;
+        notified += 1;
         connection.send({ type: 'server.stop', why: 'the gateway stops' });
         return true;
       });
-      if (told > 0) await empty;
+      if (notified > 0) await empty;
       await ports.closeSessions();
     },
   };

@@ -75,8 +75,8 @@ export async function sendPieces(
       unsure ||= isUnsure(outcome);
     }
     if (outcome.kind !== 'delivered') {
-      const told = unsure ? stillUnsure(outcome) : outcome;
-      return index === 0 ? told : partly(told, arrivedTo(index));
+      const undelivered = unsure ? stillUnsure(outcome) : outcome;
+      return index === 0 ? undelivered : partly(undelivered, arrivedTo(index));
     }
     pace?.arrived();
     if (index === 0) first = outcome.messageId;
