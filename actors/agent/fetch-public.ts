@@ -13,7 +13,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { connectionCode } from '../connection-cause.ts';
-import { createStopSignal } from '../stop-signal.ts';
+import { createStopSignal, unlessAborted } from '../stop-signal.ts';
 import { ownUserAgent } from '../user-agent.ts';
 import { isPublicAddress } from './public-address.ts';
 
@@ -53,7 +53,8 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
       let at = request.url;
       for (let hop = 0; hop <= mostRedirects; hop += 1) {
         const url = readUrl(at);
-        const addresses = await abortable(addressesOf(url, resolve), stop.signal);
+        // The system resolver cannot be cancelled.
+        const addresses = await unlessAborted(addressesOf(url, resolve), stop.signal);
         if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {
           throw new Refusal(`${url.hostname} is not on the public internet; private addresses are not fetched`);
         }
@@ -185,14 +186,4 @@ function decoderOf(encoding: string) {
     default:
       throw new Refusal('it is compressed in a way that is not read here');
   }
-}
-
-/** The system resolver cannot be cancelled, so on abort its result is ignored. */
-function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }
