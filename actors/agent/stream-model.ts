@@ -172,23 +172,23 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   // When the connection breaks, the draft may already hold the complete answer.
   const draft = emptyDraft();
   try {
-    // The signal is passed to `fetch`: one of the `Request` is collected with it, before the answer is read.
     const body = requestWithout(without, model, question);
     const request = requestOf(model, body);
     const route = await throughProxy(request.url);
     if (route.kind === 'unusable') throw new Unusable(route.why, false);
+    // The signal is passed here, because Node may collect a signal of the `Request` with it before the answer is read.
     const response = await fetch(request, { ...route.init, signal: stop.signal });
     timer.refresh();
     if (!response.ok) return await refusalOf(response, model, { ...asking, body });
     await readAnswer(response, { model, limits, heard: () => timer.refresh(), draft, onText: asking.onText });
     return verdictOn(draft, 'it broke off before its end');
   } catch (thrown) {
-    const { stop, ended, tokens } = draft;
+    const { tokens } = draft;
     if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, passing: thrown.passing, tokens };
     const untrusted = certificateProblem(thrown);
     if (untrusted !== undefined)
       return { kind: 'failed', why: `the model endpoint: ${untrusted.why}`, passing: untrusted.passes, tokens };
-    if (!signal.aborted && (stop !== null || ended)) return verdictOn(draft, 'it broke off before its end');
+    if (!signal.aborted && (draft.stop !== null || draft.ended)) return verdictOn(draft, 'it broke off before its end');
     const why = silence.signal.aborted ? `it was silent for ${limits.idleMs / 1_000} s` : connectionCause(thrown);
     return verdictOn(draft, why);
   } finally {
@@ -206,7 +206,10 @@ class Unusable extends Error {
   }
 }
 
-/** Endpoints refuse half a character, as a text has that its server cut: a conversation with one could not go on. */
+/**
+ * Replaces half characters, as in a text that its server has cut. Endpoints refuse them, so a conversation with one could
+ * not continue.
+ */
 const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? value.toWellFormed() : value);
 
 function requestOf(model: ModelSettings, body: JsonObject): Request {

@@ -69,9 +69,9 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
   const mine: Progress = { written: false };
   const stop = createStopSignal([signal], call.timeoutMs);
   try {
-    // The signal is passed to `fetch`: one of the `Request` is collected with it, before the body is read.
     const route = await throughProxy(call.url);
     if (route.kind === 'unusable') return refused('permanent', route.why);
+    // The signal is passed here, because Node may collect a signal of the `Request` with it before the body is read.
     const response = await progress.run(mine, () => fetch(request, { ...route.init, signal: stop.signal }));
     if (call.ignoresBody !== true) return await readAnswer(response);
     // What cannot be cancelled has ended.
