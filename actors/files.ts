@@ -66,7 +66,7 @@ export function unwritableFault(thrown: unknown, home: string): Fault | undefine
 
 export async function ensurePrivateFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: privateFolder }).catch(async (thrown: unknown) => {
-    // On Node 20 this is what a recursive mkdir says of a read-only disk; another one says EROFS.
+    // On Node 20 a recursive mkdir reports a read-only disk as ENOENT; a plain one reports it as EROFS.
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') await mkdir(path, { mode: privateFolder });
     throw thrown;
   });
