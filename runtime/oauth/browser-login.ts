@@ -134,19 +134,19 @@ async function identify(
     scope: discovery.scope,
   });
   if (identity.kind === 'stored') known.doubtClient(server);
-  const client = await clientFor(identity, row);
-  if (client.kind === 'failed') return withCure(row, { ...client, why: aboutServer(server, client.why) });
+  const found = await clientFor(identity, row);
+  if (found.kind === 'failed') return withCure(row, { ...found, why: aboutServer(server, found.why) });
+  const { client } = found;
   row.state = randomBytes(32).toString('base64url');
   const { beginAuthorization } = await import('../../actors/oauth/begin-authorization.ts');
-  const begun = await beginAuthorization({ discovery, client: client.client, redirectUri, state: row.state });
+  const begun = await beginAuthorization({ discovery, client, redirectUri, state: row.state });
   if (begun.kind === 'failed') return { kind: 'failed', why: aboutServer(server, begun.why) };
-  row.client = client.client;
+  row.client = client;
   row.codeVerifier = begun.codeVerifier;
   row.authorizationUrl = begun.url;
-  if (identity.kind === 'document') void warnOfDocument(row, client.client.clientId);
-  const kind = identity.kind === 'register' ? 'registered' : identity.kind;
-  if (kind === 'none') return { kind: 'failed', why: `mcp server "${server}": no client` };
-  return { kind: 'done', identity: kind, document: kind === 'document' ? client.client.clientId : null };
+  const document = found.identity === 'document' ? client.clientId : null;
+  if (document !== null) void warnOfDocument(row, document);
+  return { kind: 'done', identity: found.identity, document };
 }
 
 /**

@@ -93,7 +93,7 @@ export async function clientFor(identity: Identity, row: LiveLogin) {
     case 'configured':
     case 'document':
     case 'stored':
-      return { kind: 'client', client: identity.client } as const;
+      return { kind: 'client', identity: identity.kind, client: identity.client } as const;
     case 'none':
       return { kind: 'failed', why: identity.why } as const;
     case 'register': {
@@ -107,7 +107,7 @@ export async function clientFor(identity: Identity, row: LiveLogin) {
       });
       if (verdict.kind === 'failed') return verdict;
       row.registration = verdict.client;
-      return { kind: 'client', client: verdict.client } as const;
+      return { kind: 'client', identity: 'registered', client: verdict.client } as const;
     }
   }
 }
