@@ -88,7 +88,7 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
       fd = opened;
       inode = fstatSync(opened).ino;
     } catch {
-      // The folder cannot be read or written: it is tried again with the next lines.
+      // The folder cannot be read or written. It is tried again with the next lines.
     }
   }
 
@@ -128,14 +128,14 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
   };
 }
 
-let spelledMs = 0;
+let formattedMs = 0;
 let isoText = '';
 
 /** Many lines share a millisecond, and formatting the time costs more than the rest of the line. */
 function timeNow(): string {
   const nowMs = Date.now();
-  if (nowMs !== spelledMs) {
-    spelledMs = nowMs;
+  if (nowMs !== formattedMs) {
+    formattedMs = nowMs;
     isoText = new Date(nowMs).toISOString();
   }
   return isoText;
@@ -143,7 +143,7 @@ function timeNow(): string {
 
 /** JSON escapes control characters, so that no value can forge a line; no field can replace the line's own fields. */
 function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
-  const tail = JSON.stringify(spelledFields(fields));
+  const tail = JSON.stringify(writableFields(fields));
   const head = `{"time":"${timeNow()}","level":"${level}","message":${JSON.stringify(message)}`;
   return tail === '{}' ? `${head}}` : `${head},${tail.slice(1)}`;
 }
@@ -151,7 +151,7 @@ function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
 const own: ReadonlySet<string> = new Set(['time', 'level', 'message']);
 
 /** The fields, renamed if they have a name of the line's own, and with errors as their messages, which JSON would omit. */
-function spelledFields(fields: LogFields): LogFields {
+function writableFields(fields: LogFields): LogFields {
   let copy: Record<string, unknown> | undefined;
   for (const name in fields) {
     const value = fields[name];
@@ -221,7 +221,7 @@ function bound(fd: number, path: string): void {
     writeFileSync(`${path}.1`, kept.subarray(kept.indexOf('\n') + 1), { mode: 0o600 });
     ftruncateSync(fd);
   } catch {
-    // No room for the copy: it is looked at again later.
+    // No room for the copy: it is tried again after as many lines.
   }
 }
 
