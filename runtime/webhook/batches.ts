@@ -57,14 +57,13 @@ export function wireGroup(ports: GroupPorts) {
             };
             // The run has the batch's id, which the batch's events already name as their work.
             opened = { key: burst.id, record };
-            const value = record;
             return [
-              ...inFlightClaim(ports.keeper, context.key, burst.id),
+              ...inFlightClaim(keeper, context.key, burst.id),
               {
                 kind: 'put',
                 collection: 'runs',
                 key: burst.id,
-                value,
+                value: record,
                 dueAtMs: nowMs,
                 ...(session === undefined ? {} : { heldBy: session }),
               },

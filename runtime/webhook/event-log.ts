@@ -83,8 +83,8 @@ export function createDecisions(ports: DecisionPorts): Decisions {
     refused,
     lastRefused: last.of,
     close: lines.close,
-    decided(decided, live) {
-      const context = named(decided, live, redact);
+    decided(request, live) {
+      const context = named(request, live, redact);
       const kept = { live, redact, node: keeper.node() };
       const outcome = context.outcome;
       if (outcome === undefined) {
@@ -110,9 +110,9 @@ export function createDecisions(ports: DecisionPorts): Decisions {
         return;
       }
       if (passedOver.has(kind)) {
-        const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
+        const recordedAs = kind === 'duplicate' ? 'duplicate' : 'ignored';
         const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
-        const event = eventOf(context, status, { ...kept, headers, body: (live && textOf(live)) ?? '' });
+        const event = eventOf(context, recordedAs, { ...kept, headers, body: (live && textOf(live)) ?? '' });
         // Neither awaited nor retried: the record of an ignored event may be lost.
         keeper.submit([{ kind: 'put', collection: 'events', key: context.id, value: event }], () => {});
         return;

@@ -97,7 +97,7 @@ export function wireRequest(ports: RequestPorts) {
       if (known.deliveryId === freshId) freshId = ports.newDeliveryId();
       return known;
     });
-  /** Its sender may leave while the request waits, and is not known any more then. */
+  /** Reads the address of the sender, which is unknown once the sender has left: it may do so while the request waits. */
   const keepAddress = (id: string): void => {
     const live = exchanges.get(id);
     if (live !== undefined) addressIn(live);
@@ -225,7 +225,7 @@ export function wireRequest(ports: RequestPorts) {
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;
-        // Not known any more after the answer.
+        // The address of the sender is unknown after the answer.
         if (isRecordedBySender(context.outcome)) addressIn(live);
         if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
           const { outcome, route } = context;
@@ -272,7 +272,7 @@ function claimRequestOf(
   { facts, exchanges, traceparentOf, nowMs: now }: RequestPorts,
 ): ClaimRequest {
   const { route, plan, signature } = context;
-  // The chart reaches `claiming` only with a route; the fallback keeps the function total.
+  // The chart reaches `claiming` only with a route.
   if (route === undefined) throw new TypeError('claiming without a route');
   const nowMs = now();
   const live = exchanges.get(context.id);
