@@ -18,7 +18,7 @@ export interface RouteSources {
   readonly subscriptions: ReadonlyMap<ProfileName, SubscriptionsStore>;
 }
 
-export interface RouteDesk {
+export interface RouteTable {
   find(path: string): CompiledRoute | undefined;
   /** False while a profile's subscriptions have never been read, so that a route may be missing. */
   isComplete(): boolean;
@@ -31,7 +31,7 @@ export interface RouteDesk {
   version(): number;
 }
 
-export function createRouteDesk(first: RouteSources): RouteDesk {
+export function createRouteTable(first: RouteSources): RouteTable {
   let sources = first;
   /** Routes are compiled at their first use: of ten thousand routes few are used. */
   const compiledOf = new WeakMap<Route, CompiledRoute>();

@@ -57,7 +57,7 @@ import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
 import { type KeyHandshake, wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
-import { createRouteDesk, type RouteSources } from './route-table.ts';
+import { createRouteTable, type RouteSources } from './route-table.ts';
 
 export interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit'> {
   readonly paths: HomePaths;
@@ -188,7 +188,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
   const stopReading = every(reader.look, readMs);
-  const routes = createRouteDesk(sources);
+  const routes = createRouteTable(sources);
   const decisions = createDecisions({
     log,
     keeper,
@@ -320,7 +320,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         const live = exchanges.get(key);
         exchanges.delete(key);
         if (live === undefined) return;
-        // Not known any more after the answer, and the record needs it.
+        // The record needs the address of the sender, which is unknown after the answer.
         addressIn(live);
         live.exchange.reply(internalError);
         live.part?.answered({ kind: 'internal' });

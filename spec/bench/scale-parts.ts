@@ -15,7 +15,7 @@ import { claimName, type DeliveryRecord, type EventRecord } from '../../machines
 import { connectControl } from '../../runtime/control/client.ts';
 import { createIds } from '../../runtime/system/ids.ts';
 import { createSourceReader } from '../../runtime/webhook/route-sources.ts';
-import { createRouteDesk } from '../../runtime/webhook/route-table.ts';
+import { createRouteTable } from '../../runtime/webhook/route-table.ts';
 import { ended, started } from './daemon.ts';
 import { secret } from './handler.ts';
 import { median } from './table.ts';
@@ -134,8 +134,8 @@ async function measureSubscriptions(records: number, rounds: number): Promise<re
   writeFileSync(path, JSON.stringify(all, null, 2));
   const reader = createSourceReader({ log: { log: () => {}, warnOnce: () => {} }, learn: () => {} });
   const began = performance.now();
-  const desk = createRouteDesk(reader.read(loadHome({ home, env: {} })));
-  if (desk.find('/webhooks/sub-0') === undefined) throw new Error('no subscription was read');
+  const table = createRouteTable(reader.read(loadHome({ home, env: {} })));
+  if (table.find('/webhooks/sub-0') === undefined) throw new Error('no subscription was read');
   const firstMs = performance.now() - began;
   const pauses: number[] = [];
   const waits: number[] = [];
@@ -146,7 +146,7 @@ async function measureSubscriptions(records: number, rounds: number): Promise<re
     const changedAt = performance.now();
     let longest = 0;
     for (let lastAt = changedAt; ; ) {
-      const found = desk.find(`/webhooks/${name}`) !== undefined;
+      const found = table.find(`/webhooks/${name}`) !== undefined;
       await turn();
       longest = Math.max(longest, performance.now() - lastAt);
       lastAt = performance.now();
