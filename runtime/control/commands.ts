@@ -252,7 +252,7 @@ async function cancelRun(daemon: DaemonView, asked: string, by: Hand): Promise<R
   switch (verdict.kind) {
     case 'cancelled':
       return { cancelled: id };
-    case 'told':
+    case 'notified':
       return { cancelling: id };
     case 'over':
       return refuse('run-over', `run "${id}" is ${verdict.status} and cannot be cancelled any more`);

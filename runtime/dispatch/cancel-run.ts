@@ -17,7 +17,7 @@ export type CancelVerdict =
   /** It already had an outcome or a response. */
   | { readonly kind: 'over'; readonly status: RunRecord['status'] }
   /** The chart is notified, but the outcome is not on disk yet. */
-  | { readonly kind: 'told' }
+  | { readonly kind: 'notified' }
   /** Another gateway holds it. */
   | { readonly kind: 'elsewhere' }
   /** The journal cannot be written now. */
@@ -63,8 +63,8 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
       const seen = run.getSnapshot();
       const isEnded = seen.status !== 'active';
       const record: RunRecord = seen.context.record;
-      if (record.status === 'cancelled') return isEnded ? { kind: 'cancelled' } : { kind: 'told' };
-      return isEnded || record.status === 'delivering' ? { kind: 'over', status: record.status } : { kind: 'told' };
+      if (record.status === 'cancelled') return isEnded ? { kind: 'cancelled' } : { kind: 'notified' };
+      return isEnded || record.status === 'delivering' ? { kind: 'over', status: record.status } : { kind: 'notified' };
     }
     const stored = await keeper.journal()?.get('runs', key);
     if (stored === undefined) return { kind: 'unknown' };

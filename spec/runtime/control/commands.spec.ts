@@ -205,7 +205,7 @@ t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
       { id: 'latest', ...(by === undefined ? {} : { by }) },
     );
   t.same(await cancel({ kind: 'cancelled' }), { cancelled: 'r1' }, 'the answer has the full id');
-  t.same(await cancel({ kind: 'told' }, 'page'), { cancelling: 'r1' });
+  t.same(await cancel({ kind: 'notified' }, 'page'), { cancelling: 'r1' });
   t.same(hands, ['the command line', 'the page'], 'the reason names where it was cancelled');
   t.equal(await codeOf(cancel({ kind: 'over', status: 'delivered' })), 'run-over');
   t.equal(await codeOf(cancel({ kind: 'refused', reason: 'disk full' })), 'journal-unavailable');
