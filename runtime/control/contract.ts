@@ -1268,7 +1268,7 @@ export type LinkVerdict =
   | { readonly kind: 'refused'; readonly why: string };
 
 /** Deliveries to targets. Rejects with a Refusal for unknown ids and forbidden actions. */
-export interface DeliveryDesk {
+export interface DeliveryService {
   list(query: SendingQuery): Promise<readonly OutgoingRow[]>;
   /** One by its id, or by the id of its event. */
   show(id: string): Promise<OutgoingDetail>;

@@ -36,7 +36,7 @@ import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import type { OwnRequest } from '../webhook/own-request.ts';
 import type {
   ActorShown,
-  DeliveryDesk,
+  DeliveryService,
   GatewayStatus,
   HistoryDetail,
   HistoryQuery,
@@ -58,7 +58,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
-  readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryDesk;
+  readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryService;
   /** Sends a request of the owner; resolves with the answer that its sender would get. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   readonly seenRun: SeenRun;

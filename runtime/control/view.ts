@@ -20,7 +20,7 @@ import type { OwnRequest, ReplayChanges } from '../webhook/own-request.ts';
 import type {
   ActorNode,
   ActorShown,
-  DeliveryDesk,
+  DeliveryService,
   EventChoice,
   FollowQuery,
   GatewayStatus,
@@ -50,7 +50,7 @@ export interface EventView {
 }
 
 export interface DaemonView extends RunHistory, EventView {
-  readonly sendings: DeliveryDesk;
+  readonly sendings: DeliveryService;
   readonly failures: FailureView;
   /** The cron jobs. */
   readonly cron: CronView;

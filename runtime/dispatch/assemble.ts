@@ -21,7 +21,7 @@ import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { deliveryQueue, type Memory, roomFor, runQueue } from '../../machines/webhook/work-queue.ts';
 import type { ProfileDesk } from '../agent/profile-tools.ts';
-import type { DeliveryDesk, SeenRun } from '../control/contract.ts';
+import type { DeliveryService, SeenRun } from '../control/contract.ts';
 import { assembleCron } from '../cron/assemble.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { countDelivery, countRun } from '../observe/metrics-counts.ts';
@@ -37,7 +37,7 @@ import { createAwaited } from './awaited.ts';
 import { createCancelRun } from './cancel-run.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { wireDelivery } from './deliveries.ts';
-import { createDeliveryDesk } from './delivery-service.ts';
+import { createDeliveryService } from './delivery-service.ts';
 import { leaveBatches, leaveWaiting } from './leave-waiting.ts';
 import { createProgressReports } from './notices.ts';
 import { createOlderOnDisk } from './older-on-disk.ts';
@@ -388,8 +388,8 @@ export function assembleWork(ports: WorkPorts) {
     hasRoom: refill.hasRoom,
     load: places.load,
     /** Deliveries to targets, for the commands. */
-    sendings: (keyOf: (id: string) => Promise<string | undefined>): DeliveryDesk =>
-      createDeliveryDesk({
+    sendings: (keyOf: (id: string) => Promise<string | undefined>): DeliveryService =>
+      createDeliveryService({
         ...records,
         platforms,
         settleRun,

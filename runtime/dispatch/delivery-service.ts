@@ -12,7 +12,7 @@ import { canonicalTarget } from '../../machines/config/targets.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
-import type { Bulk, DeadLetterQuery, DeliveryDesk, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
+import type { Bulk, DeadLetterQuery, DeliveryService, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
 import { Refusal } from '../control/refusal.ts';
 import { deliveriesLike } from './history.ts';
 import { latest, meantKey } from './meant-key.ts';
@@ -21,7 +21,7 @@ import type { Platforms } from './platforms.ts';
 import type { SettleRun } from './responses.ts';
 import { chartSettled, type RecordPorts } from './written.ts';
 
-export interface DeliveryDeskPorts extends RecordPorts {
+export interface DeliveryServicePorts extends RecordPorts {
   readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
   readonly settleRun: SettleRun;
   /** The key of a delivery by the id of its event; undefined if the event is unknown. */
@@ -37,7 +37,7 @@ type Choice = Omit<SendingQuery, 'limit'>;
 /** How many records are read, and changed, at a time. */
 const pageSize = 200;
 /** Maximum number of refusals in an answer: a full disk refuses all for the same reason. */
-const mostTold = 20;
+const mostRefusals = 20;
 
 interface Found {
   readonly key: string;
@@ -45,7 +45,7 @@ interface Found {
   readonly record: DeliveryRecord;
 }
 
-export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
+export function createDeliveryService(ports: DeliveryServicePorts): DeliveryService {
   const { keeper, writer, wards, redact } = ports;
 
   async function find(id: string): Promise<Found> {
@@ -299,7 +299,7 @@ function isBeingDropped(chart: AnyActorRef): boolean {
 }
 
 function joined(one: Sweep, other: Sweep): Sweep {
-  const refusals = [...one.refusals, ...other.refusals].slice(0, mostTold);
+  const refusals = [...one.refusals, ...other.refusals].slice(0, mostRefusals);
   return { done: one.done + other.done, left: one.left + other.left, refusals };
 }
 

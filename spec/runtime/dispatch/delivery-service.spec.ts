@@ -2,7 +2,7 @@ import t from 'tap';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
-import { createDeliveryDesk } from '../../../runtime/dispatch/delivery-service.ts';
+import { createDeliveryService } from '../../../runtime/dispatch/delivery-service.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';
 import { plainDelivery } from '../../support/records.ts';
@@ -11,14 +11,14 @@ import { fakeWards } from '../../support/wards.ts';
 
 const delivery: DeliveryRecord = { ...plainDelivery, status: 'deadLettered', reason: 'it was dead' };
 
-async function openDesk(...records: readonly (readonly [string, Partial<DeliveryRecord>])[]) {
+async function openService(...records: readonly (readonly [string, Partial<DeliveryRecord>])[]) {
   const disk = gate();
   const { keeper: opened } = await openKeeper(disk.journal);
   const keeper: typeof opened = { ...opened, isElsewhere: (heldBy) => heldBy === 'other' };
   const { wards, deliveries } = fakeWards();
   let room = 1_000;
   const asked: string[] = [];
-  const desk = createDeliveryDesk({
+  const service = createDeliveryService({
     keeper,
     writer: createRecordWriter(keeper),
     platforms: {
@@ -58,7 +58,7 @@ async function openDesk(...records: readonly (readonly [string, Partial<Delivery
     return ended;
   };
   return {
-    desk,
+    service,
     disk,
     deliveries,
     asked,
@@ -75,7 +75,7 @@ t.test(
   'DLV-4 · CLI-2 · all dead letters are put back, the oldest first, whatever else cannot be touched',
   async (t) => {
     const keys = Array.from({ length: 450 }, (_, n) => `k${1_000 + n}`);
-    const it = await openDesk(
+    const it = await openService(
       ...keys.map((key) => [key, {}] as const),
       ['k2000', { status: 'delivered' }],
       ['k2001', { target: 'discord' }],
@@ -86,7 +86,9 @@ t.test(
 
     // Its chart is still there: it can be told, and is.
     t.match(told, { status: 'deadLettered' });
-    const { done, left, refusals } = await it.land(it.desk.retryAll({ route: 'r', target: 'slack' }, { force: false }));
+    const { done, left, refusals } = await it.land(
+      it.service.retryAll({ route: 'r', target: 'slack' }, { force: false }),
+    );
 
     t.same([done, left, refusals], [450, 0, []]);
     t.same(it.living(), ['k1007', ...keys.filter((key) => key !== 'k1007')], 'more than one page, in their order');
@@ -100,10 +102,14 @@ t.test(
 t.test(
   'DLV-4 · CLI-2 · all retried by force are also those that may have arrived, of the route that is named',
   async (t) => {
-    const it = await openDesk(['k1', { status: 'unknown' }], ['k2', {}], ['k3', { status: 'unknown', route: 'other' }]);
+    const it = await openService(
+      ['k1', { status: 'unknown' }],
+      ['k2', {}],
+      ['k3', { status: 'unknown', route: 'other' }],
+    );
 
-    const careful = await it.land(it.desk.retryAll({ route: 'other' }, { force: false }));
-    const forced = await it.land(it.desk.retryAll({ route: 'r' }, { force: true }));
+    const careful = await it.land(it.service.retryAll({ route: 'other' }, { force: false }));
+    const forced = await it.land(it.service.retryAll({ route: 'r' }, { force: true }));
 
     t.same([careful.done, forced.done], [0, 2]);
     t.same(it.living(), ['k1', 'k2']);
@@ -112,21 +118,21 @@ t.test(
 );
 
 t.test('SCA-1 · DLV-4 · a delivery that another gateway may be sending is not touched here', async (t) => {
-  const { desk, land, disk } = await openDesk();
+  const { service, land, disk } = await openService();
   const put = { kind: 'put', collection: 'deliveries', key: 'k', value: { ...delivery, status: 'sending' } } as const;
   await land(disk.journal.commit([{ ...put, dueAtMs: 1, heldBy: 'other' }]));
-  for (const work of [() => desk.retry('k', { force: true }), () => desk.drop('k')])
+  for (const work of [() => service.retry('k', { force: true }), () => service.drop('k')])
     await t.rejects(work(), { code: 'delivery-under-way', message: /at another gateway/ });
   await land(disk.journal.commit([{ ...put, value: delivery, heldBy: 'other' }]));
-  t.match(await land(desk.retry('k', { force: false })), { status: 'queued' }, 'one that has ended is nobody’s');
+  t.match(await land(service.retry('k', { force: false })), { status: 'queued' }, 'one that has ended is nobody’s');
 });
 
 t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is told with its reason', async (t) => {
-  const it = await openDesk(['k1', {}], ['k2', {}], ['k3', {}]);
+  const it = await openService(['k1', {}], ['k2', {}], ['k3', {}]);
   it.deliveries.handle().spawn('k2', { key: 'k2', record: delivery } as never);
   it.deliveries.move('k2', 'sending');
 
-  const dropped = it.desk.dropAll({}, 'its target is gone');
+  const dropped = it.service.dropAll({}, 'its target is gone');
 
   t.same(await it.land(dropped), {
     done: 2,
@@ -150,11 +156,11 @@ t.test('DLV-4 · DUR-2 · a delivery that waits is told as dropped once that is 
     ['lost', { code: 'delivery-under-way', message: /has just changed/ }],
   ] as const;
   for (const [state, expected] of rows) {
-    const it = await openDesk(['k', { status: state === 'dropped' ? 'dropped' : 'queued' }]);
+    const it = await openService(['k', { status: state === 'dropped' ? 'dropped' : 'queued' }]);
     it.deliveries.handle().spawn('k', { key: 'k', record: { ...delivery, status: 'queued' } } as never);
     it.deliveries.move('k', 'queued');
     let isTold = false;
-    const answer = it.desk.drop('k').then(
+    const answer = it.service.drop('k').then(
       (row) => row,
       (refusal) => refusal,
     );
@@ -178,11 +184,14 @@ t.test('DLV-4 · DUR-2 · who drops it again hears the same, and it is not retri
     ['unrecorded', 'unrecorded', { code: 'journal-unavailable' }],
   ] as const;
   for (const [state, next, expected] of rows) {
-    const it = await openDesk(['k', { status: next === 'dropped' ? 'dropped' : 'queued' }]);
+    const it = await openService(['k', { status: next === 'dropped' ? 'dropped' : 'queued' }]);
     it.deliveries.handle().spawn('k', { key: 'k', record: { ...delivery, status: 'dropped' } } as never);
     it.deliveries.move('k', state);
-    await t.rejects(it.desk.retry('k', { force: false }), { code: 'delivery-under-way', message: /has just changed/ });
-    const answer = it.desk.drop('k').catch((refusal) => refusal);
+    await t.rejects(it.service.retry('k', { force: false }), {
+      code: 'delivery-under-way',
+      message: /has just changed/,
+    });
+    const answer = it.service.drop('k').catch((refusal) => refusal);
     await turn();
     it.deliveries.move('k', next);
     if (next === 'dropped') it.deliveries.end('k');
@@ -192,8 +201,8 @@ t.test('DLV-4 · DUR-2 · who drops it again hears the same, and it is not retri
 });
 
 t.test('DUR-2 · what the disk refuses is left as it is, and only the first of many are told one by one', async (t) => {
-  const it = await openDesk(...Array.from({ length: 30 }, (_, n) => [`k${10 + n}`, {}] as const));
-  const working = it.desk.retryAll({}, { force: false });
+  const it = await openService(...Array.from({ length: 30 }, (_, n) => [`k${10 + n}`, {}] as const));
+  const working = it.service.retryAll({}, { force: false });
   let over = false;
   void working.finally(() => {
     over = true;
@@ -212,10 +221,10 @@ t.test('DUR-2 · what the disk refuses is left as it is, and only the first of m
 
 t.test('DLV-4 · what is put back while many live waits on disk alone, for whoever takes it from there', async (t) => {
   const keys = Array.from({ length: 250 }, (_, n) => `k${1_000 + n}`);
-  const it = await openDesk(...keys.map((key) => [key, {}] as const));
+  const it = await openService(...keys.map((key) => [key, {}] as const));
   it.setRoom(1);
 
-  await it.land(it.desk.retryAll({}, { force: false }));
+  await it.land(it.service.retryAll({}, { force: false }));
 
   // A page is asked for as one.
   t.same(it.living(), keys.slice(0, 200));
@@ -224,14 +233,14 @@ t.test('DLV-4 · what is put back while many live waits on disk alone, for whoev
 });
 
 t.test('DLV-2 · CLI-2 · a row tells the place that a text goes to: by its last try, else by now', async (t) => {
-  const it = await openDesk(
+  const it = await openService(
     ['k1', { status: 'delivered', chat: 'then' }],
     ['k2', { status: 'queued' }],
     ['k3', { status: 'delivered', extra: { chat_id: 7 } }],
     ['k4', { status: 'dropped' }],
   );
   t.same(
-    (await it.desk.list({ limit: 9 })).map(({ id, chat_id }) => [id, chat_id]),
+    (await it.service.list({ limit: 9 })).map(({ id, chat_id }) => [id, chat_id]),
     [
       ['k4', undefined],
       ['k3', '7'],
