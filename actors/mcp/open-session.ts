@@ -36,7 +36,7 @@ export type RequestAnswer =
  * Answers the requests of a server to its client; params and results are those of the protocol. `calls` are the calls
  * that a request may belong to. Never rejects.
  */
-export interface RequestDesk {
+export interface RequestHandlers {
   /** Stops the clocks of the calls while a person is asked. */
   elicit(params: JsonObject, signal: AbortSignal, calls: readonly AskingCall[]): Promise<RequestAnswer>;
   sample(params: JsonObject, signal: AbortSignal, calls: readonly AskingCall[]): Promise<RequestAnswer>;
@@ -45,7 +45,7 @@ export interface RequestDesk {
 export interface SessionPorts {
   readonly transport: Omit<TransportPorts, 'signal'>;
   readonly facts: SessionFacts;
-  readonly requests: RequestDesk;
+  readonly requests: RequestHandlers;
   /** The handshake that last succeeded with the server. */
   readonly handshake: { get(): Handshake | undefined; set(handshake: Handshake): void };
 }

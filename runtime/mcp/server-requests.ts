@@ -5,7 +5,7 @@
  */
 
 import type { AskingCall } from '../../actors/mcp/open-calls.ts';
-import type { RequestAnswer, RequestDesk } from '../../actors/mcp/open-session.ts';
+import type { RequestAnswer, RequestHandlers } from '../../actors/mcp/open-session.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
@@ -32,7 +32,7 @@ export interface LiveServerRequest {
 }
 
 export interface ServerRequests {
-  deskOf(profile: string, server: string): RequestDesk;
+  handlersOf(profile: string, server: string): RequestHandlers;
   get(id: string): LiveServerRequest | undefined;
   /** The times of a server's admitted model requests in the last minute, by the steady clock. */
   recent(profile: string, server: string): number[];
@@ -129,7 +129,7 @@ export function createServerRequests(
   }
 
   return {
-    deskOf: (profile, server) => ({
+    handlersOf: (profile, server) => ({
       elicit: (params, signal, calls) => start({ profile, server, kind: 'elicitation' }, { params, signal, calls }),
       sample: (params, signal, calls) => start({ profile, server, kind: 'sampling' }, { params, signal, calls }),
     }),

@@ -197,7 +197,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     registry,
     cache,
     logFolder,
-    requests: requests.deskOf,
+    requests: requests.handlersOf,
     placement: ports.placement,
     credentials,
     tell: (key, event) => connections().get(key)?.send(event),

@@ -6,7 +6,7 @@
 
 import { isExhausted } from '../../actors/exhaustion.ts';
 import { createLineLog, type LineLog } from '../../actors/line-log.ts';
-import type { OpenVerdict, RequestDesk } from '../../actors/mcp/open-session.ts';
+import type { OpenVerdict, RequestHandlers } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import type { Session, SessionFacts } from '../../actors/mcp/session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
@@ -40,7 +40,7 @@ export interface SessionsPorts {
   readonly cache: (profile: string) => SchemaCache;
   /** The folder of the servers' logs. */
   readonly logFolder: (profile: string) => string;
-  readonly requests: (profile: string, server: string) => RequestDesk;
+  readonly requests: (profile: string, server: string) => RequestHandlers;
   /** Present if several gateways share a database. */
   readonly placement?: Pick<Placement, 'seek'> | undefined;
   readonly credentials: (profile: string) => Credentials;

@@ -411,7 +411,7 @@ t.test('SRV-1 · a server that refuses the modes of elicitation is asked for for
   }
 });
 
-t.test('SRV-1 · SRV-2 · what a server asks goes to the desk, and the answer back', async (t) => {
+t.test('SRV-1 · SRV-2 · what a server asks goes to the handlers, and the answer back', async (t) => {
   for (const kind of ['http', 'modern'] as const) {
     const peer = await started(t, { kind });
     const asked: unknown[] = [];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { RequestDesk } from '../../../actors/mcp/open-session.ts';
+import type { RequestHandlers } from '../../../actors/mcp/open-session.ts';
 import { joinInstructions } from '../../../machines/mcp/instructions.ts';
 import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -380,7 +380,7 @@ t.test('LIF-12 · TRU-2 · a call that is cut from here hears why, over every tr
 /** Forms that stop the clocks of their calls until the spec fills them in. */
 function forms() {
   const asked: { readonly ids: readonly (string | undefined)[]; readonly fill: () => void }[] = [];
-  const elicit: RequestDesk['elicit'] = (_params, _signal, calls) =>
+  const elicit: RequestHandlers['elicit'] = (_params, _signal, calls) =>
     new Promise((resolve) => {
       const holds = calls.map((call) => call.hold());
       const fill = (): void => {

@@ -91,9 +91,9 @@ function stage(
     },
   });
   const elicit = (params: JsonObject = form, { calls = [] as readonly string[], signal = never } = {}) =>
-    requests.deskOf('default', 's').elicit(params, signal, calls.map(call));
+    requests.handlersOf('default', 's').elicit(params, signal, calls.map(call));
   const sample = (params: JsonObject = { messages: [] }, signal = never) =>
-    requests.deskOf('default', 's').sample(params, signal, [call('c1')]);
+    requests.handlersOf('default', 's').sample(params, signal, [call('c1')]);
   return { live, held, requests, askedModel, approvals, elicit, sample, ward };
 }
 

@@ -28,9 +28,9 @@ const never = (): AbortSignal => new AbortController().signal;
 
 t.test('SRV-1 · SRV-2 · each request of a server is a chart of its own, and is answered once', async (t) => {
   const { ward, requests } = stage();
-  const desk = requests.deskOf('work', 's');
-  const form = desk.elicit({ message: 'Who?' }, never(), []);
-  const text = desk.sample({ messages: [] }, never(), []);
+  const handlers = requests.handlersOf('work', 's');
+  const form = handlers.elicit({ message: 'Who?' }, never(), []);
+  const text = handlers.sample({ messages: [] }, never(), []);
   t.match(
     ward.spawned.map(({ input }) => input),
     [
@@ -50,7 +50,7 @@ t.test('SRV-1 · SRV-2 · each request of a server is a chart of its own, and is
 
 t.test('SRV-1 · SRV-2 · a request whose chart crashes is refused, and does not count as waiting', async (t) => {
   const { ward, requests, withdrawn } = stage();
-  const answer = requests.deskOf('default', 's').elicit({}, never(), []);
+  const answer = requests.handlersOf('default', 's').elicit({}, never(), []);
   const key = ward.spawned[0]?.key ?? '';
   const row = requests.get(key);
   if (row !== undefined) row.question = 'a1';
@@ -63,7 +63,7 @@ t.test('SRV-1 · SRV-2 · a request whose chart crashes is refused, and does not
 
 t.test('SRV-1 · what a server asks for its calls is taken back with the last of them', (t) => {
   const { ward, requests } = stage();
-  for (const calls of [['1', '2'], []]) void requests.deskOf('work', 's').elicit({}, never(), calls.map(call));
+  for (const calls of [['1', '2'], []]) void requests.handlersOf('work', 's').elicit({}, never(), calls.map(call));
   const [busy, idle] = ward.spawned;
   requests.callEnded('3');
   requests.callEnded('1');
@@ -76,10 +76,10 @@ t.test('SRV-1 · what a server asks for its calls is taken back with the last of
 t.test('SRV-1 · a request that its server takes back is cancelled', async (t) => {
   const { ward, requests } = stage();
   const stop = new AbortController();
-  void requests.deskOf('default', 's').elicit({}, stop.signal, []);
+  void requests.handlersOf('default', 's').elicit({}, stop.signal, []);
   stop.abort();
   t.same(ward.spawned[0]?.heard, [{ type: 'request.cancel' }]);
-  void requests.deskOf('default', 's').elicit({}, AbortSignal.abort(), []);
+  void requests.handlersOf('default', 's').elicit({}, AbortSignal.abort(), []);
   t.same(ward.spawned[1]?.heard, [{ type: 'request.cancel' }], 'one that was taken back already too');
 });
 
@@ -90,7 +90,7 @@ t.test('SRV-1 · the forms before a person are counted by server and profile', (
     ['default', 's'],
     ['work', 's'],
   ] as const) {
-    void requests.deskOf(profile, server).elicit({}, never(), []);
+    void requests.handlersOf(profile, server).elicit({}, never(), []);
   }
   t.equal(requests.waiting('default', 's'), 0, 'nobody was asked yet');
   for (const { key } of ward.spawned) Object.assign(requests.get(key) ?? {}, { question: `a-${key}` });
@@ -123,10 +123,10 @@ t.test('INS-1 · SRV-1 · a request that is taken back when the ward is gone, or
     () => 0,
   );
   const stop = new AbortController();
-  void requests.deskOf('default', 's').elicit({}, stop.signal, []);
+  void requests.handlersOf('default', 's').elicit({}, stop.signal, []);
   handle = () => absentWard('serverRequests');
   stop.abort();
-  t.same(await requests.deskOf('default', 's').sample({}, never(), []), {
+  t.same(await requests.handlersOf('default', 's').sample({}, never(), []), {
     kind: 'refused',
     reason: 'the gateway stops',
   });

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
-import { type OpenVerdict, openSession, type RequestDesk } from '../../../actors/mcp/open-session.ts';
+import { type OpenVerdict, openSession, type RequestHandlers } from '../../../actors/mcp/open-session.ts';
 import type { CallOptions, Session, Settle } from '../../../actors/mcp/session.ts';
 import type { TransportPorts } from '../../../actors/mcp/transports.ts';
 import type { Logger } from '../../../actors/ports.ts';
@@ -23,7 +23,7 @@ export interface OpenFacts {
 }
 
 export interface OpenOptions {
-  readonly requests?: Partial<RequestDesk>;
+  readonly requests?: Partial<RequestHandlers>;
   readonly signal?: AbortSignal;
   readonly handshake?: Handshake;
   readonly log?: Logger;
