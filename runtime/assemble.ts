@@ -11,7 +11,7 @@ import type { Fault } from '../machines/base/fault.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { GatewayContext } from '../machines/webhook/gateway.machine.ts';
-import { createProfileDesks } from './agent/profile-tools.ts';
+import { createProfileServices } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
 import { createConfigHistory } from './config/config-history.ts';
 import type { DocumentsInForce } from './config/documents-in-force.ts';
@@ -88,7 +88,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     log,
   });
   await runners.sweep();
-  const profiles = createProfileDesks(homes.inForce, runners);
+  const profiles = createProfileServices(homes.inForce, runners);
   const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
   const inspector = createInspector({
     root: rootOf,
@@ -115,7 +115,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     hold,
     openDocuments: documents.open,
     whileAsked: (run, changed) => servers.approvals.whileAsked(run, changed),
-    deskOf: profiles,
+    servicesOf: profiles,
     wanted: () => homes.wanted().main.settings,
     every,
     answerOthers: async (question) => (await (placement?.answer(question) ?? host.nodes?.answer(question))) ?? '',

@@ -13,7 +13,7 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { Runners } from './runners.ts';
 
-export interface ProfileDesk {
+export interface ProfileServices {
   readonly settings: Settings;
   readonly runner: RunnerOfProfile;
   readonly lists: ListReader;
@@ -21,21 +21,21 @@ export interface ProfileDesk {
 }
 
 /** Returns what a profile of the home in force provides; undefined if it is not configured. */
-export function createProfileDesks(
+export function createProfileServices(
   home: () => LoadedHome,
   runners: Runners,
-): (profile: string) => ProfileDesk | undefined {
-  const made = new WeakMap<LoadedProfile, ProfileDesk>();
+): (profile: string) => ProfileServices | undefined {
+  const made = new WeakMap<LoadedProfile, ProfileServices>();
   return (name) => {
     const profile = home().profiles.get(name as ProfileName);
     if (profile === undefined) return undefined;
-    const desk = made.get(profile) ?? deskOf(profile, runners);
-    made.set(profile, desk);
-    return desk;
+    const services = made.get(profile) ?? servicesOf(profile, runners);
+    made.set(profile, services);
+    return services;
   };
 }
 
-function deskOf(profile: LoadedProfile, runners: Runners): ProfileDesk {
+function servicesOf(profile: LoadedProfile, runners: Runners): ProfileServices {
   const { settings, paths } = profile;
   const skills = createSkillsStore({ folder: paths.skills });
   return {

@@ -20,7 +20,7 @@ import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { deliveryQueue, type Memory, roomFor, runQueue } from '../../machines/webhook/work-queue.ts';
-import type { ProfileDesk } from '../agent/profile-tools.ts';
+import type { ProfileServices } from '../agent/profile-tools.ts';
 import type { DeliveryService, SeenRun } from '../control/contract.ts';
 import { assembleCron } from '../cron/assemble.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -56,7 +56,7 @@ export interface WorkPorts {
   /** The home as it was last read. */
   readonly home: () => LoadedHome;
   /** What a profile provides to its routes; undefined if the profile is not configured. */
-  readonly deskOf: (profile: string) => ProfileDesk | undefined;
+  readonly servicesOf: (profile: string) => ProfileServices | undefined;
   readonly routeLimit: RouteLimit;
   readonly keeper: JournalKeeper;
   readonly nextId: NextId;
@@ -92,7 +92,7 @@ const lookMs = 5_000;
 const sharedLookMs = 1_000;
 
 export function assembleWork(ports: WorkPorts) {
-  const { root, home, deskOf, keeper, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } = ports;
+  const { root, home, servicesOf, keeper, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } = ports;
   const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const isShared = home().main.settings.gateway.journal === 'postgres';
@@ -193,7 +193,7 @@ export function assembleWork(ports: WorkPorts) {
     dueMs: () => Math.max(nowMs(), startedMs + steadyMs()),
     log,
     recovered: recovered.note,
-    onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
+    onInterrupted: (profile) => servicesOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
     deduplicatesForMs: platforms.deduplicatesForMs,
     hold: platforms.hold,
     order,
@@ -252,7 +252,7 @@ export function assembleWork(ports: WorkPorts) {
   };
   const answerAtOnce = createAnswerAtOnce({
     event: eventAtOnce,
-    runnerOf: (profile) => deskOf(profile)?.runner,
+    runnerOf: (profile) => servicesOf(profile)?.runner,
     log,
   });
   const routeSlots = isShared ? createRouteSlots(keeper, ports.routeLimit) : undefined;
@@ -265,7 +265,7 @@ export function assembleWork(ports: WorkPorts) {
     runAgent: runTraces.traced(
       createRunAgent({
         event: eventOf,
-        runnerOf: (profile) => deskOf(profile)?.runner,
+        runnerOf: (profile) => servicesOf(profile)?.runner,
         handOver: writeHandOver(records),
         whileAsked: ports.whileAsked,
         traceparentOf: runTraces.traceparentOf,

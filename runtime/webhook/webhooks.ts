@@ -127,7 +127,7 @@ const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, steadyMs, every, log } = ports;
+  const { paths, root, home, servicesOf, redactor, compiling, metrics, tracing, steadyMs, every, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
@@ -256,7 +256,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       secondsUntilFree: windows.secondsUntilFree,
       secondsUntilGreeting: greetings.secondsUntilFree,
       signatureHolder: (digest) => signatureHolder(keeper, signatureClaim(digest)),
-      list: (profile, file) => deskOf(profile)?.lists.list(file),
+      list: (profile, file) => servicesOf(profile)?.lists.list(file),
     },
     nowMs,
     newDeliveryId: () => globalThis.crypto.randomUUID(),
@@ -277,9 +277,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     splitBody: parts.splitBody,
     runScript: async (input, signal) => {
       const { profile, name } = input.route;
-      const desk = deskOf(profile);
-      if (desk === undefined) return { kind: 'missing' };
-      const result = await scriptPlaces.inTurn(`${profile}/${name}`, signal, () => desk.runScript(input, signal));
+      const services = servicesOf(profile);
+      if (services === undefined) return { kind: 'missing' };
+      const result = await scriptPlaces.inTurn(`${profile}/${name}`, signal, () => services.runScript(input, signal));
       return result ?? { kind: 'aborted' };
     },
     wards,

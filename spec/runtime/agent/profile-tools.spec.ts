@@ -3,7 +3,7 @@ import { loadHome } from '../../../actors/config/load-config.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
 import type { Route } from '../../../machines/config/route.ts';
-import { createProfileDesks } from '../../../runtime/agent/profile-tools.ts';
+import { createProfileServices } from '../../../runtime/agent/profile-tools.ts';
 import { createRunners } from '../../../runtime/agent/runners.ts';
 import { makeHome } from '../../support/home.ts';
 import { plainRequest } from '../../support/records.ts';
@@ -11,7 +11,7 @@ import { plainRequest } from '../../support/records.ts';
 const work = 'work' as ProfileName;
 const signal = new AbortController().signal;
 
-function desks(t: Test, files: Readonly<Record<string, string>>) {
+function profilesOf(t: Test, files: Readonly<Record<string, string>>) {
   const home = makeHome(t, files);
   const runners = createRunners({
     paths: homePaths(home.path),
@@ -25,11 +25,11 @@ function desks(t: Test, files: Readonly<Record<string, string>>) {
     log: { log: () => {}, warnOnce: () => {} },
   });
   const loaded = loadHome({ home: home.path, env: { PATH: process.env.PATH } });
-  const all = createProfileDesks(() => loaded, runners);
-  const desk = all(defaultProfile);
+  const all = createProfileServices(() => loaded, runners);
+  const atHome = all(defaultProfile);
   const atWork = all(work);
-  if (desk === undefined) throw new Error('no desk');
-  return { desk, atWork };
+  if (atHome === undefined) throw new Error('no profile');
+  return { atHome, atWork };
 }
 
 const command = (text: string): string =>
@@ -44,13 +44,13 @@ t.test('PRF-2 · each profile lends its own runner, secrets, skills, lists, scri
     [`${at}list.txt`]: `list of ${name}\n`,
     [`${at}scripts/s.sh`]: `echo '{"of":"${name}"}'`,
   });
-  const { desk, atWork } = desks(t, {
+  const { atHome, atWork } = profilesOf(t, {
     ...files('home'),
     ...files('work', 'profiles/work/'),
     'profiles/work/config.yaml': `${command('echo $KEY')}${servers('work')}`,
   });
   for (const [name, one] of [
-    ['home', desk],
+    ['home', atHome],
     ['work', atWork],
   ] as const) {
     t.match(await one?.runner.run(plainRequest, signal), {
