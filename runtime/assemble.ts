@@ -223,7 +223,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     audit,
     ...(nodes === undefined ? {} : { nodes }),
     source,
-    desk: () => ({ home: homes.inForce(), sources: webhooks.sources(), problems: homes.problems() }),
+    inForce: () => ({ home: homes.inForce(), sources: webhooks.sources(), problems: homes.problems() }),
     version,
     daemon: createDaemonView({
       ...webhooks,

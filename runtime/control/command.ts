@@ -8,7 +8,7 @@ import type { HomeSource } from '../../actors/config/load-config.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { AuditLog } from './audit.ts';
 import type { Method, Nodes, Result } from './contract.ts';
-import type { HomeDesk } from './home-view.ts';
+import type { RoutedHome } from './home-view.ts';
 import { refuse } from './refusal.ts';
 import type { DaemonView } from './view.ts';
 
@@ -19,7 +19,7 @@ export interface CommandHost {
   /** Absent if the command line runs a command of the home by itself. */
   readonly daemon?: DaemonView;
   /** The home that the daemon has in force; absent without a daemon. */
-  readonly desk?: () => HomeDesk;
+  readonly inForce?: () => RoutedHome;
   /** Absent if changes are not recorded. */
   readonly audit?: AuditLog;
   /** Absent unless the journal is shared. */

@@ -44,7 +44,7 @@ import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { askedRoute, queryOf } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import { askedRouteOf, deskOf, homeOf, profileOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
+import { askedRouteOf, homeOf, profileOf, routedHomeOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { onlyReads, usesDocuments } from './methods.ts';
@@ -100,7 +100,7 @@ const table: Commands = {
   ...routeCommands,
   'webhook.subscribe': (host, params) =>
     subscribe(
-      deskOf(host),
+      routedHomeOf(host),
       {
         name: textOf(params, 'name'),
         profile: profileOf(params.profile),
@@ -112,17 +112,17 @@ const table: Commands = {
 
   'webhook.remove': async (host, params) => {
     const name = textOf(params, 'name');
-    await unsubscribe(deskOf(host), name, profileOf(params.profile));
+    await unsubscribe(routedHomeOf(host), name, profileOf(params.profile));
     return { removed: name };
   },
 
   'webhook.doctor': examineRoute,
   'webhook.samples': (host, params) => ({
-    samples: samplesFor(askedRouteOf(deskOf(host), askedRoute(params)).route.sender),
+    samples: samplesFor(askedRouteOf(routedHomeOf(host), askedRoute(params)).route.sender),
   }),
   'webhook.test': testRoute,
-  'config.check': ({ source, desk }, params) =>
-    withLostFiles(loadHome(withDraft(source, profileOf(params.profile), params.text)), desk?.().home).diagnostics,
+  'config.check': ({ source, inForce }, params) =>
+    withLostFiles(loadHome(withDraft(source, profileOf(params.profile), params.text)), inForce?.().home).diagnostics,
   'config.hints': ({ source }) => hintsOf(loadHome(source).profiles),
 
   'config.schema': () => configSchema(),
@@ -164,7 +164,7 @@ async function testRoute(host: CommandHost, params: JsonObject): Promise<Result<
   const base =
     daemon.url() ??
     refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` shows why');
-  const { route, secret } = askedRouteOf(deskOf(host), asked);
+  const { route, secret } = askedRouteOf(routedHomeOf(host), asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
   const path = routeUrl('', route);
   const event = params.sample === undefined ? testEvent : sampleEvent;

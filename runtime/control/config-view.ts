@@ -55,9 +55,9 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
 /** A private-use character, which texts do not contain. */
 const noQuote = '\ue000';
 
-export async function showSource({ source, desk, daemon }: CommandHost, params: JsonObject): Promise<ConfigSource> {
+export async function showSource({ source, inForce, daemon }: CommandHost, params: JsonObject): Promise<ConfigSource> {
   const profile = profileOf(params.profile);
-  const standing = desk?.().home;
+  const standing = inForce?.().home;
   const onDisk = withLostFiles(loadHome(source), standing);
   const read = onDisk.profiles.get(profile);
   if (read === undefined) throw notServed(profile);

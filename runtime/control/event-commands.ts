@@ -16,7 +16,7 @@ import type { ReplayChanges } from '../webhook/own-request.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
 import type { Diagnosis, EventChoice, EventSearch, HistoryDetail } from './contract.ts';
 import { choiceOf, formatChoice, queryOf, unknownDelivery } from './event-choice.ts';
-import { deskOf, knownRouteOf, profileOf, routeUrl } from './home-view.ts';
+import { knownRouteOf, profileOf, routedHomeOf, routeUrl } from './home-view.ts';
 import { refuse } from './refusal.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
@@ -99,7 +99,7 @@ function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never
   const { journal } = daemonOf(host).status();
   // It may be in the journal, which cannot be read.
   if (journal !== 'ready') return refuse('journal-unavailable', journal);
-  const hours = deskOf(host).home.main.settings.gateway.history.maxAgeMs / 3_600_000;
+  const hours = routedHomeOf(host).home.main.settings.gateway.history.maxAgeMs / 3_600_000;
   const kept = hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour');
   return refuse(
     'delivery-unknown',
@@ -139,7 +139,7 @@ function curlOf(event: EventRecord, host: CommandHost): string {
 }
 
 function routeOf({ route: name, profile }: Pick<EventRecord, 'route' | 'profile'>, host: CommandHost) {
-  return knownRouteOf(deskOf(host), { name, profile: profileOf(profile) });
+  return knownRouteOf(routedHomeOf(host), { name, profile: profileOf(profile) });
 }
 
 function searchOf(params: JsonObject): EventSearch {

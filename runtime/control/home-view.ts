@@ -26,11 +26,17 @@ import type { ProviderWords, Result, RouteDetail, RouteRow } from './contract.ts
 import { got, Refusal, refuse } from './refusal.ts';
 
 /** A home with its routes: the one in force, or the files if no daemon runs. */
-export interface HomeDesk {
+export interface RoutedHome {
   readonly home: LoadedHome;
   readonly sources: RouteSources;
   /** Current findings of the files, which would block the adapter. */
   readonly problems: readonly Diagnostic[];
+}
+
+/** Where a command finds the home: `inForce` is given by a daemon. */
+interface HomeOrigin {
+  readonly inForce?: () => RoutedHome;
+  readonly source: HomeSource;
 }
 
 export interface SubscriptionRequest {
@@ -47,17 +53,17 @@ const secretBytes = 32;
 const quiet: Logger = { log: () => {}, warnOnce: () => {} };
 
 /** The home in force, or the files if no daemon runs. */
-export function homeOf({ desk, source }: { readonly desk?: () => HomeDesk; readonly source: HomeSource }): LoadedHome {
-  return desk?.().home ?? loadHome(source);
+export function homeOf({ inForce, source }: HomeOrigin): LoadedHome {
+  return inForce?.().home ?? loadHome(source);
 }
 
 /** The same with its routes. */
-export function deskOf({ desk, source }: { readonly desk?: () => HomeDesk; readonly source: HomeSource }): HomeDesk {
-  return desk?.() ?? readDesk(source);
+export function routedHomeOf({ inForce, source }: HomeOrigin): RoutedHome {
+  return inForce?.() ?? readRoutedHome(source);
 }
 
 /** Reads the files. */
-export function readDesk(source: HomeSource): HomeDesk {
+export function readRoutedHome(source: HomeSource): RoutedHome {
   const home = loadHome(source);
   const sources = createSourceReader({ log: quiet, learn: () => {} }).read(home);
   return { home, sources, problems: home.webhookBlocked };
@@ -68,7 +74,7 @@ export function readDesk(source: HomeSource): HomeDesk {
  * @param listener the base URL of the listener; undefined while nothing listens
  */
 export function listRoutes(
-  { home, sources, problems }: HomeDesk,
+  { home, sources, problems }: RoutedHome,
   listener: string | undefined,
 ): Result<'webhook.list'> {
   const rowOf = routeRows(home, listener);
@@ -93,14 +99,14 @@ export function listRoutes(
 }
 
 /** One route, without its secret. */
-export function showRoute(desk: HomeDesk, asked: AskedRoute, listener: string | undefined): RouteDetail {
-  const entry = askedRouteOf(desk, asked);
-  return { ...routeRows(desk.home, listener)(entry), definition: entry.route };
+export function showRoute(routed: RoutedHome, asked: AskedRoute, listener: string | undefined): RouteDetail {
+  const entry = askedRouteOf(routed, asked);
+  return { ...routeRows(routed.home, listener)(entry), definition: entry.route };
 }
 
 /** A route with its secret, for signing a test. */
-export function askedRouteOf(desk: HomeDesk, asked: AskedRoute): RouteWithSecret {
-  return knownRouteOf(desk, asked) ?? unknownRoute(desk, asked);
+export function askedRouteOf(routed: RoutedHome, asked: AskedRoute): RouteWithSecret {
+  return knownRouteOf(routed, asked) ?? unknownRoute(routed, asked);
 }
 
 /**
@@ -108,7 +114,7 @@ export function askedRouteOf(desk: HomeDesk, asked: AskedRoute): RouteWithSecret
  * it is written.
  */
 export async function subscribe(
-  { home, sources }: HomeDesk,
+  { home, sources }: RoutedHome,
   request: SubscriptionRequest,
   listener: string | undefined,
 ): Promise<Result<'webhook.subscribe'>> {
@@ -208,7 +214,7 @@ function wordsOf({ source }: JsonObject, { title, page, secret }: Source): Provi
   };
 }
 
-export async function unsubscribe({ sources }: HomeDesk, name: string, profile: ProfileName): Promise<void> {
+export async function unsubscribe({ sources }: RoutedHome, name: string, profile: ProfileName): Promise<void> {
   const store = sources.subscriptions.get(profile);
   const standing = store?.current();
   const known =
@@ -258,8 +264,8 @@ export function unknownJob(ref: string, profile: string): Refusal {
 }
 
 /** Without a profile: the route of the default profile, else the only one of that name. */
-export function knownRouteOf(desk: HomeDesk, { name, profile }: AskedRoute): RouteWithSecret | undefined {
-  const named = allRoutes(desk).filter(({ route }) => route.name === name);
+export function knownRouteOf(routed: RoutedHome, { name, profile }: AskedRoute): RouteWithSecret | undefined {
+  const named = allRoutes(routed).filter(({ route }) => route.name === name);
   const wanted = profile ?? defaultProfile;
   const found = named.find(({ route }) => route.profile === wanted);
   if (found !== undefined || profile !== undefined) return found;
@@ -270,8 +276,8 @@ export function knownRouteOf(desk: HomeDesk, { name, profile }: AskedRoute): Rou
   return named[0];
 }
 
-function unknownRoute(desk: HomeDesk, asked: AskedRoute): never {
-  const routes = allRoutes(desk).map(({ route }) => route);
+function unknownRoute(routed: RoutedHome, asked: AskedRoute): never {
+  const routes = allRoutes(routed).map(({ route }) => route);
   const other = routes.find(({ name }) => name === asked.name);
   const near = meantOr(
     asked.name,
@@ -282,7 +288,7 @@ function unknownRoute(desk: HomeDesk, asked: AskedRoute): never {
   return refuse('route-unknown', `no route is named "${asked.name}"${ofProfile(asked)}; ${cure}`);
 }
 
-function allRoutes({ sources }: HomeDesk): readonly RouteWithSecret[] {
+function allRoutes({ sources }: RoutedHome): readonly RouteWithSecret[] {
   return [...sources.configured, ...[...sources.subscriptions.values()].flatMap((store) => store.current().routes)];
 }
 

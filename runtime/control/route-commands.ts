@@ -21,22 +21,22 @@ import type { CommandHost, Commands } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
 import type { Result, RouteDetail } from './contract.ts';
 import { askedRoute } from './event-choice.ts';
-import { askedRouteOf, deskOf, type HomeDesk, listRoutes, showRoute } from './home-view.ts';
+import { askedRouteOf, listRoutes, type RoutedHome, routedHomeOf, showRoute } from './home-view.ts';
 import { inForce, refuse } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
 export const routeCommands = {
   'webhook.list': async (host) => {
-    const rows = listRoutes(deskOf(host), host.daemon?.url());
+    const rows = listRoutes(routedHomeOf(host), host.daemon?.url());
     if (host.daemon === undefined) return rows;
     const standingOf = await routeStandings(host.daemon);
     return rows.map((row) => (row.profile === undefined ? row : { ...row, ...standingOf(row) }));
   },
 
   'webhook.show': async (host, params) => {
-    const desk = deskOf(host);
-    const entry = askedRouteOf(desk, askedRoute(params));
-    const row = showRoute(desk, entry.route, host.daemon?.url());
+    const routed = routedHomeOf(host);
+    const entry = askedRouteOf(routed, askedRoute(params));
+    const row = showRoute(routed, entry.route, host.daemon?.url());
     const standingOf = host.daemon && (await routeStandings(host.daemon));
     return {
       ...row,
@@ -44,20 +44,20 @@ export const routeCommands = {
       ...(await originOf(entry, host)),
       source_words: sourceWords(entry.route),
       filter_words: entry.route.filters.map(filterWords),
-      limits: limitsOf(entry.route, desk),
+      limits: limitsOf(entry.route, routed),
     };
   },
 
   'webhook.enable': (host, params) => setEnabled(host, params, true),
   'webhook.disable': (host, params) => setEnabled(host, params, false),
   'webhook.edit': async (host, params) => {
-    const { route } = askedRouteOf(deskOf(host), askedRoute(params));
+    const { route } = askedRouteOf(routedHomeOf(host), askedRoute(params));
     if (route.source === 'static') {
       refuse('subscription-static', `"${route.name}" is a route of config.yaml, which is edited there`);
     }
     const record = isJsonObject(params.record) ? params.record : {};
-    await editSubscription(deskOf(host), route, () => record);
-    return showRoute(deskOf(host), route, host.daemon?.url());
+    await editSubscription(routedHomeOf(host), route, () => record);
+    return showRoute(routedHomeOf(host), route, host.daemon?.url());
   },
 } satisfies Partial<Commands>;
 
@@ -112,7 +112,7 @@ function isOfProfile({ from, variables }: ShownSetting, profile: ProfileName): b
   return from !== 'variable' || profile === defaultProfile || variables?.[0]?.from === '.env';
 }
 
-function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { home }: HomeDesk): readonly string[] {
+function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { home }: RoutedHome): readonly string[] {
   const { rateLimit, maxBodyBytes } = home.main.settings.webhook;
   return [
     `${rateLimit.toLocaleString('en')} requests per minute`,
@@ -126,8 +126,8 @@ function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { h
 }
 
 async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolean): Promise<Result<'webhook.enable'>> {
-  const { route } = askedRouteOf(deskOf(host), askedRoute(params));
-  if (route.source === 'dynamic') await editSubscription(deskOf(host), route, () => ({ enabled }));
+  const { route } = askedRouteOf(routedHomeOf(host), askedRoute(params));
+  if (route.source === 'dynamic') await editSubscription(routedHomeOf(host), route, () => ({ enabled }));
   else {
     const found = await findRoute(route, host);
     if (found === undefined) return refuse('route-unknown', `config.yaml has no route "${route.name}" any more`);

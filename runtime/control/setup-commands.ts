@@ -43,7 +43,7 @@ async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<
   if (loaded === undefined) throw notServed(profile);
   const { settings } = loaded;
   const { env } = host.source;
-  const subscriptions = host.desk?.().sources.subscriptions.get(profile)?.current().routes ?? [];
+  const subscriptions = host.inForce?.().sources.subscriptions.get(profile)?.current().routes ?? [];
   const routes = [...settings.webhook.routes, ...subscriptions].filter(({ route }) => route.profile === profile);
   const path = loaded.scope.get('PATH') ?? env.PATH ?? '';
   const ofProfile = params.profile === undefined ? {} : { profile };

@@ -9,10 +9,10 @@ import { diagnoseRefusal, type RefusedRequest } from '../../machines/webhook/dia
 import { type CommandHost, daemonOf } from './command.ts';
 import type { Diagnosis, Result } from './contract.ts';
 import { askedRoute } from './event-choice.ts';
-import { askedRouteOf, deskOf, knownRouteOf, profileOf } from './home-view.ts';
+import { askedRouteOf, knownRouteOf, profileOf, routedHomeOf } from './home-view.ts';
 
 export async function examineRoute(host: CommandHost, params: JsonObject): Promise<Result<'webhook.doctor'>> {
-  const definition = askedRouteOf(deskOf(host), askedRoute(params));
+  const definition = askedRouteOf(routedHomeOf(host), askedRoute(params));
   const { route } = definition;
   const refusals = daemonOf(host).refusals(route.profile, route.name);
   return {
@@ -35,7 +35,7 @@ export function findingsOf(
   const refused = daemonOf(host)
     .refusals(profile, route)
     .find((one) => one.key === key);
-  const definition = refused && knownRouteOf(deskOf(host), { name: route, profile: profileOf(profile) });
+  const definition = refused && knownRouteOf(routedHomeOf(host), { name: route, profile: profileOf(profile) });
   return definition === undefined || refused === undefined ? [] : shown(refused, definition);
 }
 

@@ -14,7 +14,7 @@ import type { RunContext } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
 import type { ApprovalRow, OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract.ts';
-import type { HomeDesk } from '../control/home-view.ts';
+import type { RoutedHome } from '../control/home-view.ts';
 import { failingRoutes } from '../control/route-standing.ts';
 import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
@@ -84,7 +84,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       profile === undefined ? rows : rows.filter((row) => row.profile === profile);
     const host = ports.host();
     const daemon = daemonOf(host);
-    const desk = host.desk?.();
+    const inForce = host.inForce?.();
     const atMs = nowMs();
     const sinceMs = atMs - rangeSpans[range];
     const { all, routes: counted } = await ports.events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile);
@@ -92,7 +92,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const targets = ofProfile(daemon.sendings.targets());
     const sending = deliveriesLoad(ports.root(), profile);
     const groups = await failures.groups(profile);
-    const everyRoute = routesOf(desk);
+    const everyRoute = routesOf(inForce);
     const routes = ofProfile(everyRoute);
     const failing = await failingRoutes(
       { countRoutes: ports.events.countRoutes, deliveries: daemon.deliveries },
@@ -118,7 +118,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       servers,
       targets,
       faults: faultsOf(
-        { findings: [...(desk?.problems ?? []), ...(desk?.home.diagnostics ?? [])], status: daemon.status() },
+        { findings: [...(inForce?.problems ?? []), ...(inForce?.home.diagnostics ?? [])], status: daemon.status() },
         profile,
       ),
     });
@@ -250,11 +250,11 @@ function openAt(target: string, groups: readonly FailureGroup[]): number {
   return groups.reduce((sum, group) => sum + (group.target === target ? group.count : 0), 0);
 }
 
-type RouteOf = HomeDesk['sources']['configured'][number]['route'];
+type RouteOf = RoutedHome['sources']['configured'][number]['route'];
 
-function routesOf(desk: HomeDesk | undefined): readonly RouteOf[] {
-  if (desk === undefined) return [];
-  const { configured, subscriptions } = desk.sources;
+function routesOf(inForce: RoutedHome | undefined): readonly RouteOf[] {
+  if (inForce === undefined) return [];
+  const { configured, subscriptions } = inForce.sources;
   const all = [...configured, ...[...subscriptions.values()].flatMap((store) => store.current().routes)];
   // A subscription of the same name as a route of config.yaml is not used.
   return [...new Map(all.reverse().map(({ route }) => [`${route.profile}/${route.name}`, route])).values()];

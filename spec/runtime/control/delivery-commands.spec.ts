@@ -4,7 +4,7 @@ import type { Command, CommandHost, CommandPeer } from '../../../runtime/control
 import { deliveryCommands } from '../../../runtime/control/delivery-commands.ts';
 
 t.test(
-  'DLV-4 · CLI-2 · whatever narrows a list of deliveries reaches the desk, and a limit has its bounds',
+  'DLV-4 · CLI-2 · whatever narrows a list of deliveries reaches the service, and a limit has its bounds',
   async (t) => {
     const asked: unknown[] = [];
     const sendings = {

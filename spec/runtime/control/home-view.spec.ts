@@ -7,7 +7,7 @@ import {
   askedRouteOf,
   listRoutes,
   profileOf,
-  readDesk,
+  readRoutedHome,
   type SubscriptionRequest,
   showRoute,
   subscribe,
@@ -42,7 +42,7 @@ function homeOf(t: Test, records: JsonObject = {}, ofWork: JsonObject = {}) {
     'profiles/work/webhook_subscriptions.json': JSON.stringify(ofWork),
     'cron/jobs.json': JSON.stringify({ jobs: [{ id: 'nightly', schedule: '@daily', prompt: 'p' }] }),
   });
-  return { home, desk: () => readDesk({ home: home.path, env: {} }) };
+  return { home, routed: () => readRoutedHome({ home: home.path, env: {} }) };
 }
 
 const codeOf = (thrown: unknown): string => (thrown as Refusal).code;
@@ -56,8 +56,12 @@ async function refusalOf(work: () => unknown): Promise<{ readonly code: string; 
 }
 
 t.test('CON-4 · SUB-2 · PRF-1 · the list has every route with its URL, and what cannot be used with why', (t) => {
-  const { desk } = homeOf(t, { both: dynamic(), hook: dynamic({ deliver: 'slack' }), broken: 7 }, { hook: dynamic() });
-  const rows = listRoutes(desk(), undefined);
+  const { routed } = homeOf(
+    t,
+    { both: dynamic(), hook: dynamic({ deliver: 'slack' }), broken: 7 },
+    { hook: dynamic() },
+  );
+  const rows = listRoutes(routed(), undefined);
   t.same(
     rows.map(({ name, url, source, profile, enabled }) => [name, url, source, profile, enabled]),
     [
@@ -78,16 +82,16 @@ t.test('CON-4 · SUB-2 · PRF-1 · the list has every route with its URL, and wh
   t.equal(rows[1]?.problem, undefined, 'a route that is switched off leads nowhere on purpose');
   t.type(rows[6]?.problem, 'string');
   t.notMatch(JSON.stringify(rows), /a-secret/, 'no secret is listed');
-  t.match(listRoutes(desk(), 'http://real:1')[0]?.url, 'http://real:1/webhooks/both', 'the living address wins');
+  t.match(listRoutes(routed(), 'http://real:1')[0]?.url, 'http://real:1/webhooks/both', 'the living address wins');
   t.end();
 });
 
 t.test(
   'SUB-1 · DLV-3 · what a route names and is gone later is the problem of its row, and of a new one at once',
   async (t) => {
-    const { home, desk } = homeOf(t, { fired: dynamic({ cron_job: 'nightly', script: 'gone.sh' }) });
+    const { home, routed } = homeOf(t, { fired: dynamic({ cron_job: 'nightly', script: 'gone.sh' }) });
     home.write('scripts/gone.sh', 'true', 0o700);
-    const standing = desk();
+    const standing = routed();
     const problemOf = (name: string): unknown =>
       listRoutes(standing, undefined).find((row) => row.name === name)?.problem;
     t.equal(problemOf('fired'), undefined);
@@ -97,7 +101,7 @@ t.test(
     t.match(problemOf('fired'), /; and it runs the script "gone\.sh", which is not there/);
     t.match(showRoute(standing, { name: 'fired' }, undefined), { problem: /nightly/ });
     const made = await subscribe(
-      desk(),
+      routed(),
       { name: 'commenting', profile: defaultProfile, record: { deliver: 'github_comment' }, force: false },
       undefined,
     );
@@ -106,16 +110,16 @@ t.test(
 );
 
 t.test('CFG-3 · a broken route of the file and a corrupt file of subscriptions are rows of their own', (t) => {
-  const { home, desk } = homeOf(t);
+  const { home, routed } = homeOf(t);
   home.write('webhook_subscriptions.json', '{"a":');
   home.write('config.yaml', config.replace('{ enabled: false }', '{ deliver_only: true }'));
-  const rows = listRoutes(desk(), undefined);
+  const rows = listRoutes(routed(), undefined);
   t.match(
     rows.map(({ name }) => name),
     ['both', 'theirs', 'a b', 'webhook_subscriptions.json', /^config\.yaml:\d+$/],
   );
   t.match(rows.at(-1)?.problem, /deliver_only/);
-  const names = listRoutes(readDesk({ home: home.path, env: { WEBHOOK_ENABLED: 'perhaps' } }), undefined);
+  const names = listRoutes(readRoutedHome({ home: home.path, env: { WEBHOOK_ENABLED: 'perhaps' } }), undefined);
   t.ok(
     names.some(({ name }) => name === 'WEBHOOK_ENABLED'),
     'a variable is on no line',
@@ -124,19 +128,19 @@ t.test('CFG-3 · a broken route of the file and a corrupt file of subscriptions 
 });
 
 t.test('CLI-5 · PRF-1 · one route by its name and profile, with its definition and without its secret', async (t) => {
-  const { desk } = homeOf(t, { hook: dynamic() }, { hook: dynamic(), mine: dynamic(), off: dynamic() });
-  t.match(showRoute(desk(), { name: 'both' }, undefined), { source: 'static', definition: { events: ['push'] } });
-  t.match(showRoute(desk(), { name: 'hook' }, undefined), { profile: 'default' }, 'the default one is meant');
-  t.match(showRoute(desk(), { name: 'hook', profile: work }, undefined), { profile: 'work' });
-  t.match(showRoute(desk(), { name: 'mine' }, undefined), { profile: 'work' }, 'the only one of that name');
-  t.match(showRoute(desk(), { name: 'off' }, undefined), { profile: 'default', source: 'static' });
-  t.notMatch(JSON.stringify(showRoute(desk(), { name: 'hook' }, undefined)), /a-secret/);
-  t.match(await refusalOf(() => showRoute(desk(), { name: 'none' }, undefined)), { code: 'route-unknown' });
-  t.match(await refusalOf(() => showRoute(desk(), { name: 'mine', profile: defaultProfile }, undefined)), {
+  const { routed } = homeOf(t, { hook: dynamic() }, { hook: dynamic(), mine: dynamic(), off: dynamic() });
+  t.match(showRoute(routed(), { name: 'both' }, undefined), { source: 'static', definition: { events: ['push'] } });
+  t.match(showRoute(routed(), { name: 'hook' }, undefined), { profile: 'default' }, 'the default one is meant');
+  t.match(showRoute(routed(), { name: 'hook', profile: work }, undefined), { profile: 'work' });
+  t.match(showRoute(routed(), { name: 'mine' }, undefined), { profile: 'work' }, 'the only one of that name');
+  t.match(showRoute(routed(), { name: 'off' }, undefined), { profile: 'default', source: 'static' });
+  t.notMatch(JSON.stringify(showRoute(routed(), { name: 'hook' }, undefined)), /a-secret/);
+  t.match(await refusalOf(() => showRoute(routed(), { name: 'none' }, undefined)), { code: 'route-unknown' });
+  t.match(await refusalOf(() => showRoute(routed(), { name: 'mine', profile: defaultProfile }, undefined)), {
     code: 'route-unknown',
     message: /of profile "default"; it is a route of profile "work"/,
   });
-  const many = readDesk({ home: homeOfTwo(t), env: {} });
+  const many = readRoutedHome({ home: homeOfTwo(t), env: {} });
   t.match(await refusalOf(() => showRoute(many, { name: 'x' }, undefined)), {
     code: 'route-ambiguous',
     message: /profiles one, two; name one with --profile/,
@@ -154,14 +158,14 @@ function homeOfTwo(t: Test): string {
 }
 
 t.test('SUB-4 · any route can be tested, and its secret is lent for that', async (t) => {
-  const { desk } = homeOf(t, { hook: dynamic() });
-  t.match(askedRouteOf(desk(), { name: 'hook' }), { secret: { kind: 'shared', secret: 'a-secret-of-its-own' } });
-  t.match(askedRouteOf(desk(), { name: 'both' }), { route: { source: 'static' }, secret: { kind: 'shared' } });
-  t.equal((await refusalOf(() => askedRouteOf(desk(), { name: 'none' }))).code, 'route-unknown');
+  const { routed } = homeOf(t, { hook: dynamic() });
+  t.match(askedRouteOf(routed(), { name: 'hook' }), { secret: { kind: 'shared', secret: 'a-secret-of-its-own' } });
+  t.match(askedRouteOf(routed(), { name: 'both' }), { route: { source: 'static' }, secret: { kind: 'shared' } });
+  t.equal((await refusalOf(() => askedRouteOf(routed(), { name: 'none' }))).code, 'route-unknown');
 });
 
 t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and shown once', async (t) => {
-  const { home, desk } = homeOf(t, { old: dynamic() });
+  const { home, routed } = homeOf(t, { old: dynamic() });
   const asked = (more: Partial<SubscriptionRequest> = {}): SubscriptionRequest => ({
     name: 'new',
     profile: defaultProfile,
@@ -174,20 +178,20 @@ t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and
       name
     ] as JsonObject;
 
-  const made = await subscribe(desk(), asked(), 'http://real:1');
+  const made = await subscribe(routed(), asked(), 'http://real:1');
   t.match(made, { name: 'new', url: 'http://real:1/webhooks/new', source: 'dynamic', secret: /^[0-9a-f]{64}$/ });
   t.match(written('new'), { events: ['push'], secret: String(made.secret), created_at: /^\d{4}-.*Z$/ });
   t.match(written('old'), { secret: 'a-secret-of-its-own' }, 'the others stand');
-  const theirs = await subscribe(desk(), asked({ profile: work }), undefined);
+  const theirs = await subscribe(routed(), asked({ profile: work }), undefined);
   t.equal(theirs.url, 'http://127.0.0.1:9000/p/work/webhooks/new');
   t.equal(written('new', 'profiles/work/').secret, theirs.secret);
   t.not(theirs.secret, made.secret);
-  await subscribe(desk(), asked({ name: 'fired', record: { cron_job: 'nightly' } }), undefined);
-  const again = await subscribe(desk(), asked({ force: true, record: {} }), undefined);
+  await subscribe(routed(), asked({ name: 'fired', record: { cron_job: 'nightly' } }), undefined);
+  const again = await subscribe(routed(), asked({ force: true, record: {} }), undefined);
   t.not(again.secret, made.secret, 'replaced, with a secret anew');
   t.same(written('new').events, undefined);
 
-  const atOnce = desk();
+  const atOnce = routed();
   const both = await Promise.allSettled([1, 2].map(() => subscribe(atOnce, asked({ name: 'twice' }), undefined)));
   t.match(
     both.filter(({ status }) => status === 'rejected'),
@@ -210,11 +214,18 @@ t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and
   ];
   const before = readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8');
   for (const [more, code, message] of refused) {
-    t.match(await refusalOf(() => subscribe(desk(), asked(more), undefined)), { code, message }, JSON.stringify(more));
+    t.match(
+      await refusalOf(() => subscribe(routed(), asked(more), undefined)),
+      { code, message },
+      JSON.stringify(more),
+    );
   }
-  t.equal((await refusalOf(() => subscribe(desk(), asked({ name: 'Not A Name' }), undefined))).code === 'none', false);
+  t.equal(
+    (await refusalOf(() => subscribe(routed(), asked({ name: 'Not A Name' }), undefined))).code === 'none',
+    false,
+  );
   home.write('config.yaml', config.replace('gateway: { multiplex_profiles: true }', '').replace(/ +theirs.*\n/, ''));
-  t.match(await refusalOf(() => subscribe(desk(), asked({ name: 'x', profile: work }), undefined)), {
+  t.match(await refusalOf(() => subscribe(routed(), asked({ name: 'x', profile: work }), undefined)), {
     code: 'profile-unknown',
     message: /set gateway\.multiplex_profiles: true and make profiles\/work/,
   });
@@ -222,9 +233,13 @@ t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and
 });
 
 t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is asked for with the address', async (t) => {
-  const { home, desk } = homeOf(t);
+  const { home, routed } = homeOf(t);
   const made = (source: string, record: JsonObject = {}) =>
-    subscribe(desk(), { name: 's', profile: defaultProfile, record: { source, ...record }, force: true }, 'http://h:1');
+    subscribe(
+      routed(),
+      { name: 's', profile: defaultProfile, record: { source, ...record }, force: true },
+      'http://h:1',
+    );
   for (const name of sourceNames) {
     const { title, page, secret } = sourceOf(name) as Source;
     if (secret.typed === true) {
@@ -255,18 +270,18 @@ t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is as
 });
 
 t.test('SUB-1 · CFG-3 · a subscription is removed, a broken one too, and a route of the file is not', async (t) => {
-  const { home, desk } = homeOf(t, { hook: dynamic(), broken: 7 }, { hook: dynamic() });
-  await unsubscribe(desk(), 'hook', defaultProfile);
-  await unsubscribe(desk(), 'broken', defaultProfile);
+  const { home, routed } = homeOf(t, { hook: dynamic(), broken: 7 }, { hook: dynamic() });
+  await unsubscribe(routed(), 'hook', defaultProfile);
+  await unsubscribe(routed(), 'broken', defaultProfile);
   t.same(JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8')), {});
-  t.match(showRoute(desk(), { name: 'hook' }, undefined), { profile: 'work' }, 'the other profile keeps its own');
+  t.match(showRoute(routed(), { name: 'hook' }, undefined), { profile: 'work' }, 'the other profile keeps its own');
   for (const [name, profile] of [
     ['both', defaultProfile],
     ['hook', defaultProfile],
     ['hook', 'nobody' as ProfileName],
   ] as const) {
     t.equal(
-      (await refusalOf(() => unsubscribe(desk(), name, profile))).code,
+      (await refusalOf(() => unsubscribe(routed(), name, profile))).code,
       'subscription-unknown',
       `${name} ${profile}`,
     );

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { defaultProfile, routeName } from '../../../machines/base/names.ts';
-import { readDesk } from '../../../runtime/control/home-view.ts';
+import { readRoutedHome } from '../../../runtime/control/home-view.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
 import { editSubscription } from '../../../runtime/webhook/edit-subscription.ts';
 import { makeHome } from '../../support/home.ts';
@@ -11,9 +11,9 @@ t.test('SUB-1 · SRC-3 · keys of a record change by the rules of routes, and by
     'webhook_subscriptions.json':
       '{"a": {"secret": "s1-of-the-sender-0123", "verify_token": "v", "events": ["x"]}, "b": {"secret": "s2-of-the-sender-0123"}}',
   });
-  const desk = readDesk({ home: home.path, env: {} });
+  const routed = readRoutedHome({ home: home.path, env: {} });
   const edit = (change: Parameters<typeof editSubscription>[2]) =>
-    editSubscription(desk, { name: routeName('a'), profile: defaultProfile }, change);
+    editSubscription(routed, { name: routeName('a'), profile: defaultProfile }, change);
   const written = () => JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'));
 
   t.equal(
@@ -44,9 +44,9 @@ t.test('SUB-2 · CFG-3 · a record that cannot be read keeps none of the others 
   for (const [title, broken] of rows) {
     const text = `{"broken": ${broken}, "a": {"secret": "s1-of-the-sender-0123"}}`;
     const home = makeHome(t, { 'webhook_subscriptions.json': text });
-    const desk = readDesk({ home: home.path, env: {} });
+    const routed = readRoutedHome({ home: home.path, env: {} });
     const route = { name: routeName('a'), profile: defaultProfile };
-    t.equal(await editSubscription(desk, route, () => ({ enabled: false })), true, title);
+    t.equal(await editSubscription(routed, route, () => ({ enabled: false })), true, title);
     const written = JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'));
     t.same(written.a, { secret: 's1-of-the-sender-0123', enabled: false }, title);
   }
