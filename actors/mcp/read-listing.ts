@@ -81,6 +81,7 @@ export function createListReader(
   const latest = new Map<Method, Listed>();
   /** By method, the end of the last requested listing; never rejects. */
   const turns = new Map<Method, Promise<void>>();
+  /** By request, the listing of a page whose answer is awaited. */
   const asked = new Map<string | number, Listed>();
 
   async function read<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>> {
@@ -129,7 +130,11 @@ export function createListReader(
     },
     ask(method, work) {
       const reading = (turns.get(method) ?? Promise.resolve()).then(() => read(method, work));
-      const over = (): void => {};
+      const over = (): void => {
+        // A request that timed out is not answered any more.
+        const listed = latest.get(method);
+        if (listed !== undefined) asked.delete(listed.request);
+      };
       turns.set(method, reading.then(over, over));
       return reading;
     },

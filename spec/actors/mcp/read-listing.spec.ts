@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
+import { createListReader } from '../../../actors/mcp/read-listing.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { hostilePeer, mostTools } from '../../support/mcp/hostile-peer.ts';
@@ -414,3 +415,26 @@ t.test(
     }
   },
 );
+
+t.test('LIF-14 · a page that did not come in time is not kept for its answer', async (t) => {
+  const reader = createListReader({ messageBytes: () => 0, isCut: () => false }, true);
+  const request = (id: number) =>
+    reader.send?.({ jsonrpc: '2.0', id, method: 'tools/list' }, undefined, () => Promise.resolve());
+  const answered = (id: number): Json => {
+    const result: JsonObject = { tools: null };
+    reader.receive?.({ jsonrpc: '2.0', id, result }, undefined, () => {});
+    return result.tools ?? null;
+  };
+  const { answer } = await reader.ask('tools/list', async () => {
+    await request(1);
+    return { tools: answered(1) };
+  });
+  t.same(answer, { tools: [] }, 'one that came in time is read');
+
+  const late = reader.ask('tools/list', async () => {
+    await request(2);
+    throw new Error('too late');
+  });
+  await t.rejects(late, /too late/);
+  t.equal(answered(2), null, 'passed on as it came');
+});
