@@ -318,9 +318,9 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
 
     async keep(history) {
       if (journal === undefined || session === undefined) return notOpen;
-      const ended = await renew(journal, session);
+      const unrenewed = await renew(journal, session);
       // Of several gateways only the leader prunes: two that found the same excess would remove it twice.
-      if (ended !== undefined || !leads()) return ended;
+      if (unrenewed !== undefined || !leads()) return unrenewed;
       const pruned = await journal.prune(history, leads);
       return pruned.ok ? undefined : pruned.fault;
     },
