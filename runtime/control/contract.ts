@@ -110,8 +110,10 @@ export interface Contract {
   'deliveries.targets': { params: object; result: readonly TargetRow[] };
   /** A shell command that sends the event's payload, signed with `$SECRET`. */
   'events.curl': { params: EventChoice & ById; result: { readonly curl: string } };
+  'events.follow': { params: EventSearch; result: EventNews };
   /** With `whole` the complete payload, not just its first 64 KB. */
   'events.open': { params: EventChoice & ById & { readonly whole?: boolean }; result: OpenedEvent };
+  'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
   'failures.groups': {
     params: Partial<FailureChoice> & { readonly by?: FailureGrouping };
     result: { readonly count: number; readonly groups: readonly FailureGroupRow[] };
@@ -120,8 +122,6 @@ export interface Contract {
     params: Partial<FailureChoice> & { readonly key?: string; readonly cursor?: string; readonly limit?: number };
     result: { readonly rows: readonly FailureRow[]; readonly next?: string };
   };
-  'events.follow': { params: EventSearch; result: EventNews };
-  'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
   /** Refused with `journal-local` unless the journal is in Postgres. */
   'gateway.database': { params: object; result: DatabaseShown };
   /** The table versions before (0 for none) and now. */
