@@ -88,7 +88,7 @@ function sharedFolder(path: string): Error {
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** From the outermost one, whose folder has the owner. */
+/** Gives each folder to the owner of the one that holds it, so the outermost comes first. */
 async function giveFolders(outer: string, inner: string): Promise<void> {
   if (inner.length > outer.length) await giveFolders(outer, dirname(inner));
   const handle = await open(inner, constants.O_DIRECTORY | constants.O_NOFOLLOW);

@@ -98,7 +98,7 @@ export interface DeliveryRequest {
 export interface DeliveryTarget {
   /** Where a text with this `deliver_extra` goes, in readable form; undefined if there is no place, or none is named. */
   placeOf(extra: JsonObject): string | undefined;
-  /** Only texts of the same event keep an order: what reports another waits for none of them. */
+  /** Only the texts of one event are sent in order: a text does not wait for those of other events. */
   readonly isOrderedByEvent?: true;
   /**
    * How long a repeated delivery arrives only once, by its place; 0 if it never does. A delivery with an unknown outcome

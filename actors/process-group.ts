@@ -254,7 +254,7 @@ async function searchFor(marks: ReadonlyMap<string, Start>): Promise<ReadonlyMap
     (name) => /^\d+$/.test(name) && starts.some((one) => mayDescend(Number(name), one, counts)),
   );
   const look = async (pid: string): Promise<void> => {
-    // Another user's environment cannot be read, and is not ours.
+    // The environment of another user's process cannot be read, and such a process is not ours.
     const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
     for (const variable of environ.includes(`${markName}=`) ? environ.split('\0') : []) {
       const mark = variable.startsWith(`${markName}=`) ? variable.slice(markName.length + 1) : undefined;

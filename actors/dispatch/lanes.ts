@@ -87,7 +87,7 @@ const mostIdleChats = 1_000;
 export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
   let { concurrency, gapMs, chatGapMs } = pace;
   const chats = new Map<string, Chat>();
-  /** Those with a delivery that waits; there may be many more that are only reserved. */
+  /** The chats with a delivery that waits; there may be many more that are only reserved. */
   const active = new Set<Chat>();
   const held = new Map<string, Chat>();
   let running = 0;

@@ -57,7 +57,7 @@ export type OpenVerdict =
 /** The revision whose era has no `initialize`. */
 const statelessRevision = '2026-07-28';
 const invalidRequest = -32_600;
-/** What results have that may be cached. */
+/** A result that may be cached has one of these members. */
 const cacheable = ['tools', 'resources', 'resourceTemplates', 'prompts', 'contents'] as const;
 /** Servers that refused a handshake for the modes of elicitation, which are newer than the capability. */
 const strict = new WeakSet<ServerSettings>();
@@ -222,7 +222,7 @@ const completeResults: Handler = {
   },
 };
 
-/** What is `null` in an answer counts as absent, and such an answer as an empty one; the SDK would refuse both. */
+/** A member of a result that is `null` counts as absent, and a result that is `null` as empty; the SDK would refuse both. */
 const readNulls: Handler = {
   receive(message, extra, next) {
     if ('result' in message) message.result = withoutNulls((message.result ?? {}) as JsonObject);
@@ -231,8 +231,8 @@ const readNulls: Handler = {
 };
 
 /**
- * A server that has accepted a handshake needs no notice of its end: those of the TypeScript SDK refuse every notification
- * behind a proxy that closes its connections. What the refusal says of the session counts.
+ * A server that has accepted a handshake need not accept the notification that ends it: behind a proxy that closes its
+ * connections, servers with the TypeScript SDK refuse every notification. Only a refusal that is about the session counts.
  */
 async function takenNotice(answer: Response, hadSession: boolean): Promise<Response> {
   const message = await answer.text();
@@ -285,7 +285,7 @@ function withTarget(failure: ConnectFailure, opened: OpenTransport | undefined):
   return failure.kind === 'http' && ledTo !== undefined ? { ...failure, ledTo } : failure;
 }
 
-/** One of several instances that do not share their sessions may have opened it, or the server has just restarted. */
+/** The session is unknown to the server: another of its instances may have opened it, or the server has just restarted. */
 function withSession(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
   const hadSession = opened?.transport.sessionId !== undefined;
   // Where a redirect leads, no session goes.

@@ -62,7 +62,7 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
     },
     remove(name) {
       const path = pathOf({ name });
-      // What cannot be removed is stale for any other entry.
+      // A file that cannot be removed does no harm: for any other entry it is stale.
       return inTurn(path, () => rm(path, { force: true }).catch(() => {}));
     },
   };

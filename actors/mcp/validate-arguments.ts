@@ -251,7 +251,7 @@ function leaveOut(schema: JsonObject, pointer: string): void {
   let keyword: (() => void) | undefined;
   for (const part of pointer.split('/').slice(1)) {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    // Another error had the same path, which is removed already.
+    // Another error had the same path, and its keyword is removed already.
     if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return;
     const parent = holder as Record<string, Json>;
     // Removing an item would shift its neighbours, so the complete list is removed.

@@ -105,7 +105,7 @@ async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<Json
       places.refuseOdd();
       return `${candidate} has no metadata`;
     }
-    // What the SDK reads of an OpenID provider lacks the endpoint.
+    // From metadata of an OpenID provider the SDK drops the device endpoint; the object as it came still has it.
     const found = { ...places.latest(), ...metadata } as JsonObject;
     if (found.issuer !== candidate) return `${candidate} calls itself ${String(found.issuer)}`;
     const grants = found.grant_types_supported;
@@ -134,8 +134,8 @@ interface Places {
 const serverPlace = /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
 
 /**
- * What a login uses of metadata. The SDK refuses all of it for any other member that deviates, such as a list that is a text or
- * a relative address of its documentation.
+ * The members of metadata that a login uses. The others are left out, because the SDK refuses the whole if any of them deviates,
+ * such as a list that is a text or a relative address of the documentation.
  */
 const used: ReadonlySet<string> = new Set([
   ...['resource', 'authorization_servers', 'scopes_supported', 'issuer'],
@@ -149,7 +149,10 @@ function usedOf(metadata: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => used.has(key)));
 }
 
-/** Some have plain metadata at the place of OpenID Connect, and a login uses nothing of what the SDK requires there. */
+/**
+ * Adds the members that the SDK requires and a login does not use. Some servers have plain metadata, without them, at the
+ * place for OpenID Connect.
+ */
 function withUnused(metadata: JsonObject, place: string): JsonObject {
   const openid = {
     jwks_uri: place,

@@ -55,7 +55,7 @@ const underWay = new WeakMap<Credentials, Map<OauthSettings, Promise<Renewal>>>(
 
 /** Until when a busy authorization server asked to be left alone, by entry, and its answer. */
 const rests = new WeakMap<OauthSettings, { readonly untilMs: number; readonly why: string }>();
-/** A server that asks for more is asked again after it. */
+/** The longest time for which such a request is followed. */
 const longestRestMs = 60_000;
 
 /**
@@ -116,7 +116,7 @@ async function renewLocked(options: RenewalSettings, refused: string | undefined
   if (record.refreshToken === undefined) return { kind: 'login' };
   const rest = rests.get(options.settings);
   const leftMs = (rest?.untilMs ?? 0) - nowMs();
-  // A clock that was set back does not prolong it.
+  // A clock that was set back must not prolong this time.
   if (rest !== undefined && leftMs > 0 && leftMs <= longestRestMs) return { kind: 'unreachable', why: rest.why };
   let connections: RenewalConnections;
   try {

@@ -168,7 +168,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       offClock = clockFault(read, settings.clock);
       aheadMs = aheadOf(read, aheadMs);
       if (offClock !== undefined) {
-        // It can write nothing of what it holds, and sends nothing as the leader: the others take both.
+        // It can neither write the records that it holds nor send as the leader, so the others take over both.
         await opened.endSession(standing);
         hasEnded(standing);
       }

@@ -184,7 +184,7 @@ function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept
   };
 }
 
-/** So few removed keys are not worth sorting for. */
+/** Fewer removed keys are not worth sorting for. */
 const fewest = 1_024;
 
 function keysIn(sorted: readonly string[], { from, until, order, limit }: KeyRange): string[] {

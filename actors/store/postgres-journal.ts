@@ -46,7 +46,7 @@ const groupBytes = 8 * 1024 * 1024;
 const leastGroupBytes = 256 * 1024;
 /** Takes a slow database ten seconds, for which most senders wait. */
 const defaultWaitingBytes = 192 * 1024 * 1024;
-/** After a record that was assumed to be new existed, so many groups check first. */
+/** How many groups check first which records exist, after one that was assumed to be new did exist. */
 const carefulGroups = 10;
 /**
  * A transaction costs the database some hundred microseconds even if it writes little. After a group of this size the next
@@ -149,7 +149,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
   let gathered: Commit[] | undefined;
-  /** So many further groups assume nothing to be new. */
+  /** How many of the next groups check first. */
   let looksFor = 0;
   let lastGroupSize = 0;
   let groupLimit = groupBytes;

@@ -65,7 +65,7 @@ const expired = `with gone as (
     limit ${pieceSize} for update of c skip locked) returning 1)
   select count(*) as records from gone`;
 
-/** What a gateway that was killed meanwhile had asked another one. */
+/** Questions to other gateways whose asker was killed before it could remove them. */
 const unanswered = 'delete from agent_question where expires_at <= agent_now()';
 
 const samplePercent = `select least(100, ${sampleBytes} * 100.0 / greatest(1, pg_relation_size('agent_record'))) as percent`;
@@ -74,7 +74,7 @@ const sampledBytes = `select round(coalesce(sum(bytes), 0) * 100 / $1::float8) a
 export interface PruneConnections {
   /** Runs a statement between two commits. */
   write(statement: string, values: readonly unknown[]): Promise<QueryResult>;
-  /** Runs one beside them. */
+  /** Runs a statement beside the commits. */
   read(statement: string, values?: readonly unknown[]): Promise<QueryResult>;
 }
 

@@ -90,7 +90,7 @@ export type ClaimDelivery = (request: ClaimRequest, settled: Settled) => void;
 
 type Settled = (verdict: ClaimVerdict) => void;
 
-/** So many redeliveries of one released id may arrive at once. */
+/** How many redeliveries of one released id may arrive at once. */
 const mostRedeliveries = 8;
 
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {

@@ -15,7 +15,10 @@ import { textsOfSecret } from '../../machines/config/route.ts';
 import { isSecret, takeSecrets } from '../../machines/mcp/secret-places.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
-/** One log line per finding, in the format of `config check` without the source line, of which the redactor masks references. */
+/**
+ * Logs one line per finding, in the format of `config check`. The source line is left out, because the redactor would mask
+ * the references in it.
+ */
 export function reportDiagnostics(home: LoadedHome, log: Logger): void {
   for (const found of home.diagnostics) {
     const message = printDiagnostic({ ...found, sourceLine: '' });

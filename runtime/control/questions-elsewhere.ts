@@ -33,7 +33,7 @@ export function createQuestionsElsewhere(
   steadyMs: () => number,
 ): QuestionsElsewhere {
   const heard = new Map<string, { readonly rows: readonly ApprovalRow[]; readonly atMs: number }>();
-  /** What was answered since the gateways were last asked: an answer that was already on its way may still contain it. */
+  /** The questions that were answered since the gateways were last asked: a list that is on its way may still contain them. */
   const answeredIds = new Map<string, Set<string>>();
   let all: readonly ApprovalRow[] = [];
   let triedAtMs = Number.NEGATIVE_INFINITY;
@@ -83,7 +83,7 @@ export function createQuestionsElsewhere(
       return current ?? later;
     },
     async ask() {
-      // What is under way may have been asked before the latest question.
+      // A round that is under way may have begun before the latest question.
       await asking;
       return begin();
     },

@@ -88,7 +88,7 @@ async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): 
   return { place, secret: { set: true, from } };
 }
 
-/** Of the same key, the one under `extra` counts. */
+/** If both are set, the first one counts. */
 const globalSecrets = ['platforms.webhook.extra.secret', 'platforms.webhook.secret'];
 
 /** The route's own secret, else that of its file, else the home's: a file, or a variable and where it is set. */

@@ -29,7 +29,7 @@ export interface Awaited {
 
 /** A notification of an outcome may be missed. */
 const lookMs = 1_000;
-/** In its time a delivery ends at the leader, or is ended here; both need the database. */
+/** How long after its time a delivery may still be ended, at the leader or here: both need the database. */
 const lateMs = 2_000;
 
 export function createAwaited({ keeper, writer, nowMs, every, settled, late }: AwaitedPorts): Awaited {

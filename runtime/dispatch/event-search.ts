@@ -256,7 +256,7 @@ function changesOf(
     const counted = tally.find(key);
     if (counted !== undefined) look(counted);
     const isOver = outcomeOfStatus(counted?.status ?? status) !== 'open';
-    // One of the newest would seem new at the next check.
+    // If one of the newest were forgotten, it would seem new at the next check.
     if (isOver && !newest.has(key) && followed.size > followedNewest * 2) followed.delete(key);
   }
   return changed;

@@ -207,7 +207,7 @@ export function wireRun(ports: RunPorts) {
       },
       openResponses: ({ context: { key } }) => {
         const local = ports.keeper.journal()?.local;
-        // Those of a shared journal are sent by the leader.
+        // The deliveries of a shared journal are sent by the leader.
         if (local === undefined) return;
         for (const one of responseKeys(key, local.get('deliveries', key)?.value.of)) {
           const stored = local.get('deliveries', one);

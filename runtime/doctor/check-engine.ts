@@ -88,7 +88,7 @@ async function lmdbFault(): Promise<string | undefined> {
     loadLmdb();
     return undefined;
   } catch (thrown) {
-    // Its cause has no remedy yet.
+    // The message ends with the remedy, which the finding has as its cure; the cause does not.
     return causeOf((thrown as Error).cause ?? thrown).split('\n')[0];
   }
 }

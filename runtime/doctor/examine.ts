@@ -84,7 +84,7 @@ export async function examineHome(request: ExamRequest): Promise<readonly Report
   return reported;
 }
 
-/** What is reported of these comes from the configuration. */
+/** The areas whose facts come from the configuration. */
 const configured: ReadonlySet<Area> = new Set(['secrets', 'port', 'store', 'agent', 'servers', 'targets']);
 
 /** A fact of the configuration; a note instead if the part that decides it cannot be read, so that it would be a default. */

@@ -70,7 +70,7 @@ export function answeredAtMs(record: DeliveryRecord): number | undefined {
   return before.at(-1)?.endedAtMs ?? sinceMs ?? endedAtMs;
 }
 
-/** Whether its status is what a person has made of it. */
+/** Whether a person has changed its status. */
 export function isOfPerson({ sinceMs, note }: DeliveryRecord): boolean {
   return sinceMs !== undefined || note !== undefined;
 }

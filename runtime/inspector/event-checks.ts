@@ -23,7 +23,7 @@ export function checksOf(event: EventRecord): readonly Check[] {
   const outcome = outcomeOf(event);
   const decision = (outcome === undefined ? undefined : endings[outcome]?.check) ?? 'failed';
   for (const { state, result, told: detail } of requestStairs(event)) {
-    // Where it is not known which check decided.
+    // The check that decided is not known then.
     if (state === 'answered' && event.status === 'refused') break;
     const ms = state === 'readingBody' ? told.bodyMs : state === 'transforming' ? told.scriptMs : undefined;
     const isPassed = result === 'passed' || result === 'waiting';

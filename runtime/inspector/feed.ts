@@ -180,7 +180,7 @@ export function createFeed(ports: FeedPorts): Feed {
 
   return {
     snapshot() {
-      // Its viewer has seen them, so an end within the present batch is reported.
+      // The viewer of this snapshot knows these actors, so their end is reported even within the present batch.
       born.clear();
       const { rows: actors, more } = rows.all(mostRows);
       return { at: nowMs(), actors, more, steps: history.latest(mostStepsInSnapshot), vitals: ports.vitals() };

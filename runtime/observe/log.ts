@@ -221,7 +221,7 @@ function bound(fd: number, path: string): void {
     writeFileSync(`${path}.1`, kept.subarray(kept.indexOf('\n') + 1), { mode: 0o600 });
     ftruncateSync(fd);
   } catch {
-    // No room for the copy: it is tried again after as many lines.
+    // There is no room for the copy. It is tried again after `betweenLooks` further characters.
   }
 }
 

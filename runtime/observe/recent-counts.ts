@@ -18,7 +18,7 @@ export interface RecentCounts {
 export interface Recent {
   readonly count: number;
   readonly failed: number;
-  /** Without failures. */
+  /** The durations of the outcomes that are no failures. */
   readonly median_ms?: number;
   readonly p95_ms?: number;
 }

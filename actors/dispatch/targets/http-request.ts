@@ -74,7 +74,7 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
     // The signal is passed here, because Node may collect a signal of the `Request` with it before the body is read.
     const response = await progress.run(mine, () => fetch(request, { ...route.init, signal: stop.signal }));
     if (call.ignoresBody !== true) return await readAnswer(response);
-    // What cannot be cancelled has ended.
+    // A body that cannot be cancelled has ended already.
     response.body?.cancel().catch(() => {});
     return { kind: 'answered', status: response.status, headers: response.headers, json: undefined, text: '' };
   } catch (thrown) {

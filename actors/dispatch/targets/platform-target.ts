@@ -68,7 +68,7 @@ export interface Wire {
   readonly problem?: string | undefined;
   /** The name of the place, if the credentials lead to only one. */
   readonly onlyPlace?: string;
-  /** As of the target. */
+  /** The same as in `DeliveryTarget`. */
   readonly isOrderedByEvent?: true;
   /** What is missing or wrong in `deliver_extra`, checked before the place. */
   extraProblem?(extra: JsonObject): Undelivered | undefined;
