@@ -6,7 +6,7 @@
  */
 
 import { causeOf, type Fault, fault, type Result } from '../../machines/base/fault.ts';
-import { type Job, promised, tellLanded, tellRefused } from './tables.ts';
+import { type Job, notifyLanded, notifyRefused, promised } from './tables.ts';
 
 export interface GroupCommitPorts {
   /**
@@ -92,11 +92,14 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
         const { job: culprit } = thrower;
         waiting = [...group.filter((job) => job !== culprit), ...waiting];
         const cause = causeOf(thrower.thrown);
-        tellRefused(culprit, fault('internal-error', `journal: a write failed in the gateway itself: ${cause}`, cause));
+        notifyRefused(
+          culprit,
+          fault('internal-error', `journal: a write failed in the gateway itself: ${cause}`, cause),
+        );
       }
       return;
     }
-    for (const job of group) tellLanded(job);
+    for (const job of group) notifyLanded(job);
     // The engine keeps the body, and with it the group, as long as it keeps the transaction.
     group = [];
   }
@@ -105,7 +108,7 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
     reason = why;
     const refused = [...group, ...waiting];
     waiting = [];
-    for (const job of refused) tellRefused(job, why);
+    for (const job of refused) notifyRefused(job, why);
   }
 
   return {

@@ -15,13 +15,13 @@ import {
   isOfClaims,
   type Job,
   type KeyRange,
+  notifyLanded,
+  notifyRefused,
   type Row,
   type Table,
   type TableName,
   type Tables,
   tableNames,
-  tellLanded,
-  tellRefused,
 } from './tables.ts';
 
 const closedFault = fault('journal-unavailable', 'journal: closed; nothing can be acknowledged');
@@ -36,7 +36,7 @@ export function openMemoryJournal(nowMs: () => number = Date.now): Journal {
   function land(): void {
     const group = waiting;
     waiting = [];
-    for (const job of group.filter(runs)) tellLanded(job);
+    for (const job of group.filter(runs)) notifyLanded(job);
   }
 
   const engine: Engine = {
@@ -62,7 +62,7 @@ function runs(job: Job): boolean {
     job.run();
     return true;
   } catch (error) {
-    tellRefused(job, fault('internal-error', 'journal: a write failed in the gateway itself', causeOf(error)));
+    notifyRefused(job, fault('internal-error', 'journal: a write failed in the gateway itself', causeOf(error)));
     return false;
   }
 }

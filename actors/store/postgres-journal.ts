@@ -30,7 +30,7 @@ import { createTransact, isOvertaken, unlessOvertaken, type Verdicts } from './p
 import { openWriter, type Writer } from './postgres-writer.ts';
 import { weightOf } from './record-bytes.ts';
 import { sessionEnded } from './sessions.ts';
-import { tellUncaught } from './tables.ts';
+import { callBackSafely } from './tables.ts';
 
 interface Commit {
   readonly writes: readonly Write[];
@@ -215,7 +215,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
     for (const [index, one] of parts.flat().entries()) {
       const { judged, verdict } = verdicts[index] ?? { judged: one.writes, verdict: refused };
-      tellUncaught(() => one.settled(verdict, judged));
+      callBackSafely(() => one.settled(verdict, judged));
     }
   }
 
@@ -267,7 +267,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     const isOver = waitingBytes > 0 && waitingBytes + bytes > database.waitingBytes;
     if (isOver && commits.some(({ writes }) => writes.some(isNewEvent))) {
       const verdict = { kind: 'unavailable', fault: busyFault, alone: true } as const;
-      for (const { settled, writes } of commits) tellUncaught(() => settled(verdict, writes));
+      for (const { settled, writes } of commits) callBackSafely(() => settled(verdict, writes));
       return;
     }
     waiting.push(commits);

@@ -120,10 +120,10 @@ export function joined(jobs: readonly Job[]): Job {
       for (const job of jobs) job.run();
     },
     landed() {
-      for (const job of jobs) tellLanded(job);
+      for (const job of jobs) notifyLanded(job);
     },
     refused(reason) {
-      for (const job of jobs) tellRefused(job, reason);
+      for (const job of jobs) notifyRefused(job, reason);
     },
   };
 }
@@ -131,7 +131,7 @@ export function joined(jobs: readonly Job[]): Job {
 /**
  * Notifies a job that it is durable. An error of its callback is rethrown later, so that the other jobs are notified too.
  */
-export function tellLanded(job: Job): void {
+export function notifyLanded(job: Job): void {
   try {
     job.landed();
   } catch (thrown) {
@@ -140,7 +140,7 @@ export function tellLanded(job: Job): void {
 }
 
 /** Notifies a job that nothing was written. An error of its callback is rethrown later. */
-export function tellRefused(job: Job, reason: Fault): void {
+export function notifyRefused(job: Job, reason: Fault): void {
   try {
     job.refused(reason);
   } catch (thrown) {
@@ -149,7 +149,7 @@ export function tellRefused(job: Job, reason: Fault): void {
 }
 
 /** Calls back; an error is rethrown later, outside the caller. */
-export function tellUncaught(callback: () => void): void {
+export function callBackSafely(callback: () => void): void {
   try {
     callback();
   } catch (thrown) {
