@@ -11,7 +11,7 @@ import {
   type Plan,
 } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, restOf, restReason, timingOf } from '../../machines/cron/job.ts';
-import { tellUnforeseen } from '../dispatch/work-log.ts';
+import { logUnforeseen } from '../dispatch/work-log.ts';
 import type { NextId } from '../system/ids.ts';
 import { type PlanPorts, planOf } from './plan.ts';
 
@@ -57,7 +57,7 @@ export function wireCronJob(ports: CronJobPorts) {
         // Once per schedule: after a restart the history already has it.
         ports.fire
           .note(entryOf(context, job, ports), `never due: ${why}`, `${job.schedule}|${job.timezone ?? ''}`)
-          .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${context.job}`, thrown));
+          .catch((thrown: unknown) => logUnforeseen(ports.log, `cronJobs/${context.job}`, thrown));
       },
       lookAtRun: ({ context }) => {
         const { profile, job, run } = context;
@@ -68,7 +68,7 @@ export function wireCronJob(ports: CronJobPorts) {
           .then((inFlight) => {
             if (inFlight !== run) ports.finished(run);
           })
-          .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${job}`, thrown));
+          .catch((thrown: unknown) => logUnforeseen(ports.log, `cronJobs/${job}`, thrown));
       },
     },
   });
@@ -115,7 +115,7 @@ function passOver(context: CronJobContext, job: CronJob, reason: string, self: L
 
 /** The chart plans again from the journal, which shows whether the firing was committed. */
 function unforeseen(context: CronJobContext, thrown: unknown, self: Listener, { log }: CronJobPorts): void {
-  tellUnforeseen(log, `cronJobs/${context.job}`, thrown);
+  logUnforeseen(log, `cronJobs/${context.job}`, thrown);
   self.send({ type: 'firing.refused', why: causeOf(thrown) });
 }
 

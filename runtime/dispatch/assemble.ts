@@ -48,7 +48,7 @@ import { createRefill } from './refill.ts';
 import { createSettleRun, type RunEnds } from './responses.ts';
 import { createRouteSlots, type RouteLimit } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
-import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
+import { logDelivery, logRun, logUnforeseen } from './work-log.ts';
 import { type RecordPorts, readAgain } from './written.ts';
 
 export interface WorkPorts {
@@ -294,7 +294,7 @@ export function assembleWork(ports: WorkPorts) {
   const crashed = (room: string, key: string, error: unknown): void => {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
-  const unforeseen = (where: string, thrown: unknown): void => tellUnforeseen(log, where, thrown);
+  const unforeseen = (where: string, thrown: unknown): void => logUnforeseen(log, where, thrown);
   const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
   const runEnded = (key: string, record: RunRecord): void => {
     // A queued run was left to the other gateways.

@@ -17,7 +17,7 @@ import { deliveryQueue, fullQueues, type Memory, roomFor } from '../../machines/
 import type { OlderOnDisk } from './older-on-disk.ts';
 import type { QueueOrder } from './queue-order.ts';
 import { type SettleRun, writeEnded } from './responses.ts';
-import { tellUnforeseen } from './work-log.ts';
+import { logUnforeseen } from './work-log.ts';
 import { type RecordPorts, readAgain } from './written.ts';
 
 export interface ResumePorts extends RecordPorts {
@@ -159,7 +159,7 @@ async function inTurns<Item extends { readonly key: string }>(
     try {
       await handle(item);
     } catch (thrown) {
-      tellUnforeseen(ports.log, `the recovery of ${item.key}`, thrown);
+      logUnforeseen(ports.log, `the recovery of ${item.key}`, thrown);
       if (ports.keeper.isShared()) void readAgain(async () => signal.aborted || handle(item));
     }
   }

@@ -19,7 +19,7 @@ import {
   resumeWork,
   sliceSize,
 } from './recovery.ts';
-import { tellUnforeseen } from './work-log.ts';
+import { logUnforeseen } from './work-log.ts';
 
 export interface RefillPorts {
   readonly resume: ResumePorts;
@@ -63,7 +63,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   let failure: string | undefined;
   const inTurn = createTurns((thrown) => {
     const why = causeOf(thrown);
-    if (why !== failure) tellUnforeseen(resume.log, 'the work that waits on disk', thrown);
+    if (why !== failure) logUnforeseen(resume.log, 'the work that waits on disk', thrown);
     failure = why;
   });
 

@@ -68,6 +68,6 @@ function counted(count: number, one: string, many: string): string[] {
 }
 
 /** Logs an error of work outside the charts, which must not crash the daemon. */
-export function tellUnforeseen(log: Logger, where: string, thrown: unknown): void {
+export function logUnforeseen(log: Logger, where: string, thrown: unknown): void {
   log.log('error', `${where}: ${causeOf(thrown)}`, { actor: where, error: String(thrown) });
 }

@@ -8,7 +8,7 @@ import type { Burst } from '../../machines/webhook/coalesce.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
-import { tellUnforeseen } from '../dispatch/work-log.ts';
+import { logUnforeseen } from '../dispatch/work-log.ts';
 import type { Wards } from '../system/wards.ts';
 
 export interface GroupPorts {
@@ -84,7 +84,7 @@ export function wireGroup(ports: GroupPorts) {
             }
           })
           .catch((thrown: unknown) => {
-            tellUnforeseen(ports.log, `groups/${context.key}`, thrown);
+            logUnforeseen(ports.log, `groups/${context.key}`, thrown);
             const atMs = ports.nowMs();
             if (!hasLanded || opened === undefined) {
               self.send({ type: 'run.refused', atMs });

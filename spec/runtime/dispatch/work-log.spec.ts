@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Logger } from '../../../actors/ports.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
-import { logDelivery, logRun, logStopped, tellUnforeseen } from '../../../runtime/dispatch/work-log.ts';
+import { logDelivery, logRun, logStopped, logUnforeseen } from '../../../runtime/dispatch/work-log.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
 
 function collect(): { readonly lines: unknown[]; readonly log: Logger } {
@@ -77,7 +77,7 @@ t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the caus
 
 t.test('INS-1 · OBS-1 · what nobody foresaw is an error with its cause', (t) => {
   const { lines, log } = collect();
-  tellUnforeseen(log, 'runs/k', new TypeError('a flaw'));
+  logUnforeseen(log, 'runs/k', new TypeError('a flaw'));
   t.same(lines, [['error', 'runs/k: a flaw', { actor: 'runs/k', error: 'TypeError: a flaw' }]]);
   t.end();
 });
