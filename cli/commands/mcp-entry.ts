@@ -5,6 +5,7 @@
 
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ChangedServer } from '../../runtime/control/contract.ts';
@@ -108,7 +109,7 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
 }
 
 export const disableServer = changing('mcp.disable', (server, { profile }) => {
-  const undo = `agent mcp enable ${shellWord(server)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+  const undo = `agent mcp enable ${shellWord(server)}${profileOption(profile)}`;
   return `Disabled ${server}: no connection, no tools. \`${undo}\` undoes it.`;
 });
 

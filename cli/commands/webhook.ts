@@ -2,6 +2,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
+import { defaultProfile, profileOption } from '../../machines/base/names.ts';
 import { parseJson, readJson } from '../../machines/base/read-json.ts';
 import { shellWord as commandWord } from '../../machines/base/shell-word.ts';
 import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
@@ -53,7 +54,7 @@ function showCreated(context: CommandContext, created: Subscribed): void {
   else {
     const { name, url, provider, profile = 'default' } = created;
     // Behind `agent webhook test`, and behind `--route` too.
-    const route = `${name}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+    const route = `${name}${profileOption(profile)}`;
     const words = provider === undefined ? anyoneWords(created, route) : providerWords(created, provider, route);
     out.print(`${bold(out, name)}\n  URL     ${url}\n${words}\n`);
     // The route is created anyway: what it refers to may be added later.
@@ -216,8 +217,7 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 
 export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
   const { name } = await context.ask('webhook.disable', routeChoice(context));
-  const profile = textFlag(context, 'profile');
-  const words = `${commandWord(oneLine(name))}${profile === undefined ? '' : ` --profile ${profile}`}`;
+  const words = `${commandWord(oneLine(name))}${profileOption(textFlag(context, 'profile') ?? defaultProfile)}`;
   context.out.print(`Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${words} enables it.\n`);
   return 0;
 }

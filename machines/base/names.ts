@@ -3,6 +3,8 @@
  * brands prevent passing one as the other.
  */
 
+import { shellWord } from './shell-word.ts';
+
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -35,4 +37,9 @@ export function routeName(text: string): RouteName {
 export function inProfile(name: string, profile: string): string {
   const own = name.includes('@') ? name.replaceAll('@', '@@') : name;
   return profile === defaultProfile ? own : `${own}@${profile}`;
+}
+
+/** The end of a printed command that chooses the profile, with a space before it; empty for the default profile. */
+export function profileOption(profile: string): string {
+  return profile === defaultProfile ? '' : ` --profile ${shellWord(profile)}`;
 }

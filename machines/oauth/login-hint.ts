@@ -3,6 +3,7 @@
  * @see OAU-8 and LIF-1 in docs/specification.md
  */
 
+import { profileOption } from '../base/names.ts';
 import { shellWord } from '../base/shell-word.ts';
 
 /** The command, quoted for a shell. */
@@ -12,7 +13,7 @@ export function loginCommand(server: string, profile: string): string {
 
 /** A command for one server of a profile, quoted for a shell. */
 export function serverCommand(verb: 'enable' | 'login' | 'logs' | 'test', server: string, profile: string): string {
-  return `agent mcp ${verb} ${shellWord(server)}${profile === 'default' ? '' : ` --profile ${shellWord(profile)}`}`;
+  return `agent mcp ${verb} ${shellWord(server)}${profileOption(profile)}`;
 }
 
 /** @param reason why the stored credentials do not work; undefined if there are none, or nothing is wrong with them */

@@ -9,7 +9,7 @@ import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { type ProfileName, profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
 import {
@@ -173,7 +173,7 @@ async function runJob(host: CommandHost, params: JsonObject): Promise<Result<'cr
     case 'dropped':
       return refuse(
         codeOfRest[verdict.rest],
-        `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${wordsOf(ref, profile)}\` resumes it, --force fires it all the same`,
+        `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${shellWord(ref)}${profileOption(profile)}\` resumes it, --force fires it all the same`,
       );
     case 'taken':
       return refuse('cron-job-taken', `cron job "${ref}" was fired by another gateway at the same moment`);
@@ -187,11 +187,6 @@ const codeOfRest = {
   disabled: 'cron-job-disabled',
   broken: 'cron-job-broken',
 } as const satisfies Record<JobRest, string>;
-
-/** A job as a command names it. */
-function wordsOf(ref: string, profile: string): string {
-  return `${shellWord(ref)}${profile === defaultProfile ? '' : ` --profile ${profile}`}`;
-}
 
 async function change(store: JobsStore, edit: (text: string) => string | undefined): Promise<void> {
   const updated = await store.update((text) => edit(text));

@@ -5,6 +5,7 @@
  */
 
 import { defined, type JsonObject } from '../../machines/base/json.ts';
+import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
@@ -87,7 +88,7 @@ function withoutBody(found: HistoryDetail | undefined, id: string, choice: Event
     return refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history`);
   const { delivery_id: meant, route, profile } = found;
   const job = /^cron\/(.+)$/.exec(route)?.[1];
-  const named = job && `${shellWord(job)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+  const named = job && `${shellWord(job)}${profileOption(profile)}`;
   const why =
     job === undefined
       ? 'its request was refused or is too old, and its body was not kept; the sender can send it again'

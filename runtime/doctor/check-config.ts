@@ -6,6 +6,7 @@
 
 import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
+import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { restOf } from '../../machines/cron/job.ts';
@@ -27,8 +28,7 @@ export function checkConfig({ home, paths, diagnostics, gateway }: Examined): re
   for (const [profile, store] of subscriptions) {
     const { routes, problems, fault, isUnread } = store.current();
     const file = placeIn(paths.home, profilePaths(paths.home, profile).subscriptions);
-    const remove = (name: string): string =>
-      `agent webhook remove ${shellWord(name)}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+    const remove = (name: string): string => `agent webhook remove ${shellWord(name)}${profileOption(profile)}`;
     if (isUnread === true) {
       const what = 'the subscriptions and cron jobs are in Postgres and were not read';
       findings.push({ level: 'note', code: 'not-asked', place: file, what, cure: listCure });
@@ -106,7 +106,6 @@ export function checkCron({ home, paths }: Examined): readonly Finding[] {
       cure,
     });
     const { jobs, strays, problem: fault } = store.read();
-    const option = profile.name === 'default' ? '' : ` --profile ${profile.name}`;
     return [
       ...(fault === undefined ? [] : [found(file, fault.replace(`${profile.paths.jobs}: `, ''), correct)]),
       ...strays.map(({ problem }) => found(file, problem, correct)),
@@ -114,7 +113,7 @@ export function checkCron({ home, paths }: Examined): readonly Finding[] {
         const rest = restOf(job);
         if (rest === 'paused' || rest === 'disabled') return [];
         const { problem } = outlookOf(job, profile);
-        const remove = `agent cron remove ${shellWord(job.id)}${option}`;
+        const remove = `agent cron remove ${shellWord(job.id)}${profileOption(profile.name)}`;
         return problem === undefined ? [] : [found(`${file}: ${job.name}`, problem, `${correct}, or ${remove}`)];
       }),
     ];

@@ -4,6 +4,8 @@
  * @see RTE-3, INS-2 and INS-4 in docs/specification.md
  */
 
+import { profileOption } from '../../machines/base/names.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import type { Check } from './event-wire.ts';
@@ -182,6 +184,5 @@ export function decidedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord)
 
 /** Returns the remedy with its command; empty if none is needed. */
 export function cureOf(outcome: OutcomeKind, { route, profile }: EventRecord): string {
-  const chosen = profile === 'default' ? route : `${route} --profile ${profile}`;
-  return (endings[outcome]?.cure ?? '').replaceAll('<route>', () => chosen);
+  return (endings[outcome]?.cure ?? '').replaceAll('<route>', () => `${shellWord(route)}${profileOption(profile)}`);
 }

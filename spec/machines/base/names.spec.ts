@@ -1,5 +1,5 @@
 import t from 'tap';
-import { dynamicRoutePattern, inProfile, profileName } from '../../../machines/base/names.ts';
+import { dynamicRoutePattern, inProfile, profileName, profileOption } from '../../../machines/base/names.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('HOME-1 · a profile name can never leave its folder', (t) => {
@@ -14,6 +14,12 @@ t.test('HOME-1 · a profile name can never leave its folder', (t) => {
 t.test('SUB-3 · a dynamic route is named in lower case, from a letter or digit on', (t) => {
   for (const fine of ['a', '0', 'a-b_c9']) t.match(fine, dynamicRoutePattern);
   for (const bad of ['', '-a', '_a', 'A', 'a b', 'a.b', 'a/b', 'ä', 'a\n']) t.notMatch(bad, dynamicRoutePattern, bad);
+  t.end();
+});
+
+t.test('HOME-1 · a printed command chooses a profile that is not the default one', (t) => {
+  t.equal(profileOption('default'), '');
+  t.equal(profileOption('work'), ' --profile work');
   t.end();
 });
 

@@ -5,6 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { profileOption } from '../../../../machines/base/names.ts';
 import type { RouteChoice, SourceChoice } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import type { StepProps } from '../data/first-steps.ts';
@@ -43,7 +44,6 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
   const [made, setMade] = useState<Made | undefined>(undefined);
   const change = useAttempt();
   const { profile } = setup;
-  const isDefault = profile === 'default';
   const chosen = setup.sources.find((one) => one.name === source);
   const name = typed ?? chosen?.name ?? 'events';
   const shown = isAll
@@ -121,7 +121,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
         text={
           made?.name === name
             ? made.url
-            : `${setup.url ?? 'http://127.0.0.1:8644'}${isDefault ? '' : `/p/${profile}`}/webhooks/${name}`
+            : `${setup.url ?? 'http://127.0.0.1:8644'}${profile === 'default' ? '' : `/p/${profile}`}/webhooks/${name}`
         }
       />
       {made?.isGenerated === true && made.secret !== undefined ? (
@@ -130,7 +130,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
       {made?.name === name && made.secret === undefined ? (
         <p class="hint">
           {withCode(
-            `The address is shown this once. ${chosen?.title ?? 'The sender'} sends its token there, which becomes the secret. \`agent events show latest --route ${name}${isDefault ? '' : ` --profile ${profile}`}\` prints it: type it in at ${chosen?.title ?? 'the sender'}.`,
+            `The address is shown this once. ${chosen?.title ?? 'The sender'} sends its token there, which becomes the secret. \`agent events show latest --route ${name}${profileOption(profile)}\` prints it: type it in at ${chosen?.title ?? 'the sender'}.`,
           )}
         </p>
       ) : null}

@@ -6,6 +6,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
+import { profileOption } from '../../../../machines/base/names.ts';
 import type { Result, RouteDetail } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
 import { formatTargets } from '../data/event-words.ts';
@@ -137,7 +138,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
 
 function Made({ made, onClose }: { readonly made: Result<'webhook.subscribe'>; readonly onClose: () => void }) {
   const { name, profile = 'default' } = made;
-  const route = `${name}${profile === 'default' ? '' : ` --profile ${profile}`}`;
+  const route = `${name}${profileOption(profile)}`;
   return (
     <Dialog title={`Subscription ${name} is created`} onClose={onClose}>
       <div class="pad stack">
