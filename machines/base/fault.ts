@@ -1,6 +1,6 @@
 /**
- * A fault describes one failure: its message names the place, the cause and the remedy; its stable code is explained in the
- * catalogue. Rules return faults; only the outermost layer throws.
+ * A fault describes one failure: its message names the place, the cause and the remedy; docs/errors.md explains its stable
+ * code. Rules return faults; only the outermost layer throws.
  */
 
 import type { FaultCode } from './fault-catalogue.ts';
