@@ -1,7 +1,7 @@
 /**
  * One reload: reads the home again, moves the listener if the settings require it, adopts the configuration and reconciles
- * the MCP servers with it. Nothing changes before `adopting`, so the last good configuration stays in force after a refusal;
- * `inForce` is reached only when all parts use the new one.
+ * the MCP servers with it. No setting changes before `adopting`, so the last good configuration stays in force after a
+ * refusal; `inForce` is reached only when all parts use the new one.
  * @see CFG-2, ADP-1 and LIF-12 in docs/specification.md
  */
 

@@ -147,7 +147,7 @@ export const supervisorMachine = setup({
       on: { 'journal.ready': 'up', 'journal.unavailable': 'up', 'daemon.stop': 'closing' },
     },
     up: {
-      description: 'The gateway lives.',
+      description: 'The gateway runs.',
       meta: { rule: 'INS-1' },
       invoke: {
         id: 'gateway',
@@ -181,7 +181,7 @@ export const supervisorMachine = setup({
           },
         },
         running: {
-          description: 'The main job.',
+          description: 'Normal operation: events, runs, deliveries and cron jobs are handled.',
           meta: { rule: 'CON-2' },
           tags: ['resting', 'serving'],
           always: [

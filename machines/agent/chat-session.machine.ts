@@ -46,13 +46,13 @@ export const chatSessionMachine = setup({
   initial: 'idle',
   states: {
     idle: {
-      description: 'The person has the word.',
+      description: 'Waits for the next message of the person.',
       meta: { rule: 'CLI-4' },
       tags: ['needsUser'],
       on: { 'turn.begin': 'answering', 'chat.close': 'closed' },
     },
     answering: {
-      description: 'The model has the word, or the tools that it asked for.',
+      description: 'The model answers, or the tools that it asked for run.',
       meta: { rule: 'CLI-4' },
       tags: ['working'],
       invoke: {

@@ -107,7 +107,7 @@ export const addServerMachine = setup({
       on: { 'link.confirm': 'writing', ...otherAnswers },
     },
     renaming: {
-      description: 'The name is taken or none; another one, or nothing is added.',
+      description: 'The name is taken or invalid: a person chooses another one, or cancels.',
       meta: { rule: 'LNK-2' },
       tags: ['needsUser'],
       entry: 'show',

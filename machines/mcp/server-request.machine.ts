@@ -53,7 +53,7 @@ export const serverRequestMachine = setup({
   initial: 'admitting',
   states: {
     admitting: {
-      description: "Holds the request against the server's policy: switched on, within its rate, a form and no URL.",
+      description: "Checks the request against the server's policy: switched on, within its rate, a form and no URL.",
       meta: { rule: 'SRV-2' },
       tags: ['working'],
       entry: 'admit',
@@ -64,7 +64,7 @@ export const serverRequestMachine = setup({
       ],
     },
     asking: {
-      description: 'A person has the form.',
+      description: 'Waits for a person to fill the form in.',
       meta: { rule: 'SRV-1' },
       tags: ['needsUser'],
       entry: 'askPerson',

@@ -180,7 +180,7 @@ export const toolCallMachine = setup({
   states: {
     resolving: {
       description:
-        'Finds the tool by its registered name and holds the arguments against its schema; anew after every wait.',
+        'Finds the tool by its registered name and checks the arguments against its schema; anew after every wait.',
       meta: { rule: 'LIF-13' },
       tags: ['working'],
       entry: 'resolveTool',

@@ -95,7 +95,7 @@ export const browserLoginMachine = setup({
   on: { 'login.cancel': cancelling },
   states: {
     discovering: {
-      description: 'Asks the server who protects it, and that authorization server what it can do.',
+      description: 'Finds the authorization server of the MCP server, and reads its metadata.',
       meta: { rule: 'OAU-1' },
       tags: ['working'],
       invoke: loginStep('discover', 'looking for metadata', { guard: isDone, target: 'bindingPort' }),
@@ -107,7 +107,7 @@ export const browserLoginMachine = setup({
       invoke: loginStep('bindPort', 'binding a port', { guard: isDone, target: 'identifying' }),
     },
     identifying: {
-      description: 'Becomes a client: the configured one, by a metadata document, by an old or a new registration.',
+      description: 'Chooses the client: the configured one, a metadata document, an earlier or a new registration.',
       meta: { rule: 'OAU-4' },
       tags: ['working'],
       invoke: loginStep('identifyClient', 'registering', {

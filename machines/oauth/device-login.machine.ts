@@ -81,7 +81,7 @@ export const deviceLoginMachine = setup({
       invoke: loginStep('discover', 'looking for metadata', { guard: isDone, target: 'identifying' }),
     },
     identifying: {
-      description: 'Becomes a client: the configured one, or one registered for the device and refresh grants.',
+      description: 'Chooses the client: the configured one, or one registered for the device and refresh grants.',
       meta: { rule: 'DEV-3' },
       tags: ['working'],
       invoke: loginStep('identifyClient', 'registering', { guard: isDone, target: 'requestingCode' }),

@@ -139,7 +139,7 @@ export const agentRunMachine = setup({
   output: ({ context }) => context.record,
   states: {
     resuming: {
-      description: 'Chooses where to begin: a new run waits for a place, one whose response is known delivers it.',
+      description: 'Chooses where to begin: a new run waits for a slot, one whose response is known delivers it.',
       meta: { rule: 'DUR-1' },
       tags: ['working'],
       always: [
@@ -150,7 +150,7 @@ export const agentRunMachine = setup({
     },
     queued: {
       description:
-        'Waits for a place among the runs at the same time, of its route and of all. A run that kept its place begins at once, except during a drain.',
+        'Waits for a slot among the runs at the same time, of its route and of all. A run that kept its slot begins at once, except during a drain.',
       meta: { rule: 'DIS-3' },
       tags: ['resting'],
       entry: 'awaitPlace',
@@ -185,7 +185,7 @@ export const agentRunMachine = setup({
       },
     },
     postponed: {
-      description: 'The journal cannot write; the run keeps its place and begins when it can.',
+      description: 'The journal cannot write; the run keeps its slot and begins when it can.',
       meta: { rule: 'DUR-1' },
       tags: ['resting', 'retrying', 'holdsSlot'],
       after: { retryJournal: { target: 'queued' } },
@@ -218,7 +218,7 @@ export const agentRunMachine = setup({
       },
     },
     stopping: {
-      description: 'Another gateway has taken the run over: the agent here is stopped, and nothing is written.',
+      description: 'Another gateway has adopted the run: the agent here is stopped, and nothing is written.',
       meta: { rule: 'SCA-2' },
       tags: ['working', 'underWay', 'holdsSlot'],
       invoke: {
@@ -242,14 +242,14 @@ export const agentRunMachine = setup({
       },
     },
     unbegun: {
-      description: 'Keeps its place and asks to begin after a pause, which grows each time.',
+      description: 'Keeps its slot and asks to begin after a pause, which grows each time.',
       meta: { rule: 'LIM-5' },
       tags: ['resting', 'retrying', 'holdsSlot'],
       after: { pause: { target: 'queued' } },
       on: whileItWaits,
     },
     cancelling: {
-      description: 'The agent is being stopped; what it began ends before the place is free again.',
+      description: 'The agent is being stopped; what it began ends before the slot is free again.',
       meta: { rule: 'DIS-3' },
       tags: ['working', 'underWay', 'holdsSlot'],
       invoke: {
@@ -347,7 +347,7 @@ export const agentRunMachine = setup({
       type: 'final',
     },
     lost: {
-      description: 'Another gateway has taken the work over, or may take it; this one lets go of it.',
+      description: 'Another gateway has adopted the work, or may adopt it; this one releases it.',
       meta: { rule: 'DUR-1' },
       tags: ['ended'],
       type: 'final',

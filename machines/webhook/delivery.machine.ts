@@ -103,7 +103,7 @@ export const deliveryMachine = setup({
       ],
     },
     queued: {
-      description: 'Waits for its place among the deliveries to the platform; one already marked on disk is then sent.',
+      description: 'Waits for its turn among the deliveries to the platform; one already marked on disk is then sent.',
       meta: { rule: 'DLV-4' },
       tags: ['resting'],
       entry: 'awaitPlace',
@@ -229,13 +229,13 @@ export const deliveryMachine = setup({
       type: 'final',
     },
     dropped: {
-      description: 'A person has given it up.',
+      description: 'A person has dropped it.',
       meta: { rule: 'DLV-4' },
       tags: ['ended'],
       type: 'final',
     },
     lost: {
-      description: 'Another gateway has taken the work over; this one lets go of it.',
+      description: 'Another gateway has adopted the work; this one releases it.',
       meta: { rule: 'DUR-1' },
       tags: ['ended'],
       type: 'final',

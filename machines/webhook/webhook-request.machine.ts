@@ -280,7 +280,7 @@ export const webhookRequestMachine = setup({
       },
     },
     matching: {
-      description: "Holds the event type against the route's events and the payload against its filters.",
+      description: "Checks the event type against the route's events, and the payload against its filters.",
       meta: { rule: 'FIL-1' },
       tags: ['working'],
       entry: 'matchEvent',
