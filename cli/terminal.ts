@@ -55,7 +55,7 @@ const longestSentence = 1_000;
 const leastColumn = 8;
 const between = '  ';
 const margin = '     ';
-const mostTold = 2;
+const mostLinesBelow = 2;
 
 /**
  * A table that fits the terminal: empty columns are left out, sentences are placed below their rows, the widest other
@@ -112,8 +112,8 @@ export function bounded(text: string, longest = longestCell): string {
 function underneath(out: Output, text: string): string[] {
   if (text === '') return [];
   const lines = wrapped(text, out.columns - margin.length, '');
-  const kept = lines.slice(0, mostTold);
-  if (lines.length > mostTold) kept.push(cutTo(`${kept.pop()}…`, out.columns - margin.length));
+  const kept = lines.slice(0, mostLinesBelow);
+  if (lines.length > mostLinesBelow) kept.push(cutTo(`${kept.pop()}…`, out.columns - margin.length));
   return kept.map((line) => dim(out, `${margin}${line}`));
 }
 
@@ -154,8 +154,8 @@ export function wrapped(text: string, width: number, margin: string): string[] {
   return [...lines, line].map((one, index) => (index === 0 ? one : `${margin}${one}`));
 }
 
-/** Any text quoted as one shell word. */
-export function shellWord(text: string): string {
+/** Any text as one word of a shell command, always in quotes; `shellWord` quotes only where it is necessary. */
+export function quotedWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 

@@ -7,7 +7,7 @@ import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import { nearest } from '../../machines/config/nearest.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ChatOpened } from '../../runtime/control/contract.ts';
-import { parseObject } from '../commands/mcp.ts';
+import { readObject } from '../commands/mcp.ts';
 import type { Output } from '../context.ts';
 import { oneLine, table } from '../terminal.ts';
 import type { ChatScreen } from './screen.ts';
@@ -83,7 +83,7 @@ async function listQuestions({ client, screen, out }: SlashPorts): Promise<void>
 
 async function answer(rest: string, grant: boolean, { client, screen }: SlashPorts): Promise<void> {
   const [, id = '', json = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-  const values = json === '' ? {} : parseObject(json);
+  const values = json === '' ? {} : readObject(json);
   if (id === '' || values === undefined) {
     screen.note(id === '' ? '  name the question; /approve lists them' : '  the values must be a JSON object');
     return;

@@ -14,8 +14,8 @@ import {
   textFlags,
 } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
-import { ago, bold, dim, oneLine, printJsonLine, shellWord, show, table } from '../terminal.ts';
-import { parseObject } from './mcp.ts';
+import { ago, bold, dim, oneLine, printJsonLine, quotedWord, show, table } from '../terminal.ts';
+import { readObject } from './mcp.ts';
 
 const longestSaid = 1_000;
 
@@ -34,7 +34,7 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
 
 function formatApproval(out: Output, row: ApprovalDetail): string {
   const words = oneLine(wordsOfServer(row.server, row.message, row.kind));
-  const values = row.kind === 'form' ? ` --values ${shellWord(shownText(JSON.stringify(blankForm(row.detail))))}` : '';
+  const values = row.kind === 'form' ? ` --values ${quotedWord(shownText(JSON.stringify(blankForm(row.detail))))}` : '';
   const how = `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`;
   return [
     `${bold(out, row.id)}  ${row.kind}  ${oneLine(row.server)}  ${oneLine(row.tool ?? '')}\n`,
@@ -74,7 +74,7 @@ export function deny(context: CommandContext): Promise<ExitCode> {
 async function answer(context: CommandContext, grant: boolean): Promise<ExitCode> {
   const id = context.args[0] ?? '';
   const text = textFlag(context, 'values');
-  const values = text === undefined ? {} : parseObject(text);
+  const values = text === undefined ? {} : readObject(text);
   if (values === undefined) return refuse(context, `--values must be a JSON object, such as '{"name": "Ada"}'`, 2);
   const kept: Kept | string = grant ? rememberedOf(context) : textFlags(context, 'note');
   if (typeof kept === 'string') return refuse(context, kept, 2);

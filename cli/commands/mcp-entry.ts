@@ -21,7 +21,7 @@ import {
   textFlags,
 } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
-import { parseObject, printReport } from './mcp.ts';
+import { printReport, readObject } from './mcp.ts';
 
 /** Connects first and shows the result; writes the entry only if the server was reached, or with --no-test. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {
@@ -161,7 +161,7 @@ function printChange(context: CommandContext, { variables, unused, not_in_force:
 function entryOf(context: CommandContext, command: readonly string[]): JsonObject | string {
   const url = textFlag(context, 'url');
   const text = textFlag(context, 'entry');
-  const extra = text === undefined ? {} : parseObject(text);
+  const extra = text === undefined ? {} : readObject(text);
   if (extra === undefined) return '--entry must be a JSON object of further keys';
   if (url !== undefined && command.length > 0) return 'give a command or --url, not both';
   const env = pairs(listFlag(context, 'env'), '=');

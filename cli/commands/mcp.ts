@@ -107,7 +107,7 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
 /** Calls a tool. Ctrl-C cancels the call, also at the server. */
 export async function callTool(context: CommandContext): Promise<ExitCode> {
   const [name = '', text = '{}'] = context.args;
-  const given = parseObject(text);
+  const given = readObject(text);
   if (given === undefined) return refuse(context, `the arguments must be a JSON object, such as '{"path": "."}'`, 2);
   const client = await connectGateway(context.gateway);
   let cancelled = false;
@@ -212,8 +212,8 @@ export function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandCo
   return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
-/** An integer that a number cannot hold exactly becomes the text of its digits: a rounded id is another one. */
-export function parseObject(text: string): JsonObject | undefined {
+/** The JSON object of a text; undefined if it is none. An integer that a number cannot hold exactly becomes the text of its digits: a rounded id is another one. */
+export function readObject(text: string): JsonObject | undefined {
   const value = readJson(text);
   return isJsonObject(value) ? value : undefined;
 }

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, profileOption } from '../../machines/base/names.ts';
 import { parseJson, readJson } from '../../machines/base/read-json.ts';
-import { shellWord as commandWord } from '../../machines/base/shell-word.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
@@ -18,7 +18,7 @@ import {
   textFlag,
   textFlags,
 } from '../context.ts';
-import { bold, oneLine, plain, printJson, printJsonLine, shellWord, show, table } from '../terminal.ts';
+import { bold, oneLine, plain, printJson, printJsonLine, quotedWord, show, table } from '../terminal.ts';
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
   const bound = textFlag(context, 'route-profile');
@@ -164,8 +164,8 @@ function reachWords(url: string): string {
 /** Signs in the shell, because a signature is valid for five minutes (SIG-1). */
 function curlOf(url: string, secret: string, event: string | undefined): string {
   const body = JSON.stringify({ ...(event === undefined ? {} : { event_type: event }), test: true });
-  return `  SECRET=${shellWord(secret)} BODY=${shellWord(body)} TIME=$(date +%s)
-  curl -sS ${shellWord(url)} -H 'content-type: application/json' -H "x-webhook-timestamp: $TIME" \\
+  return `  SECRET=${quotedWord(secret)} BODY=${quotedWord(body)} TIME=$(date +%s)
+  curl -sS ${quotedWord(url)} -H 'content-type: application/json' -H "x-webhook-timestamp: $TIME" \\
     -H "x-webhook-signature-v2: $(printf %s "$TIME.$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d' ' -f1)" \\
     -d "$BODY"`;
 }
@@ -217,7 +217,7 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 
 export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
   const { name } = await context.ask('webhook.disable', routeChoice(context));
-  const words = `${commandWord(oneLine(name))}${profileOption(textFlag(context, 'profile') ?? defaultProfile)}`;
+  const words = `${shellWord(oneLine(name))}${profileOption(textFlag(context, 'profile') ?? defaultProfile)}`;
   context.out.print(`Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${words} enables it.\n`);
   return 0;
 }

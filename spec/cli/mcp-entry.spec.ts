@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { parseObject, printReport } from '../../cli/commands/mcp.ts';
+import { printReport, readObject } from '../../cli/commands/mcp.ts';
 import { addServer, disableServer, editServer } from '../../cli/commands/mcp-entry.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli, type CliResult } from '../support/daemon.ts';
@@ -257,7 +257,7 @@ t.test('CLI-6 · CLI-5 · the tools of a tried server take a line each on a term
 });
 
 t.test('CLI-5 · an id of many digits among typed arguments is that id, not the nearest number', (t) => {
-  t.strictSame(parseObject('{"id": 1234567890123456789, "n": 2}'), { id: '1234567890123456789', n: 2 });
-  for (const text of ['[1]', 'null', '"a"', '{', '']) t.equal(parseObject(text), undefined, text);
+  t.strictSame(readObject('{"id": 1234567890123456789, "n": 2}'), { id: '1234567890123456789', n: 2 });
+  for (const text of ['[1]', 'null', '"a"', '{', '']) t.equal(readObject(text), undefined, text);
   t.end();
 });
