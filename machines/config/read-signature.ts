@@ -24,9 +24,24 @@ export type Refuse = (path: ConfigPath, message: string, code: string) => void;
 /** What a route's keys `source`, `signature` and `delivery_id` are read into. */
 export type Signing = Pick<Route, 'sender' | 'signature' | 'deliveryIdAt' | 'publicUrl'>;
 
-/** Prefixes of well-known API keys, none of which signs webhooks. */
-const apiKey =
-  /^(?:[spr]k_(?:live|test)_|sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abeprs]-|xapp-|lin_(?:api|oauth)_|shp(?:at|ca|pa)_|SG\.|AKIA|\d{6,12}:AA)/;
+/** Well-known API keys, none of which signs webhooks. */
+const apiKeys: readonly (readonly [form: RegExp, words: string])[] = [
+  [/^[spr]k_(?:live|test)_/, 'an API key of Stripe'],
+  [/^(?:gh[opsu]|github_pat)_/, 'an access token of GitHub'],
+  [/^glpat-/, 'an access token of GitLab'],
+  [/^(?:xox[abeprs]|xapp)-/, 'a token of a Slack app'],
+  [/^lin_(?:api|oauth)_/, 'an API key of Linear'],
+  [/^shp(?:at|ca|pa)_/, 'an access token of Shopify'],
+  [/^SG\./, 'an API key of SendGrid'],
+  [/^AKIA/, 'an access key of AWS'],
+  [/^sk-/, 'an API key of a model provider'],
+  [/^\d{6,12}:AA/, 'the token of a Telegram bot'],
+];
+
+/** What kind of API key a secret looks like, such as `an API key of Stripe`; undefined if it looks like none. */
+export function apiKeyWords(secret: string): string | undefined {
+  return apiKeys.find(([form]) => form.test(secret))?.[1];
+}
 
 export function readSigning(
   written: JsonObject,
@@ -66,7 +81,7 @@ export function readSigning(
       'secret-unresolved',
     );
   }
-  const schemes = signature === undefined ? sourceOf(sender)?.schemes : [signature];
+  const schemes = signature === undefined ? source?.schemes : [signature];
   const needsUrl = schemes?.some(({ signed }) => signed.includes('{url}')) === true;
   if (needsUrl && publicUrl === undefined) {
     refuse(
@@ -99,7 +114,7 @@ export function strangeSecret(secret: string, { sender, signature }: Signing): S
   const isCertain = !schemes.some(({ algorithm }) => algorithm.startsWith('hmac-') || algorithm === 'token');
   if (right.looks !== undefined && isCertain && !right.looks.test(secret))
     return { why: `has a secret that ${title} does not make; it signs with ${right.is}`, isCertain };
-  if (apiKey.test(secret))
+  if (apiKeyWords(secret) !== undefined)
     return { why: `has what looks like an API key as its secret; ${title} signs with ${right.is}`, isCertain: false };
   if (right.looks !== undefined && !right.looks.test(secret))
     return { why: `has a secret unlike those of ${title}, which signs with ${right.is}`, isCertain: false };

@@ -6,6 +6,7 @@
  */
 
 import { stateWords } from '../base/status.ts';
+import { apiKeyWords } from '../config/read-signature.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
 import { bodyRuleOf, type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
@@ -304,27 +305,14 @@ function addressFindings(given: Case): readonly Finding[] {
   ];
 }
 
-/** Prefixes of well-known API keys, none of which signs webhooks. */
-const apiKeys: readonly (readonly [RegExp, string])[] = [
-  [/^(?:sk|rk|pk)_(?:live|test)_/, 'an API key of Stripe'],
-  [/^(?:ghp|gho|ghs|ghu)_|^github_pat_/, 'an access token of GitHub'],
-  [/^glpat-/, 'an access token of GitLab'],
-  [/^xox[abprs]-|^xapp-/, 'a token of a Slack app'],
-  [/^lin_(?:api|oauth)_/, 'an API key of Linear'],
-  [/^SG\./, 'an API key of SendGrid'],
-  [/^re_/, 'an API key of Resend'],
-  [/^sk-/, 'an API key of a model provider'],
-  [/^\d{6,12}:[\w-]{30,}$/, 'the token of a Telegram bot'],
-];
-
 function secretKind({ route, secret }: RouteWithSecret): readonly Finding[] {
   const source = sourceOf(route.sender);
   const texts = textsOfSecret(secret);
   for (const text of texts) {
-    const known = apiKeys.find(([form]) => form.test(text));
+    const known = apiKeyWords(text);
     if (known === undefined) continue;
     const wanted = source === undefined ? 'a signing secret' : source.secret.is;
-    return [{ code: 'secret-kind', text: `The route’s secret looks like ${known[1]}; it must be ${wanted}.` }];
+    return [{ code: 'secret-kind', text: `The route’s secret looks like ${known}; it must be ${wanted}.` }];
   }
   const { looks, is } = source?.secret ?? {};
   if (looks === undefined || texts.some((text) => looks.test(text))) return [];
