@@ -1,7 +1,6 @@
-/** A full screen on a terminal: redrawn every second and on request, scrolled by keys, and always restored at the end. */
+/** A full screen on a terminal: redrawn four times a second, scrolled by keys, and always restored at the end. */
 
 export interface Screen {
-  redraw(): void;
   close(): void;
   /** Resolves at the end, with whether Ctrl-C ended it. */
   readonly closed: Promise<boolean>;
@@ -89,5 +88,5 @@ export function openScreen(
   process.on('exit', restore).on('SIGTERM', close).on('SIGHUP', close);
   const timer = setInterval(redraw, everyMs);
   redraw();
-  return { redraw, close, closed };
+  return { close, closed };
 }

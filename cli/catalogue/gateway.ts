@@ -51,7 +51,7 @@ export const gatewayRows: Rows = {
     load: async () => (await gateway()).stopGateway,
   },
   'gateway status': {
-    help: 'Show whether the gateway runs, where it listens and what lives in it.',
+    help: 'Show whether the gateway runs, where it listens and what runs in it.',
     flags: [json],
     examples: [
       ['gateway status', 'look at it'],
@@ -76,7 +76,7 @@ export const gatewayRows: Rows = {
   'gateway reload': {
     help: 'Read the configuration again; a finding of one MCP server fails that server, any other changes nothing.',
     about: ['A changed config.yaml or .env is noticed by itself too; this waits until it is in force.'],
-    examples: [['gateway reload', 'take a change over']],
+    examples: [['gateway reload', 'apply a change']],
     needsGateway: true,
     exits: {
       1: 'The configuration has findings, or its address cannot be bound; the last good one stays in force. Or it was applied, and webhooks still do not listen.',

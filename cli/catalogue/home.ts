@@ -64,7 +64,7 @@ export const homeRows: Rows = {
     load: async () => (await config()).printSchema,
   },
   inspect: {
-    help: 'Show the tree of living machines, live on a terminal; with --web, the page.',
+    help: 'Show the tree of running actors, live on a terminal; with --web, the page.',
     flags: [
       { name: 'web', help: 'Print a link that opens the inspector page once, and open it.' },
       { name: 'read-only', help: 'With --web: a link whose session may only read.' },
@@ -88,7 +88,7 @@ export const homeRows: Rows = {
     load: async () => (await inspect()).inspect,
   },
   'inspect tree': {
-    help: 'Show the tree of living machines.',
+    help: 'Show the tree of running actors.',
     flags: [json],
     about: ['Prints once what `agent inspect` shows live.'],
     examples: [

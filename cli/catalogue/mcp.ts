@@ -148,7 +148,7 @@ export const mcpRows: Rows = {
     load: async () => (await mcpEntry()).enableServer,
   },
   'mcp import': {
-    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes Agent and OpenClaw.',
+    help: 'Import the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes Agent and OpenClaw.',
     flags: [
       { name: 'from', value: 'program', help: 'Only of this program.', oneOf: Object.keys(programTitles) },
       { name: 'all', help: 'All that are new; which of them is not asked.' },
@@ -170,7 +170,7 @@ export const mcpRows: Rows = {
     examples: [
       ['mcp import --dry-run', 'show what would be written'],
       ['mcp import --from claude-code', 'choose among those of one program'],
-      ['mcp import --all --yes', 'take over all, without a question'],
+      ['mcp import --all --yes', 'import all, without a question'],
     ],
     exits: {
       1: 'Nothing was found, or the file could not be changed.',

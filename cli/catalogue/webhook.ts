@@ -127,7 +127,7 @@ export const webhookRows: Rows = {
       json,
     ],
     about: [
-      'Makes a route with a fresh secret, which is shown once, and prints where to paste it and a curl command that sends a signed test event. Needs no gateway; a running one takes it over with the next request.',
+      'Makes a route with a fresh secret, which is shown once, and prints where to paste it and a curl command that sends a signed test event. Needs no gateway; a running one applies it with the next request.',
     ],
     examples: [
       [

@@ -6,7 +6,6 @@ import { shellWord } from '../../machines/base/shell-word.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type {
   ChangedJob,
-  FiringRow,
   JobChoice,
   JobDetail,
   JobRow,
@@ -114,11 +113,7 @@ function formatJob(context: CommandContext, job: JobDetail): string {
     ['Problem', job.problem ?? job.why ?? ''],
     ['Next', job.next.map((at) => inZone(at, job.timezone)).join('\n')],
   ]);
-  const history =
-    job.history === undefined
-      ? '\nThe history is kept by the gateway, which is not running.\n'
-      : job.history.length > 0 && `\n${historyTable(context, job.history)}`;
-  return `${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt, '  ')}\n${history || ''}`;
+  return `${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt, '  ')}\n${historyOf(context, job)}`;
 }
 
 export async function pauseJob(context: CommandContext): Promise<ExitCode> {
@@ -145,9 +140,11 @@ export async function removeJob(context: CommandContext): Promise<ExitCode> {
   return show(context, gone, () => `Removed ${oneLine(gone.removed)}. A run of it that is in progress continues.\n`);
 }
 
-function historyTable(context: CommandContext, rows: readonly FiringRow[]): string {
+function historyOf(context: CommandContext, { history: rows }: JobDetail): string {
+  if (rows === undefined) return '\nThe history is kept by the gateway, which is not running.\n';
+  if (rows.length === 0) return '';
   const nowMs = Date.now();
-  return table(
+  const firings = table(
     context.out,
     ['AGO', 'CAUSE', 'STATUS', 'DUE', 'RUN', 'REASON'],
     rows.map((row) => [
@@ -159,6 +156,7 @@ function historyTable(context: CommandContext, rows: readonly FiringRow[]): stri
       oneLine(row.reason ?? ''),
     ]),
   );
+  return `\n${firings}`;
 }
 
 /** When the job will run, as a sentence. */

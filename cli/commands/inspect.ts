@@ -38,7 +38,7 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-/** Redraws at each change, and every second for the ages; `n` goes to the next failed actor, `q` or Ctrl-C ends it. */
+/** Draws the tree as it changes; `n` goes to the next failed actor, `q` or Ctrl-C ends it. */
 async function watchTree(context: CommandContext): Promise<ExitCode> {
   const rows = new Map<string, ActorRow>();
   let { client, snapshot } = await watch(context, rows);

@@ -60,9 +60,9 @@ interface Wanted {
 
 async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> {
   const { out } = context;
-  const { server, again, ...place } = wanted;
+  const { again, ...where } = wanted;
+  const { server } = where;
   const client = await connectGateway(context.gateway);
-  const where = { server, ...place };
   let cancelled = false;
   let endCountdown = (): void => {};
   const cancel = (): void => {

@@ -119,8 +119,10 @@ async function connectAgain(
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       const client = await connectControl(socket);
-      if (client !== undefined) await watch(client);
-      if (client !== undefined) return client;
+      if (client !== undefined) {
+        await watch(client);
+        return client;
+      }
     } catch {
       // A gateway that hangs, or has a broken configuration, refuses for now; retry.
     }

@@ -33,7 +33,7 @@ function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): s
     ['Events', row.events.join(', ') || 'all'],
     ['Filters', route.filters.map((condition) => JSON.stringify(condition)).join('\n')],
     ['Script', route.script && `${route.script}, for at most ${route.scriptTimeoutMs / 1_000} s`],
-    ['Batch', coalesce && formatBurst(coalesce)],
+    ['Batch', coalesce && formatBatch(coalesce)],
     ['Leads to', leadsTo(route)],
     ['At once', concurrency === undefined ? undefined : counted(concurrency, 'run')],
     ['Skills', route.skills.join(', ')],
@@ -83,7 +83,7 @@ function leadsTo({ cronJob, deliverOnly }: RouteDetail['definition']): string {
   return deliverOnly ? 'a delivery, without a run' : 'an agent run';
 }
 
-function formatBurst({ key, windowMs, maxWaitMs, mode }: NonNullable<RouteDetail['definition']['coalesce']>): string {
+function formatBatch({ key, windowMs, maxWaitMs, mode }: NonNullable<RouteDetail['definition']['coalesce']>): string {
   const texts = mode === 'batch' ? 'one with all texts' : 'one';
   return `${texts} for events alike in ${key}, once none has come for ${windowMs / 1_000} s or after ${maxWaitMs / 1_000} s`;
 }
