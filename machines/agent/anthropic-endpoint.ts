@@ -29,7 +29,7 @@ export const anthropicEndpoint: Endpoint = {
 };
 
 /** The endpoint requires a limit, which counts what the model thinks too. Other makers' endpoints allow less. */
-const usualMaxTokens = 8_192;
+const defaultMaxTokens = 8_192;
 /** Each model of Anthropic's own endpoint allows this, and its newest ones always think. */
 const ownMaxTokens = 32_000;
 const ownHost = /^https:\/\/api\.anthropic\.com(?::\d+)?(?:\/|$)/i;
@@ -39,7 +39,7 @@ function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: Question): J
   return {
     model: name,
     stream: true,
-    max_tokens: maxTokens ?? (ownHost.test(baseUrl) ? ownMaxTokens : usualMaxTokens),
+    max_tokens: maxTokens ?? (ownHost.test(baseUrl) ? ownMaxTokens : defaultMaxTokens),
     ...(temperature === undefined ? {} : { temperature }),
     ...(stopSequences === undefined ? {} : { stop_sequences: stopSequences }),
     ...(system === '' ? {} : { system }),
@@ -159,11 +159,11 @@ function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): stri
 interface Answered {
   readonly text: string;
   readonly calls: readonly (JsonObject & { readonly id: string })[];
-  /** With what was said and asked before each, of a call only its id: a thought is valid only behind that. */
+  /** The thinking blocks, each behind the texts and calls that preceded it (of a call, only its id): elsewhere it is invalid. */
   readonly thoughts: readonly JsonObject[];
 }
 
-/** What was said and asked after the last thought. */
+/** The texts and calls after the last thinking block. */
 function restOf({ text, calls, thoughts }: Answered): readonly JsonObject[] {
   const said = thoughts.reduce((length, block) => length + (block.type === 'text' ? textOf(block.text).length : 0), 0);
   const later = text.slice(said);

@@ -113,7 +113,7 @@ function countOf(value: Json | undefined): number | undefined {
   return typeof value === 'number' && value >= 0 && Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Groq's word where the model has written a call that its endpoint cannot read; another attempt may succeed. */
+/** Groq's error type if the model wrote a call that its endpoint cannot read; another attempt may succeed. */
 export const unreadCall = 'tool_use_failed';
 const passing: ReadonlySet<string> = new Set([
   'overloaded_error',
@@ -125,7 +125,7 @@ const passing: ReadonlySet<string> = new Set([
   'internal_server_error',
   unreadCall,
 ]);
-const wordPattern = /^[a-z][a-z_]{0,48}$/;
+const typePattern = /^[a-z][a-z_]{0,48}$/;
 
 /** What endpoints say of a conversation that is too long for their model. */
 const overflow =
@@ -138,7 +138,7 @@ export function saysOverflow(text: string): boolean {
 
 /** The fault of an endpoint that failed; retryable if it names no type. */
 export function faultOf(error: Json | undefined): StreamFault {
-  const types = isJsonObject(error) ? [error.type, error.code].map(textOf).filter((one) => wordPattern.test(one)) : [];
+  const types = isJsonObject(error) ? [error.type, error.code].map(textOf).filter((one) => typePattern.test(one)) : [];
   // LM Studio begins to answer before it counts the tokens. A limit of tokens per minute is another thing.
   const isRate = types.some((one) => one.startsWith('rate_limit')) || (isJsonObject(error) && error.code === 429);
   if (!isRate && saysOverflow(textOf(isJsonObject(error) ? error.message : error))) return { kind: 'overflow' };

@@ -78,7 +78,7 @@ export function serversOf(asked: readonly string[], servers: readonly string[]):
   return servers.filter((server) => {
     const prefix = toolPrefix(server);
     const mayName = (name: string): boolean => {
-      const begin = name.slice(0, name.search(globMark) >>> 0);
+      const begin = literalBegin(name);
       return begin.startsWith(prefix) || (begin !== name && prefix.startsWith(begin));
     };
     return allows({ server, name: prefix }) || tools.some(mayName);
@@ -95,7 +95,7 @@ export function isWithin(name: string, lent: readonly string[], tools: readonly 
   if (!name.startsWith(ofServer) && !name.startsWith(ofTool)) return true;
   if (lent.some((one) => one === name || matchesGlob(one)(name)) || lent.includes(allServers)) return true;
   const wholly = toolFilter(lent.filter((one) => one.startsWith(ofServer)));
-  const begin = name.slice(0, name.search(globMark) >>> 0);
+  const begin = literalBegin(name);
   // A server lent by name may not have listed its tools yet.
   const lentServers = lent.filter((one) => one.startsWith(ofServer) && !globMark.test(one));
   return (
@@ -110,6 +110,11 @@ function serversNamed(name: string, servers: readonly string[]): readonly string
   if (servers.includes(name)) return [`${ofServer}${name}`];
   if (!name.startsWith(ofServer)) return [];
   return servers.some(matchesGlob(name.slice(ofServer.length))) ? [name] : [];
+}
+
+/** What precedes the first wildcard of a name; the complete name if it has none. */
+function literalBegin(name: string): string {
+  return name.split(globMark, 1)[0] ?? '';
 }
 
 /** A server's tool, with the name that it is registered under. */

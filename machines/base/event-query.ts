@@ -4,7 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-import { eventOutcomes, outcomeOfStatus } from './event-outcome.ts';
+import { outcomeOfStatus } from './event-outcome.ts';
 import { eventStatuses, runStatuses } from './status.ts';
 
 export const filterNames = ['route', 'status', 'event', 'id', 'source', 'target', 'profile', 'node', 'is'] as const;
@@ -132,10 +132,7 @@ export function statusesOf({ filters: { status } }: EventQuery): ReadonlySet<str
 /** Returns the chip that counts a status. */
 export function chipOfStatus(status: string): ChipName {
   if (status === 'unknown') return 'unconfirmed';
-  const own = chipNames.find((name) => name === status);
-  if (own !== undefined) return own;
-  const outcome = outcomeOfStatus(status);
-  return eventOutcomes.includes(outcome) ? outcome : 'failed';
+  return chipNames.find((name) => name === status) ?? outcomeOfStatus(status);
 }
 
 function quoted(text: string): string {

@@ -13,16 +13,16 @@ export function shownState(state: string, question: string | undefined): string 
 }
 
 /** The fields of an actor's row: its address, its chart, and the key of its run. */
-export interface LivingOne {
+export interface RunningActor {
   readonly id: string;
   readonly machine: string;
   readonly meta?: { readonly key?: string };
 }
 
 /** The addresses of runs that wait for a person, each with the id of its oldest question. */
-export function runsAtQuestions(living: Iterable<LivingOne>): ReadonlyMap<string, string> {
+export function runsAtQuestions(actors: Iterable<RunningActor>): ReadonlyMap<string, string> {
   const waiting = new Map<string, string>();
-  for (const { id, machine, meta } of living) {
+  for (const { id, machine, meta } of actors) {
     if (machine !== 'approval' || meta?.key === undefined) continue;
     const run = `runs/${meta.key}`;
     if (!waiting.has(run)) waiting.set(run, id.slice(id.indexOf('/') + 1));

@@ -51,7 +51,7 @@ export const agentSchema = {
         },
         api_key: { ...text, description: 'Sent as a bearer token, or as x-api-key to Anthropic.' },
         name: { ...text, minLength: 1, description: 'Name of the model.' },
-        max_steps: { type: 'integer', minimum: 1, default: 20, description: 'Questions to the model in one run.' },
+        max_steps: { type: 'integer', minimum: 1, default: 20, description: 'Requests to the model in one run.' },
         max_tokens: { type: 'integer', minimum: 1, description: 'Longest answer, in tokens.' },
         prices: { ...prices, description: 'What a million tokens cost; runs then show their cost.' },
         other_prices: {

@@ -34,13 +34,16 @@ export function markedLines(lines: readonly string[]): readonly string[] {
     const [, before = '', name = '', value = ''] = keyLine.exec(line) ?? [];
     const head = line.slice(0, line.length - value.length);
     if (above?.kind === 'headers') return name === '' ? hidden(line) : head + hidden(value);
-    if (name === 'headers' && opens.test(value)) above = { margin: before.length, kind: 'headers' };
-    else if (soundsSecret.test(name) && opens.test(value)) above = { margin: before.length, kind: 'value' };
-    else if (soundsSecret.test(name) && openList.test(value)) {
+    const isSecret = soundsSecret.test(name);
+    if ((name === 'headers' || isSecret) && opens.test(value)) {
+      above = { margin: before.length, kind: name === 'headers' ? 'headers' : 'value' };
+      return line;
+    }
+    if (isSecret && openList.test(value)) {
       above = { margin: before.length, kind: 'value' };
       return head + hidden(value);
-    } else return maskSecrets(line).replace(flowHeaders, (_, open: string, held: string) => open + hiddenPairs(held));
-    return line;
+    }
+    return maskSecrets(line).replace(flowHeaders, (_, open: string, held: string) => open + hiddenPairs(held));
   });
 }
 

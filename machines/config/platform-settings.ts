@@ -217,9 +217,8 @@ export function secretsOf(target: string, { options }: PlatformSettings): string
 /** Findings about an interpolated entry that passed the schema. A disabled one may lack anything. */
 export function checkPlatform(name: string, entry: JsonObject): readonly EntryFinding[] {
   const target = canonicalTarget(name) ?? name;
+  if (!isEnabled(target, entry)) return [];
   const findings: EntryFinding[] = [];
-  const { api_base: base } = entry;
-  if (!isEnabled(target, entry)) return findings;
   const { needs = [], secret = [], plain = {} } = credentials[target] ?? {};
   for (const key of new Set(['api_base', 'home_channel', ...secret, ...Object.keys(plain)])) {
     const unset = textsOf(entry[key])
@@ -232,10 +231,8 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
       code: 'credential-unresolved',
     });
   }
-  for (const [key, value] of [
-    ['api_base', base],
-    ['url', entry.url],
-  ] as const) {
+  for (const key of ['api_base', 'url'] as const) {
+    const value = entry[key];
     if (typeof value !== 'string' || unresolvedReference(value) !== undefined || isPlainAddress(value)) continue;
     findings.push({
       path: [key],

@@ -227,7 +227,10 @@ function readGateway(findings: Findings, written: JsonObject, scope: Interpolati
   });
 }
 
-/** The URL of the journal's database; empty if it cannot be read. Its password belongs in .env, and is never quoted. */
+/**
+ * The URL of the journal's database; undefined if the configuration needs none, empty if it cannot be used. Its password
+ * belongs in .env, and is never quoted.
+ */
 function readDatabase(findings: Findings, written: JsonObject, scope: InterpolationScope): string | undefined {
   const given = objectAt(written, 'postgres').url;
   if (given === undefined && written.journal !== 'postgres') return undefined;

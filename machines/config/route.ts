@@ -131,8 +131,8 @@ export const routeSchema = {
       required: ['key'],
       properties: {
         key: { ...text, minLength: 1, description: 'Field or template that names the entity.' },
-        window_seconds: { ...someSeconds, default: 30, description: 'How long a group waits for the next event.' },
-        max_wait_seconds: { ...someSeconds, default: 300, description: 'How long a group waits at most.' },
+        window_seconds: { ...someSeconds, default: 30, description: 'How long a batch waits for the next event.' },
+        max_wait_seconds: { ...someSeconds, default: 300, description: 'How long a batch waits at most.' },
         mode: {
           enum: ['latest', 'batch'],
           default: 'latest',

@@ -45,11 +45,11 @@ export function readJobs(text: string): JobsRead {
       jobs.set(job.id, job);
     }
   }
-  return { kind: 'read', jobs: namesakesTold([...jobs.values()]), strays };
+  return { kind: 'read', jobs: withNamesakes([...jobs.values()]), strays };
 }
 
 /** Marks jobs that share a name: all are fired, and only their ids distinguish them. */
-function namesakesTold(jobs: readonly CronJob[]): readonly CronJob[] {
+function withNamesakes(jobs: readonly CronJob[]): readonly CronJob[] {
   const ids = new Map<string, string[]>();
   for (const { id, name } of jobs) ids.set(name, [...(ids.get(name) ?? []), id]);
   return jobs.map((job) => {

@@ -141,7 +141,7 @@ export function merged(standing: JsonObject, changes: JsonObject): JsonObject {
   return result;
 }
 
-/** Leaves out what takes out a key that is not there, so that no empty object is made for it. */
+/** Leaves out the removal of an absent key, so that no empty object is written for it. */
 function withoutVain(changes: JsonObject, standing: JsonObject): JsonObject {
   const kept = Object.entries(changes).flatMap(([key, value]): readonly (readonly [string, Json])[] => {
     const held = standing[key];

@@ -235,13 +235,13 @@ function whatIsAsked(input: JsonObject, id: string): string {
   const offered = (Array.isArray(input.options) ? (input.options as readonly Json[]) : []).map((option) =>
     isJsonObject(option) ? option.value : option,
   );
-  const told = [
+  const details = [
     ...(offered.length > 0 ? [`one of ${texts(offered.filter((one) => one !== undefined)).join(', ')}`] : []),
     ...(typeof input.default === 'string' && input.password !== true && input.default !== ''
       ? [`VS Code proposes ${input.default}`]
       : []),
   ];
-  return told.length > 0 ? `${what} (${told.join('; ')})` : what;
+  return details.length > 0 ? `${what} (${details.join('; ')})` : what;
 }
 
 /** The texts of a list; none if it is no list. */

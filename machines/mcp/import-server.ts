@@ -67,8 +67,8 @@ function flattened(written: JsonObject, program: ForeignProgram, findings: Findi
   if (program === 'codex') return ofCodex(written, findings);
   const { command, environment, ...rest } = written;
   if (Array.isArray(command)) {
-    const [program, ...args] = command as readonly Json[];
-    return present({ ...rest, command: program, args, env: environment });
+    const [executable, ...args] = command as readonly Json[];
+    return present({ ...rest, command: executable, args, env: environment });
   }
   if (isJsonObject(command)) return present({ ...rest, command: command.path, args: command.args, env: command.env });
   return present({ ...rest, command, environment });

@@ -27,7 +27,7 @@ export interface RootsAnswer {
 }
 
 const windowMs = 60_000;
-/** More than a person can overview; a server with many requests must not bury the questions of others. */
+/** More than a person can keep track of; a server with many requests must not bury the questions of others. */
 const mostForms = 10;
 /** Forms that belong to no call are rare, and no end of a call withdraws them. */
 const mostUnbidden = 4;

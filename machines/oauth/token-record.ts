@@ -139,7 +139,7 @@ function skewOf({ expiresAtMs, issuedAtMs }: TokenRecord): number {
 
 /** Some servers write numbers as strings; a lifetime of zero counts as absent. */
 function lifeOf(expiresIn: Json | undefined): number | undefined {
-  const isSpelled = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
-  const lifeMs = isSpelled ? Number(expiresIn) * 1_000 : Number.NaN;
+  const isGiven = typeof expiresIn === 'number' || (typeof expiresIn === 'string' && expiresIn.trim() !== '');
+  const lifeMs = isGiven ? Number(expiresIn) * 1_000 : Number.NaN;
   return Number.isFinite(lifeMs) && lifeMs > 0 ? lifeMs : undefined;
 }

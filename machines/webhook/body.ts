@@ -14,7 +14,6 @@ export type ParsedBody =
   | { readonly ok: false; readonly why: string };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
-const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const beginsAsJson = /^\s*[[{]/;
 const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i;
 /** Types that explain why a body is not JSON. A list, since no text of the sender is in a reason. */
@@ -36,12 +35,16 @@ export function parseBody(
   if (dataBy !== undefined && headers[dataBy] !== undefined) return { ok: true, value: dataOf(text) };
   if (mayBeEmpty === true && text === '') return { ok: true, value: {} };
   const read = shape === 'object' ? readObject : readArray;
-  const contentType = headers['content-type'] ?? '';
-  if (formType.test(contentType)) return parseForm(text, read);
+  if (isForm(headers)) return parseForm(text, read);
   const value = readJson(text);
   if (value !== undefined) return read(value);
-  const [type] = otherType.exec(contentType) ?? [];
+  const [type] = otherType.exec(headers['content-type'] ?? '') ?? [];
   return { ok: false, why: compressedBy(headers) ?? (type === undefined ? notJson : `${notJson} (${type})`) };
+}
+
+/** Whether the headers, with lower-case names, declare the body as a form. */
+export function isForm(headers: Readonly<Record<string, string>>): boolean {
+  return /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers['content-type'] ?? '');
 }
 
 /** Says that a body is compressed, which the gateway does not undo; undefined if it is not. */
@@ -130,7 +133,7 @@ export function bodyAndPayload({
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }): readonly Uint8Array[] {
-  if (!formType.test(headers['content-type'] ?? '')) return [body];
+  if (!isForm(headers)) return [body];
   const text = Buffer.from(body).toString('utf8');
   if (!/^payload=[^&]*$/.test(text)) return [body];
   return [body, Buffer.from(new URLSearchParams(text).get('payload') ?? '', 'utf8')];
@@ -138,7 +141,7 @@ export function bodyAndPayload({
 
 /** The payload as people read it: a form as the JSON of its payload, any other body as it came. */
 export function readablePayload(body: string, headers: Readonly<Record<string, string>>): string {
-  if (!formType.test(headers['content-type'] ?? '') || beginsAsJson.test(body)) return body;
+  if (!isForm(headers) || beginsAsJson.test(body)) return body;
   const form = parseForm(body, readArray);
   return form.ok ? stringify(form.value) : body;
 }

@@ -449,9 +449,9 @@ function unmatchedReason(tried: Tried): string {
 /** `not (who equals "ada" saw "ada")`, `any of (…; …)`, or one condition with what it saw. */
 function triedText({ field, operator, operand, saw, undecided, because, inner }: Tried): string {
   if (inner !== undefined) {
-    const told = inner.slice(0, mostInner).map(triedText);
-    if (inner.length > mostInner) told.push(`and ${inner.length - mostInner} more`);
-    return `${operator === 'any' ? 'any of' : operator} (${told.join('; ')})`;
+    const conditions = inner.slice(0, mostInner).map(triedText);
+    if (inner.length > mostInner) conditions.push(`and ${inner.length - mostInner} more`);
+    return `${operator === 'any' ? 'any of' : operator} (${conditions.join('; ')})`;
   }
   const secret = field.startsWith('headers.') && isCredentialHeader(field.slice('headers.'.length));
   const isHidden = secret && typeof operand !== 'boolean' && operator !== 'in_file';

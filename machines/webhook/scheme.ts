@@ -14,7 +14,7 @@ import {
   type Timestamp,
 } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
-import { bodyAndPayload, hasMoreFieldsThan, mostFields } from './body.ts';
+import { bodyAndPayload, hasMoreFieldsThan, isForm, mostFields } from './body.ts';
 import { certifiedBy } from './certificate.ts';
 import { hmacSha256 } from './hmac.ts';
 import {
@@ -261,7 +261,6 @@ function urls(url: string): readonly string[] {
 /** Where a shared key signs: https://www.twilio.com/docs/usage/webhooks/webhook-shared-keys */
 const twilioSettings = 'x-twilio-webhooks-signature-settings';
 const saysSha256 = /(?:^|,) *algorithm=HMAC_SHA256(?:,|$)/;
-const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /**
  * The content that Twilio signs: the URL, then a form's sorted names and values; for another body its digest, which is in
@@ -270,8 +269,7 @@ const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
  */
 function twilioContents(url: string, { headers, body, query }: SignedRequest): readonly Content[] {
   const given = new URLSearchParams(query ?? '').get('bodySHA256');
-  const isForm = formType.test(headers['content-type'] ?? '');
-  if (given === null ? !isForm : given !== createHash('sha256').update(body).digest('hex')) return [];
+  if (given === null ? !isForm(headers) : given !== createHash('sha256').update(body).digest('hex')) return [];
   const form = given === null ? sortedForm(Buffer.from(body).toString('utf8')) : '';
   if (form === undefined) return [];
   const bytes = Buffer.from(form, 'utf8');

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type LivingOne, runsAtQuestions, shownState } from '../../../machines/base/waiting.ts';
+import { type RunningActor, runsAtQuestions, shownState } from '../../../machines/base/waiting.ts';
 
 t.test('TRU-3 · a run that waits for a person is under way for nobody else', async (t) => {
   t.equal(shownState('running', undefined), 'running');
@@ -7,7 +7,7 @@ t.test('TRU-3 · a run that waits for a person is under way for nobody else', as
 });
 
 t.test('TRU-3 · the runs that wait are told by the questions that live, each with its oldest', async (t) => {
-  const living: readonly LivingOne[] = [
+  const living: readonly RunningActor[] = [
     { id: 'supervisor', machine: 'supervisor' },
     { id: 'runs/r1', machine: 'agentRun', meta: { key: 'e1' } },
     { id: 'runs/r2', machine: 'agentRun', meta: { key: 'e2' } },
