@@ -1,5 +1,5 @@
 /**
- * The built-in agent as a runner: the event's prompt starts the model loop, the last answer is the response, and the
+ * The built-in loop over a model as a runner: the event's prompt starts the model loop, the last answer is the response, and the
  * transcript is kept.
  * @see DIS-3 and CON-3 in docs/specification.md
  */

@@ -34,6 +34,7 @@ const apiKeys: readonly (readonly [form: RegExp, words: string])[] = [
   [/^shp(?:at|ca|pa)_/, 'an access token of Shopify'],
   [/^SG\./, 'an API key of SendGrid'],
   [/^AKIA/, 'an access key of AWS'],
+  [/^re_\w{8}_/, 'an API key of Resend'],
   [/^sk-/, 'an API key of a model provider'],
   [/^\d{6,12}:AA/, 'the token of a Telegram bot'],
 ];

@@ -221,6 +221,13 @@ t.test('SRC-5 · the reading of the secret that would match is named, and the ki
     withSecret(sourceRoute('stripe'), 'sk_live_51Habcdefghijk'),
   );
   t.match(live, [{ code: 'secret-kind', text: /looks like an API key of Stripe; it must be the endpoint’s signing/ }]);
+  for (const [key, words] of [
+    ['AKIAIOSFODNN7EXAMPLE', 'an access key of AWS'],
+    ['re_c1tpEyD8_NKFusih9vKVQknRAQfmF', 'an API key of Resend'],
+  ] as const) {
+    const [, found] = diagnoseRefusal(refusedOf({ headers: {}, body: '{}' }), plain(key));
+    t.match(found, { code: 'secret-kind', text: `looks like ${words}` });
+  }
   const differs = diagnoseRefusal(refusedOf(v2(plainSecret)), plain('another-secret-of-mine'));
   t.match(differs, [{ code: 'differs', text: /No usual change of the body/ }]);
   t.end();
