@@ -21,7 +21,7 @@ const keyPattern = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z~]|.`,
 /** @param jump answers a key that is not one of scrolling or ending with the offset to draw from, if it knows the key */
 export function openScreen(
   draw: (width: number, height: number, offset: number) => Drawn,
-  jump: (key: string) => number | undefined = () => undefined,
+  jump: (key: string) => number | undefined,
 ): Screen {
   const { stdin, stdout } = process;
   let offset = 0;

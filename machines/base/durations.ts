@@ -9,9 +9,9 @@ export type Durations = Map<number, number>;
 
 const growth = Math.log(1.02);
 
-export function addDuration(durations: Durations, ms: number, count = 1): void {
+export function addDuration(durations: Durations, ms: number): void {
   const bin = Math.round(Math.log1p(Math.max(0, ms)) / growth);
-  durations.set(bin, (durations.get(bin) ?? 0) + count);
+  durations.set(bin, (durations.get(bin) ?? 0) + 1);
 }
 
 export function addDurations(durations: Durations, more: ReadonlyMap<number, number>): void {

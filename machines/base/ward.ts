@@ -160,7 +160,6 @@ export function isWard(ref: AnyActorRef): boolean {
 
 export function wardHandle<Logic extends AnyActorLogic>(
   ref: AnyActorRef,
-  _logic?: Logic,
 ): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
   const children = wards.get(ref);
   if (children === undefined) throw new TypeError(`actor "${ref.id}" is no pool`);
