@@ -5,6 +5,7 @@
  * @see OAU-3 and OAU-7 in docs/specification.md
  */
 
+import { setMaxListeners } from 'node:events';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import type { SeenAnswer } from '../../machines/oauth/discovery-fault.ts';
 import { insecureWords, isSecureEndpoint } from '../../machines/oauth/secure-endpoint.ts';
@@ -38,6 +39,9 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
   const own = settings.url === undefined ? undefined : new URL(settings.url).origin;
   const seen: SeenAnswer[] = [];
   const product = `AgentGateway-Agent/${version}`;
+  // Each request listens until its time limit, which also bounds its body. Node would report the polls of a device
+  // login as a leak.
+  if (signal !== undefined) setMaxListeners(0, signal);
 
   const bounded = (init: RequestInit | undefined, agent: string): RequestInit => {
     const headers = new Headers(init?.headers);

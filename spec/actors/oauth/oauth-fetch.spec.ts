@@ -68,6 +68,16 @@ t.test('OAU-7 · a request that hangs is given up, by time or by whoever cancels
   await t.rejects(asked, { name: 'AbortError' });
 });
 
+t.test('DEV-4 · the polls of a long device login are not reported as a leak', async (t) => {
+  const authority = await startScriptedServer(t);
+  authority.on(paths.token, { json: {} });
+  const warnings = t.capture(process, 'emitWarning');
+  const { signal } = new AbortController();
+  const oauth = createOauthFetch({ ...settings, signal });
+  for (let poll = 0; poll < 12; poll++) await oauth.tokenFetch(`${authority.origin}${paths.token}`);
+  t.same(warnings.args(), []);
+});
+
 t.test('OAU-1 · plain HTTP goes to the loopback, and for metadata to the server itself', async (t) => {
   const asked: string[] = [];
   const oauth = createOauthFetch({
