@@ -103,7 +103,7 @@ function formatJob(context: CommandContext, job: JobDetail): string {
     ['Id', job.id],
     ['Profile', job.profile],
     ['State', stateWords(job.state)],
-    ['Schedule', job.schedule === '' ? 'none' : `${job.schedule} (${job.timezone})`],
+    ['Schedule', job.schedule === '' ? 'none' : `${job.schedule}${job.timezone ? ` (${job.timezone})` : ''}`],
     ['Deliver', job.deliver ?? ''],
     ['On failure', job.on_failure],
     ['Grace', `${job.grace_seconds} s`],

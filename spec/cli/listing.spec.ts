@@ -176,6 +176,10 @@ t.test('CLI-6 · a server’s log and the history of a cron job say when they st
   t.same(job.seen.asked, [{ method: 'cron.show', job: 'j', limit: 3 }]);
   t.equal(JSON.parse(job.seen.printed).history.length, 2);
   t.equal(job.seen.complained, 'agent: The newest 2 firings. --limit 4 shows more.\n');
+  const broken = { ...answer, schedule: '0 0 30 2 *', timezone: '', state: 'broken', skills: [], next: [], prompt: '' };
+  const shown = stageCommand({ answer: broken, args: ['j'] });
+  await showJob(shown.context);
+  t.match(shown.seen.printed, /Schedule +0 0 30 2 \*\n/, 'a schedule that is never due has no zone');
   // The gateway reads no more than this of a history.
   const most = { ...answer, history: Array(1_000).fill(firing) };
   const long = stageCommand({ answer: most, args: ['j'], flags: { limit: '5000', json: true } });
