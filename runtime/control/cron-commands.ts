@@ -94,13 +94,19 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
   const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
   const given = isJsonObject(params.record) ? params.record : {};
-  const scheduled = typeof given.schedule === 'string';
+  // Stored, so that every gateway and every later start uses the same times.
+  const needsZone = typeof given.schedule === 'string' && given.timezone === undefined;
+  const zone = needsZone ? hostZone() : undefined;
+  if (needsZone && zone === undefined) {
+    const rule = process.env.TZ ?? '';
+    const what = `TZ is "${rule}", which names no time zone; give --timezone, such as "UTC" or "Europe/Berlin"`;
+    throw Refusal.carrying('cron-timezone', `cron job "${textOf(params, 'name')}": ${what}`);
+  }
   const record: JsonObject = {
     ...given,
     id: randomBytes(idBytes).toString('hex'),
     name: textOf(params, 'name'),
-    // Stored, so that every gateway and every later start uses the same times. A rule such as UTC+3 is refused as a zone.
-    ...(scheduled && given.timezone === undefined ? { timezone: hostZone() ?? process.env.TZ ?? '' } : {}),
+    ...(zone === undefined ? {} : { timezone: zone }),
     // In whole seconds: intervals are counted from here.
     created_at: iso(Math.floor(Date.now() / 1_000) * 1_000),
   };
