@@ -40,6 +40,8 @@ function requestChapter(sources: StorySources): Chapter {
   const { key, event, stateOf } = sources;
   const actor = `requests/${key}`;
   const stairs = withTimes(requestStairs(event), sources.stepsOf(actor));
+  // Its steps are known only while a viewer is connected.
+  const checkedAtMs = event.receivedAtMs + (event.told?.checkMs ?? event.told?.bodyMs ?? 0);
   return {
     kind: 'request',
     machine: 'webhookRequest',
@@ -47,7 +49,7 @@ function requestChapter(sources: StorySources): Chapter {
     title: event.replayOf === undefined ? `request to ${event.route}` : `replay of ${event.replayOf}`,
     state: stateOf(actor) ?? 'answered',
     began: event.receivedAtMs,
-    ...(stateOf(actor) === undefined ? { ended: endOf(stairs, event.receivedAtMs) } : {}),
+    ...(stateOf(actor) === undefined ? { ended: endOf(stairs, checkedAtMs) } : {}),
     stairs,
   };
 }

@@ -183,7 +183,7 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
   const told = tellStory(
     sources({
       status: 'delivered',
-      event: { ...event, told: { bodyMs: 7, script: 'annotated', scriptMs: 40 } },
+      event: { ...event, told: { bodyMs: 7, checkMs: 47, script: 'annotated', scriptMs: 40 } },
       run: {
         key: 'k1',
         record: { ...run, status: 'delivered', attempt: 2, startedAtMs: 1_200, endedAtMs: 3_000, response: 'done' },
@@ -229,6 +229,7 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
   const stair = (chapter: number, state: string) => told.chapters[chapter]?.stairs.find((one) => one.state === state);
   t.match(stair(0, 'verifying'), { told: 'genuine by github', rule: 'SIG-1' });
   t.match(stair(0, 'readingBody'), { told: '7 bytes in 7 ms' });
+  t.match(told.chapters[0], { began: 1_000, ended: 1_047 }, 'a request without recorded steps has its time');
   t.match(stair(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
   t.match(stair(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
   t.match(stair(1, 'queued'), { told: 'waited 190 ms for a place' });
