@@ -24,7 +24,7 @@ function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): s
     ['Problem', row.problem],
     ['About', row.description],
     ['Profile', row.profile === 'default' ? undefined : row.profile],
-    ['From', row.source === 'static' ? 'config.yaml' : `webhook_subscriptions.json${since}`],
+    ['From', row.place && `${row.place.file}${since}`],
     ['Source', route.sender && row.source_words],
     ['Signed', route.signature && formatScheme(route.signature)],
     ['Body', route.body],

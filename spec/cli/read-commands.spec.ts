@@ -237,6 +237,13 @@ The complete payload.
   t.match(await shown('named'), /Source +Linear\n/);
   await askCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
   t.match(await shown('sub'), /From {6}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);
+
+  const several = makeHome(t, {
+    'config.yaml': 'gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true}}\n',
+    'profiles/work/config.yaml': webhookConfig('        own: {prompt: p}\n'),
+  });
+  const { stdout } = await askCli(['webhook', 'show', 'own'], several.path);
+  t.match(stdout, /From {6}profiles\/work\/config\.yaml\n/);
 });
 
 t.test('CLI-2 · every command that reads takes --json', (t) => {
