@@ -71,7 +71,7 @@ export async function runWords(
         out.complain(
           `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
         );
-        return code === 'id-ambiguous' ? 2 : 1;
+        return code === 'id-ambiguous' ? 2 : code === 'gateway-not-running' ? 3 : 1;
       }
     }
   }

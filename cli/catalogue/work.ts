@@ -9,7 +9,7 @@ import { choices, deliveryFlags, type Flag, json, profile, type Row, type Rows, 
 const allDead: Flag = { name: 'all', help: 'Every dead letter, of a target or route where one is named.' };
 const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.', form: 'target' };
 const keptRuns =
-  'While no gateway runs, the runs are read from the journal on disk, and a note on standard error says so.';
+  'While no gateway runs, the runs are read from the journal on disk, and a note on standard error says so. A journal in Postgres needs a running gateway.';
 
 const runs = () => import('../commands/runs.ts');
 const deliveries = () => import('../commands/deliveries.ts');

@@ -31,15 +31,17 @@ export async function askKeptRuns<Answer>(
   const kind = home.main.settings.gateway.journal;
   const opened = kind === 'lmdb' ? await readLmdbJournal(paths.state) : undefined;
   const absence = absenceOf(source.home, holderOf(paths.lock));
+  if (kind === 'postgres') {
+    const why = 'its journal is in Postgres, which only a gateway reads; start it with `agent gateway`';
+    throw new Refusal('gateway-not-running', `${absence}; ${why}`);
+  }
   if (opened?.ok === false) throw new Refusal(opened.fault.code, `${absence}, and ${opened.fault.message}`);
   const journal = opened?.value;
   const redactor = createRedactor();
   learnSecrets(home, redactor);
   createSourceReader({ log: { log: () => {}, warnOnce: () => {} }, learn: redactor.learn }).read(home);
   try {
-    note(
-      `${absence}; ${kind === 'memory' ? memoryAlone : kind === 'postgres' ? inDatabase : journal === undefined ? neverStarted : readFromDisk}.`,
-    );
+    note(`${absence}; ${kind === 'memory' ? memoryAlone : journal === undefined ? neverStarted : readFromDisk}.`);
     return await ask(
       createRunHistory({
         journal: () => journal,
@@ -55,7 +57,6 @@ export async function askKeptRuns<Answer>(
 
 const readFromDisk = 'these runs are read from its journal on disk';
 const neverStarted = 'it has no journal on disk yet, so there are no runs';
-const inDatabase = 'its journal is in Postgres, which the gateway alone reads';
 const memoryAlone = 'its journal is kept in memory, so no runs are left';
 
 /** A gateway that holds the lock without answering is about to listen, or has already closed its socket. */

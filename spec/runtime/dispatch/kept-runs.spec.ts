@@ -103,6 +103,13 @@ t.test('COA-3 · a journal in memory leaves no runs', async (t) => {
   t.match(await list(home), { code: 0, stdout: 'No runs.\n', stderr: /is kept in memory, so no runs are left\.$/m });
 });
 
+t.test('COA-3 · SCA-1 · CLI-2 · a journal in Postgres is not listed as an empty one', async (t) => {
+  const home = await leftHome(t);
+  home.write('config.yaml', 'gateway: {journal: postgres, postgres: {url: "postgres://u@127.0.0.1:1/d"}}\n');
+
+  t.match(await list(home), { code: 3, stdout: '', stderr: /its journal is in Postgres, which only a gateway reads/ });
+});
+
 t.test('COA-3 · a gateway that holds the home without answering is named', async (t) => {
   const home = await leftHome(t);
   tryLock(`${home.path}/gateway.lock`);
