@@ -28,6 +28,7 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
 }
 
 function formatServers(out: Output, rows: readonly ServerRow[]): string {
+  if (rows.length === 0) return 'No MCP servers. Add one: agent mcp add <name> -- <command>, or agent mcp import\n';
   const nowMs = Date.now();
   // A table would cut a reason, and the remedy is at its end.
   const below = out.isTerminal;
@@ -87,13 +88,12 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
     },
     { head: 'DESCRIPTION', cell: (row: ToolRow) => row.description },
   ].filter(({ isIdle = false }) => !(isIdle && context.out.isTerminal));
-  context.out.print(
-    table(
-      context.out,
-      columns.map(({ head }) => head),
-      rows.map((row) => columns.map(({ cell }) => cell(row))),
-    ),
+  const shown = table(
+    context.out,
+    columns.map(({ head }) => head),
+    rows.map((row) => columns.map(({ cell }) => cell(row))),
   );
+  context.out.print(rows.length > 0 ? shown : 'No tools. `agent mcp list` shows the state of each server.\n');
   const profile = textFlag(context, 'profile') ?? 'default';
   const connecting = servers.filter(
     (row) =>

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { showJob } from '../../cli/commands/cron.ts';
-import { showServerLog } from '../../cli/commands/mcp.ts';
+import { listServers, listTools, showServerLog } from '../../cli/commands/mcp.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { type Listing, sayWhyNone, showList } from '../../cli/listing.ts';
 import type { HistoryQuery } from '../../runtime/control/contract.ts';
@@ -186,4 +186,16 @@ t.test('CLI-6 · a server’s log and the history of a cron job say when they st
   t.equal(await showJob(long.context), 0);
   t.equal(JSON.parse(long.seen.printed).history.length, 1_000);
   t.equal(long.seen.complained, 'agent: The newest 1000 firings. `agent events --route cron/j` lists them all.\n');
+});
+
+t.test('CLI-2 · a list of servers or tools without a row says so, and what comes next', async (t) => {
+  const servers = stageCommand({ answer: [] });
+  t.equal(await listServers(servers.context), 0);
+  t.match(servers.seen.printed, /^No MCP servers\. Add one: agent mcp add /);
+  const tools = stageCommand({ answer: [] });
+  t.equal(await listTools(tools.context), 0);
+  t.match(tools.seen.printed, /^No tools\. `agent mcp list` /);
+  const data = stageCommand({ answer: [], flags: { json: true } });
+  await listServers(data.context);
+  t.equal(data.seen.printed, '[]\n');
 });
