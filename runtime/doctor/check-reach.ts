@@ -108,7 +108,8 @@ function placeOf(name: string, profile: string): string {
 function serverTrouble(row: ServerRow): Judged | undefined {
   const command = (verb: 'login' | 'logs' | 'test'): string => serverCommand(verb, row.name, row.profile);
   const why = row.error ?? `is ${row.state}`;
-  switch (row.state) {
+  // A server without an answer is nearly always being connected once more.
+  switch (row.state === 'connecting' && row.error !== undefined ? 'backingOff' : row.state) {
     case 'failed':
     case 'parked':
     case 'backingOff':

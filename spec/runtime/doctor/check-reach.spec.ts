@@ -20,6 +20,7 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
       row('d', 'lazy'),
       { ...row('e; x', 'failed'), profile: 'work' },
       row('f', 'connecting'),
+      row('again', 'connecting', { error: 'no answer in 60 s' }),
       row('g', 'connected', { left_out: ['its tool "x" is left out: a reason'] }),
       row('My notes', 'failed'),
     ],
@@ -30,6 +31,7 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
     'warning server-login',
     'wrong server-unreachable',
     'note server-waiting',
+    'wrong server-unreachable',
     'warning server-tools',
     'wrong server-unreachable',
   ]);
