@@ -13,9 +13,14 @@ const longestLook = 4_000;
 
 export function strangersWords(text: string, most = 300): string {
   return cut(
-    redactShapes(stripTags(cut(text, longestLook)))
+    redactShapes(withoutColours(stripTags(cut(text, longestLook))))
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim(),
     most,
   );
+}
+
+/** Programs colour their errors for a terminal. Without its control character the rest of a colour would be read as text. */
+export function withoutColours(text: string): string {
+  return text.replace(/(?!\s)\p{Cc}\[[\d;]*m/gu, '');
 }

@@ -17,6 +17,7 @@ import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { withoutColours } from '../../machines/mcp/strangers-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import type { CallAnswer, CallRequest } from '../mcp/calls.ts';
@@ -75,13 +76,13 @@ export const mcpCommands = {
     return { reconnecting: server };
   }),
 
-  'mcp.logs': ofServers((mcp, params) => {
+  'mcp.logs': ofServers(async (mcp, params) => {
     // The files of a log bound it.
     const lines = typeof params.lines === 'number' ? Math.max(1, params.lines) : usualLines;
     const profile = profileIn(mcp, params);
     const server = textOf(params, 'server');
     knownIn(mcp, profile, server);
-    return mcp.logs(profile, server, lines);
+    return (await mcp.logs(profile, server, lines)).map(withoutColours);
   }),
 
   'mcp.calls': ofServers((mcp, params) => {

@@ -8,6 +8,7 @@ t.test('LIF-13 · what a stranger says becomes one short line without secrets an
     ['  two\n\tlines\u0000 ', 'two lines'],
     ['sent Authorization: Bearer\nsk-live-1234567', 'sent Authorization: Bearer [redacted]'],
     ['look\u{e0041}\u{e0042} here', 'look here'],
+    ['\u001b[1;31mHTTP error:\u001b[39m fetch failed [1m]', 'HTTP error: fetch failed [1m]'],
     ['', ''],
   ];
   for (const [text, expected] of rows) t.equal(strangersWords(text), expected);

@@ -183,7 +183,7 @@ t.test(
       reconnect: (_, server) => server === 'notes',
       logs: (...asked) => {
         read.push(asked);
-        return Promise.resolve(['one']);
+        return Promise.resolve(['\u001b[33mone\u001b[0m']);
       },
     });
     t.same(await run('mcp.list'), [{ name: 'notes' }]);
