@@ -86,6 +86,8 @@ const unsupported: ReadonlySet<string> = new Set([
 const cutOffStatuses: ReadonlySet<number> = new Set([408, 499]);
 /** The statuses of a proxy that does not reach the server. */
 const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
+/** An error of the server is its answer: a command's output often ends with what went wrong. */
+const longestAnswer = 4_000;
 const longestAddress = 2_000;
 const mostAddresses = 3;
 const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]);
@@ -106,7 +108,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return { kind: 'timedOut', afterMs: failure.afterMs };
     case 'rpc':
       if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
-      return refusedBy(failure.code, `${clean(failure.message)}${addressesOf(thrown)}`);
+      return refusedBy(failure.code, `${strangersWords(failure.message, longestAnswer)}${addressesOf(thrown)}`);
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
       if (failure.status === 401)

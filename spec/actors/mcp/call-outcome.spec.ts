@@ -22,10 +22,14 @@ const eachAddress = (...codes: string[]): TypeError =>
 const sdk = (code: SdkErrorCode, cause?: unknown): SdkError => new SdkError(code, 'said so', undefined, { cause });
 
 t.test('LIF-3 · LIF-8 · an answer that says no, and a time that ran out, are read as such', (t) => {
-  const rows: readonly (readonly [unknown, CallOutcome])[] = [
+  const rows: readonly (readonly [unknown, object])[] = [
     [
       new ProtocolError(-32602, 'no such tool'),
       { kind: 'refused', message: 'error -32602: no such tool', rpc: { code: -32602, message: 'no such tool' } },
+    ],
+    [
+      new ProtocolError(-32603, `kubectl failed: ${'a warning '.repeat(300)}refused`),
+      { kind: 'refused', message: /refused$/ },
     ],
     [http(403, 'Forbidden'), { kind: 'refused', message: 'HTTP 403 Forbidden' }],
     [http(429, ''), { kind: 'refused', message: 'HTTP 429' }],
