@@ -60,7 +60,7 @@ const leastStep = 1e-6;
 
 /** Converts the gateway's reports on a call into progress notifications. */
 function reporter(notify: (progress: Progress) => Promise<void>): (method: string, params: JsonObject) => void {
-  let last = 0;
+  let last = -leastStep;
   return (method, params) => {
     const least = last + leastStep;
     if (method === 'mcp.waiting') last = least;

@@ -90,7 +90,7 @@ function compiles(text: string, isLegacy: boolean): boolean {
 function toolOf({ name, description, input_schema, output_schema, title, icons, annotations, _meta }: ToolRow): Tool {
   return {
     name,
-    description,
+    ...(description === '' ? {} : { description }),
     inputSchema: input_schema as Tool['inputSchema'],
     ...(output_schema === undefined ? {} : { outputSchema: output_schema as NonNullable<Tool['outputSchema']> }),
     ...(title === undefined ? {} : { title: title as string }),

@@ -105,7 +105,7 @@ t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client o
   const free: PeerTool = {
     definition: {
       name: 'free',
-      description: 'Takes anything',
+      description: '',
       inputSchema: { type: 'object', properties },
       outputSchema: { type: 'object', properties },
     },
@@ -120,7 +120,7 @@ t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client o
   const objects = { properties: { any: {}, none: { not: {} }, odd: {}, text: { type: 'string' } } };
   t.match(
     tools.find(({ name }) => name === 'mcp__notes__free'),
-    { inputSchema: objects, outputSchema: objects },
+    { description: undefined, inputSchema: objects, outputSchema: objects },
   );
   t.match(await client.callTool({ name: 'mcp__notes__free', arguments: {} }), { structuredContent: { any: 1 } });
 });
@@ -315,7 +315,7 @@ t.test('CLI-5 · what a client asks of one gateway', async (t) => {
     const young = await modernServed(t, gateway);
     const heard: [number, number | undefined][] = [];
     const onprogress = ({ progress, total }: { progress: number; total?: number | undefined }): void =>
-      void heard.push([Math.round(progress), total]);
+      void heard.push([progress, total]);
     for (const ask of [
       () => client.callTool(call, undefined, { onprogress }),
       () => young.callTool(call, { onprogress }),
