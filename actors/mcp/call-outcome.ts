@@ -13,7 +13,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { RpcError } from '../../machines/mcp/call-faults.ts';
 import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { lastWords, strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
 
@@ -168,7 +168,7 @@ function unusable(why: string): CallOutcome {
 }
 
 function lost(dispatched: boolean, why: string): CallOutcome {
-  return { kind: 'lost', dispatched, why: clean(why) };
+  return { kind: 'lost', dispatched, why: lastWords(why) };
 }
 
 function isUnsent(thrown: unknown): boolean {

@@ -6,7 +6,7 @@
 
 import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
 import { oauthPlanOf, type TransportPlan } from './server-settings.ts';
-import { strangersWords } from './strangers-words.ts';
+import { lastWords, strangersWords } from './strangers-words.ts';
 
 export type ConnectFailure =
   /** A JSON-RPC error with its code. */
@@ -169,7 +169,7 @@ function whatOf(failure: ConnectFailure): string {
     case 'revision':
       return `offers revision ${strangersWords(failure.offered, 40)} of the protocol, which is not spoken here`;
     case 'timeout':
-      return `no answer in ${failure.afterMs / 1_000} s${failure.words === undefined ? '' : `; it said: ${strangersWords(failure.words)}`}`;
+      return `no answer in ${failure.afterMs / 1_000} s${failure.words === undefined ? '' : `; it said: ${lastWords(failure.words)}`}`;
     case 'network':
       return `cannot be reached${quoted(failure.message)}`;
     case 'spawn':
@@ -177,7 +177,7 @@ function whatOf(failure: ConnectFailure): string {
     case 'exited':
       return failure.words === undefined
         ? `command ended before it answered, with ${failure.status ?? 'no status'}`
-        : `command ended before it answered: ${strangersWords(failure.words)}`;
+        : `command ended before it answered: ${lastWords(failure.words)}`;
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
     case 'otherGateway':

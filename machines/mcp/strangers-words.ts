@@ -20,6 +20,18 @@ export function strangersWords(text: string, most = 300): string {
   );
 }
 
+/** The end is added because a trace of Python ends with its error, where others begin with it. */
+const longestStart = 300;
+const longestEnd = 150;
+
+/** The same for what a program wrote before it ended: of a long text the start and the end. */
+export function lastWords(text: string): string {
+  const words = strangersWords(text, longestLook);
+  const characters = [...words];
+  if (characters.length <= longestStart + longestEnd) return words;
+  return `${characters.slice(0, longestStart).join('')} … ${characters.slice(-longestEnd).join('')}`;
+}
+
 /** Programs colour their errors for a terminal. Without its control character the rest of a colour would be read as text. */
 export function withoutColours(text: string): string {
   return text.replace(/(?!\s)\p{Cc}\[[\d;]*m/gu, '');

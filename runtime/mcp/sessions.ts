@@ -26,7 +26,7 @@ import type {
   ConnectVerdict,
 } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { lastWords } from '../../machines/mcp/strangers-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 import { type Place, type Placement, placed } from './placement.ts';
@@ -374,5 +374,5 @@ export function createSessions(ports: SessionsPorts): Sessions {
 }
 
 function lost({ server, profile }: ConnectInput, why: string): string {
-  return `mcp server "${server}": ${strangersWords(why, 500)}; read \`${serverCommand('logs', server, profile)}\``;
+  return `mcp server "${server}": ${lastWords(why)}; read \`${serverCommand('logs', server, profile)}\``;
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { strangersWords } from '../../../machines/mcp/strangers-words.ts';
+import { lastWords, strangersWords } from '../../../machines/mcp/strangers-words.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('LIF-13 · what a stranger says becomes one short line without secrets and invisible characters', (t) => {
@@ -24,5 +24,14 @@ t.test('LIF-13 · it is always one line, and never longer than asked for', (t) =
       return [...words].length <= most && !/[\p{Cc}\u{e0000}-\u{e007f}]/u.test(words);
     }),
   );
+  t.end();
+});
+
+t.test('LIF-13 · of what a program wrote before it ended, the end is shown too', (t) => {
+  t.equal(lastWords('Error: no key\n'), 'Error: no key');
+  const frames = '  File "server.py", line 7, in main\n'.repeat(20);
+  const words = lastWords(`Traceback (most recent call last):\n${frames}KeyError: 'WEATHER_API_KEY'\n`);
+  t.match(words, /^Traceback .* … .*KeyError: 'WEATHER_API_KEY'$/);
+  t.ok(words.length < 500);
   t.end();
 });
