@@ -5,6 +5,7 @@
  * @see CLI-5, FLT-2 and LIF-6 in docs/specification.md
  */
 
+import { setMaxListeners } from 'node:events';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
@@ -96,6 +97,8 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
   }
 
   function listAll(list: OfferList, caller: OfferCaller, wakes = false): Promise<readonly Listed[]> {
+    // One listener per server, each removed with its answer.
+    if (caller.signal !== undefined) setMaxListeners(0, caller.signal);
     const asked = toolsFor(list, caller).map(async (tool) => ({
       server: tool.server,
       rows: await rowsOf(tool, list, { ...caller, wakes }),

@@ -58,6 +58,20 @@ t.test(
   },
 );
 
+t.test('CLI-5 · a listing of many servers is no leak to Node', async (t) => {
+  const warnings: string[] = [];
+  const hear = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', hear);
+  const states = Object.fromEntries(Array.from({ length: 15 }, (_, n) => [`s${n}`, 'connected']));
+  const { offers, asked } = stage(states, (request) => rows(request, {}));
+  await offers.resources({ ...caller, signal: new AbortController().signal });
+  // Node warns after the tick in which it counts.
+  await new Promise(setImmediate);
+  process.off('warning', hear);
+  t.equal(asked.length, 15);
+  t.same(warnings, []);
+});
+
 t.test('CLI-5 · LIF-6 · an address that is not known yet wakes the servers that may have it', async (t) => {
   const { offers, asked } = stage({ a: 'connected', b: 'lazy' }, (request) =>
     rows(request, request.name.startsWith('mcp__b') ? { 'resources/list': [{ uri: 'b://x', name: 'x' }] } : {}),
