@@ -4,6 +4,7 @@
  * @see LIF-11, LIF-13 and CON-4 in docs/specification.md
  */
 
+import { setMaxListeners } from 'node:events';
 import type { Progress } from '../../actors/mcp/direct-calls.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -167,6 +168,8 @@ export function createCalls(
           resolve(given);
         };
         rows.set(id, { ...row, answer });
+        // A model may make many calls in one turn of its run; each removes its listener.
+        setMaxListeners(0, signal);
         // Before the spawn, because a call that ends at once removes the listener.
         signal.addEventListener('abort', cancel, { once: true });
         spawn();

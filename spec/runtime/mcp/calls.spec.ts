@@ -190,3 +190,17 @@ t.test('LIF-11 · two calls have two ids and two answers', async (t) => {
     ['1', '0'],
   );
 });
+
+t.test('LIF-11 · many calls of one run are no leak to Node', async (t) => {
+  const { ward, calls } = stage();
+  const warnings: string[] = [];
+  const hear = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', hear);
+  const { signal } = new AbortController();
+  const answers = Array.from({ length: 15 }, () => calls.start({ ...request, signal }));
+  for (const { key } of ward.spawned) calls.settled(key, output());
+  await Promise.all(answers);
+  await new Promise(setImmediate);
+  process.off('warning', hear);
+  t.same(warnings, []);
+});
