@@ -43,11 +43,24 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   }
   const mapped = place.program === 'hermes' ? fromHermes(value, notes) : fromJson(value, place.program, notes);
   const entry = isLiteral(place.program) ? mapped : referred(mapped, server, place, { wanted, notes });
+  if (servesGateway(entry)) {
+    const why =
+      'it is `agent mcp serve`, which offers the tools of a gateway; add that of another home by `agent mcp add`';
+    return { kind: 'unusable', why };
+  }
   if (entry.enabled === false) notes.push('it is switched off there, and stays so here');
   if (entry.url !== undefined && entry.headers === undefined && entry.auth === undefined) {
     notes.push('if it asks for a login, set auth: oauth and run `agent mcp login`');
   }
   return { kind: 'imported', entry, wanted, notes };
+}
+
+/** As a server of its own gateway it lists the tools of the gateway, which then include its own: they grow without end. */
+function servesGateway({ command, args }: JsonObject): boolean {
+  const words = [scalarText(command), ...texts(args)];
+  return words.some(
+    (word, at) => /(?:^|[\\/])agent(?:-gateway)?$/.test(word) && words[at + 1] === 'mcp' && words[at + 2] === 'serve',
+  );
 }
 
 /** Codex, Claude Desktop and Zed have no references; the others do, each with its own syntax. */

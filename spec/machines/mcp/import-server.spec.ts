@@ -404,6 +404,9 @@ t.test('CLI-5 · a way that no server here is reached by is told, not written', 
     ['claude-code', { type: 'ws', url: 'wss://x/' }, /not http or https but wss$/],
     ['vscode', { type: 'http', url: 'unix:///tmp/mcp.sock' }, /but unix$/],
     ['claude-code', { type: 'sdk', name: 'x' }, /neither/],
+    ['codex', { command: 'agent', args: ['mcp', 'serve'] }, /offers the tools of a gateway/],
+    ['claude-desktop', { command: '/bin/node', args: ['/opt/bin/agent', 'mcp', 'serve'] }, /of a gateway/],
+    ['cursor', { command: 'npx', args: ['-y', 'agent-gateway', 'mcp', 'serve'] }, /of a gateway/],
   ];
   for (const [program, value, why] of rows) t.match(imported(program, value), { kind: 'unusable', why });
   t.end();
