@@ -6,20 +6,21 @@
 
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { findCommand } from '../../actors/process-group.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import { defaultProfile, inProfile, type ProfileName } from '../../machines/base/names.ts';
 import { clientOf } from '../../machines/config/loose-ends.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
-import { oauthPlanOf, readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { oauthPlanOf, readServerSettings } from '../../machines/mcp/server-settings.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import type { ServerRow, TargetRow } from '../control/contract.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type Examined, type Finding, good, type Trouble } from './finding.ts';
 
-/** Bounds the entry's timeout, because a person waits for the report; `agent mcp test` uses the entry's timeout alone. */
-const patienceMs = 15_000;
+/** A person waits for the report; `agent mcp test` waits for the entry's timeout. */
+const usualPatienceMs = 15_000;
 const atOnce = 4;
 
 export function checkAgent({ home }: Examined): readonly Finding[] {
@@ -51,7 +52,7 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
   return findings.length > 0 ? findings : [good(`runner ${home.main.settings.agent.runner}`)];
 }
 
-export async function checkServers(examined: Examined): Promise<readonly Finding[]> {
+export async function checkServers(examined: Examined, patienceMs = usualPatienceMs): Promise<readonly Finding[]> {
   const { gateway, home } = examined;
   const enabled = [...home.profiles].flatMap(([profile, { settings }]) =>
     settings.servers.filter((server) => server.enabled).map((server) => ({ profile, server })),
@@ -69,7 +70,7 @@ export async function checkServers(examined: Examined): Promise<readonly Finding
   }
   const findings =
     gateway === undefined
-      ? await inTurns(sound, ({ profile, server }) => probed(examined, profile, server))
+      ? await inTurns(sound, ({ profile, server }) => probed(examined, { profile, server, patienceMs }))
       : findingsOf(rows, (row) => (isBroken(row) ? undefined : serverTrouble(row)));
   if (findings.length > 0 || sound.length === 0) return findings;
   return [good(`${sound.length === 1 ? 'one answers' : `all ${sound.length} answer`}`)];
@@ -144,10 +145,15 @@ function targetTrouble({ error }: TargetRow): Judged | undefined {
   };
 }
 
+interface Probe {
+  readonly profile: ProfileName;
+  readonly server: Parameters<typeof readServerSettings>[0];
+  readonly patienceMs: number;
+}
+
 async function probed(
   { home: loaded, env, version, offline, paths }: Examined,
-  profile: ProfileName,
-  server: Parameters<typeof readServerSettings>[0],
+  { profile, server, patienceMs }: Probe,
 ): Promise<Finding | undefined> {
   const place = placeOf(server.name, profile);
   const settings = readServerSettings(server);
@@ -157,31 +163,31 @@ async function probed(
     return notAsked(place, '`agent mcp list` shows its state');
   if (offline) return notAsked(place, 'ask without --offline');
   const { probeServer } = await import('../mcp/probe.ts');
-  const bounded: ServerSettings = { ...settings, connectTimeoutMs: Math.min(patienceMs, settings.connectTimeoutMs) };
+  const patience = createStopSignal([], patienceMs);
   const { home, tokens } = profilePaths(paths.home, profile);
   const redactor = createRedactor();
   learnSecrets(loaded, redactor);
   const report = redactor.record(
-    await probeServer(bounded, {
+    await probeServer(settings, {
       profile,
       home,
       credentials: createCredentials(tokens, loaded.documents),
       env,
       version,
       nowMs: Date.now,
+      signal: patience.signal,
     }),
   );
+  patience.release();
   if (report.ok) {
     const trouble = leftOutTools(report.left_out);
     return trouble === undefined ? undefined : { place, ...trouble };
   }
-  return {
-    level: 'wrong',
-    code: 'server-unreachable',
-    place,
-    what: withoutName(report.error, server.name),
-    cure: serverCommand('test', server.name, profile),
-  };
+  const trouble = { code: 'server-unreachable', place, cure: serverCommand('test', server.name, profile) } as const;
+  // Its own time is not over, so it may only be slow.
+  if (patience.isTimeOver())
+    return { level: 'warning', what: `no answer in ${patienceMs / 1_000} s; this check waits no longer`, ...trouble };
+  return { level: 'wrong', what: withoutName(report.error, server.name), ...trouble };
 }
 
 /** The finding's place already has the name. */

@@ -57,6 +57,19 @@ t.test('CLI-2 · DEV-5 · without a gateway a server is connected to once, and n
   t.same(codes(await checkServers(examined(t))), []);
 });
 
+t.test('CLI-2 · LIF-3 · a server that has more time than doctor gives it is not said to be wrong', async (t) => {
+  const server = createServer(() => {});
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const slow = (seconds: number) =>
+    examined(t, { 'config.yaml': `mcp_servers: {a: {url: "${url}", connect_timeout: ${seconds}}}\n` });
+  const what = 'no answer in 0.05 s; this check waits no longer';
+  t.match(await checkServers(slow(60), 50), [{ level: 'warning', what, cure: 'agent mcp test a' }]);
+  t.match(await checkServers(slow(1), 60_000), [{ level: 'wrong', what: /^no answer in 1 s.*raise connect_timeout$/ }]);
+});
+
 t.test('OBS-1 · CLI-2 · a server that quotes a secret brings it into no finding', async (t) => {
   const server = createServer((request, response) => {
     response.writeHead(500).end(`no such key: ${request.headers['x-api-key']}`);
