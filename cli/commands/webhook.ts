@@ -72,7 +72,7 @@ The secret is shown once. Paste both at the sender:
   GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
   others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
 
-Try it: agent webhook test ${route}, or
+Try it: agent webhook test ${route}${eventFlag(events)}, or
 ${curlOf(local ?? url, secret, events[0])}`;
 }
 
@@ -90,11 +90,16 @@ function providerWords(
       : [`  Token   ${token}\n          the verify token, typed beside the URL; it is shown once`]),
     ...(events.length === 0 ? [] : [`  Events  ${events.join(', ')}`]),
   ];
-  const how = `agent webhook test ${route}${sample === undefined ? '' : ` --sample ${sample}`}`;
+  const how = `agent webhook test ${route}${sample === undefined ? eventFlag(events) : ` --sample ${sample}`}`;
   return `${rows.map((row) => `${row}\n`).join('')}
 Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}${sent === true && secret === undefined ? laterWords(route, title) : ''}
 
 Try it: ${how}`;
+}
+
+/** An event type that the route accepts. */
+function eventFlag([event]: readonly string[]): string {
+  return event === undefined ? '' : ` --event ${commandWord(event)}`;
 }
 
 function laterWords(route: string, title: string): string {

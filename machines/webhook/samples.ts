@@ -196,6 +196,11 @@ export function samplesFor(source: SourceName | undefined): readonly string[] {
   return source === undefined ? sampleNames : sampleNames.filter((name) => platformOf(name) === source);
 }
 
+/** The first sample of a source whose event type a route accepts. */
+export function sampleFor(source: SourceName | undefined, accepts: (type: string) => boolean): string | undefined {
+  return samplesFor(source).find((name) => accepts((all[name] as Sample).type));
+}
+
 /**
  * The full name of a sample given by it, or by its event alone if only one platform, or the route's source, has that.
  * @returns `ok: false` with the reason and what to write instead, if no sample or several match

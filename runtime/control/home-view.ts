@@ -15,11 +15,12 @@ import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf, type RouteWithSecret } from '../../machines/config/route.ts';
-import { type Source, type SourceName, sourceOf } from '../../machines/config/sources.ts';
+import { type Source, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, hasSubscription, readSubscription } from '../../machines/config/subscription.ts';
 import { jobsMeant } from '../../machines/cron/job.ts';
+import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { notionCode } from '../../machines/webhook/handshake.ts';
-import { samplesFor } from '../../machines/webhook/samples.ts';
+import { sampleFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
 import type { ProviderWords, Result, RouteDetail, RouteRow } from './contract.ts';
@@ -155,7 +156,7 @@ export async function subscribe(
     url: `${url}${queryOf(sender, secrets.keys)}`,
     ...(local === url ? {} : { local_url: local }),
     ...secrets.shown,
-    ...(sender === undefined ? {} : { provider: wordsOf(record, sender) }),
+    ...(sender === undefined ? {} : { provider: wordsOf(read.value, sender) }),
   };
 }
 
@@ -201,8 +202,8 @@ function queryOf(sender: Source | undefined, { secret = '', verify_token: code =
   return sender?.secret.sent === true && code !== '' ? `?${new URLSearchParams({ [notionCode]: code })}` : '';
 }
 
-function wordsOf({ source }: JsonObject, { title, page, secret }: Source): ProviderWords {
-  const [sample] = samplesFor(source as SourceName);
+function wordsOf(definition: RouteWithSecret, { title, page, secret }: Source): ProviderWords {
+  const sample = sampleFor(definition.route.sender, compileRoute(definition).acceptsEvent);
   const { is, typed = false, sent } = secret;
   return {
     title,

@@ -69,6 +69,7 @@ t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip:
   const made = await askCli(words, home.path);
   t.equal(made.code, 0, made.stderr);
   t.match(made.stdout, /needs an address that leads here/);
+  t.match(made.stdout, 'Try it: agent webhook test ci --event build, or\n');
   const command = made.stdout.slice(made.stdout.indexOf('  SECRET='));
   const { stdout } = await run('sh', ['-c', command]);
   t.match(JSON.parse(stdout), { status: 'accepted', event: 'build' });
@@ -142,7 +143,7 @@ t.test(
     t.equal(code, 0, stderr);
     t.match(stdout, /URL {5}http.*\/webhooks\/pay\n {2}Events {2}invoice\.paid\n/);
     t.match(stdout, /Paste them at Stripe: https:\/\/docs\.stripe\.com/);
-    t.match(stdout, /Try it: agent webhook test pay --sample stripe:/);
+    t.match(stdout, /Try it: agent webhook test pay --sample stripe:invoice\.paid\n/);
     t.match(stdout, /refused: .*\n→ .*stripe-signature/i);
     t.match(stdout, /refused at \/webhook\/pay: the path is not \/webhooks\/<route>/);
     const rows = (await cliJson(home.path, 'events', '--route', 'pay')) as { key: string; event: string }[];

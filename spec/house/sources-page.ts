@@ -23,7 +23,8 @@ routes:
 The source also says where the event type and the delivery id are. A provider's retry has the same id and is answered
 \`200 duplicate\`. The array of a provider that sends arrays, such as SendGrid, becomes one event per item
 ([below](#several-events-in-one-request)). If a provider first asks whether it may send, the gateway answers.
-\`agent webhook test <route>\` sends a test event, signed as the provider would sign it.
+\`agent webhook test <route>\` sends a test event, signed as the provider would sign it. Where the route lists
+\`events\`, name one of them: \`--event invoice.paid\`, or a [sample](#samples), \`--sample invoice.paid\`.
 
 | \`source\` | provider | how it signs | handshake | event type | delivery id | body | answer | its secret |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -265,7 +265,12 @@ t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is as
   const meta = await made('meta', { secret: '9f86d081884c7d659a2feaa0c55ad015' });
   t.match(meta, { verify_token: /^[0-9a-f]{64}$/, provider: { typed: false } });
   t.match(written(), { secret: '9f86d081884c7d659a2feaa0c55ad015', verify_token: String(meta.verify_token) });
-  t.match(await made('stripe', { secret: 'whsec_9f86d081884c7d659a2f' }), { provider: { sample: /^stripe:/ } });
+  const secret = 'whsec_9f86d081884c7d659a2f';
+  t.match(await made('stripe', { secret }), { provider: { sample: /^stripe:/ } });
+  const listed = await made('stripe', { secret, events: ['invoice.paid'] });
+  t.equal(listed.provider?.sample, 'stripe:invoice.paid', 'one that the route accepts');
+  t.equal((await made('stripe', { secret, events: ['payout.paid'] })).provider?.sample, undefined);
+  t.equal((await made('gitlab', { events: ['merge_request'] })).provider?.sample, 'gitlab:merge_request.open');
   t.match(await refusalOf(() => made('strip')), { message: /stripe/ }, 'another word is none');
 });
 
