@@ -44,7 +44,7 @@ export type SubscriptionContext = Omit<RouteContext, 'source'>;
 
 const corrupt = fault(
   'subscriptions-corrupt',
-  'webhook_subscriptions.json is not a JSON object; correct it, write {} for none, or move it away: the last good subscriptions stay in force and nothing overwrites it',
+  'webhook_subscriptions.json is not a JSON object; correct it, write {} for none, or move it away; until then nothing overwrites it, and the last good subscriptions apply, or after a start none, and their senders get 503',
 );
 
 /**

@@ -87,7 +87,10 @@ export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs 
       return { outcome: { kind: 'unknownRoute' }, reason: 'the path is not /webhooks/<route>' };
     // Before the method check: a provider's handshake may be a GET.
     if (!facts.routesAreRead()) {
-      return { outcome: { kind: 'unavailable' }, reason: 'the subscriptions are not read yet' };
+      return {
+        outcome: { kind: 'unavailable' },
+        reason: 'the subscriptions could not be read; `agent webhook list` shows why',
+      };
     }
     if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
     return { outcome: { kind: 'unknownRoute' }, reason: 'no route has this path' };

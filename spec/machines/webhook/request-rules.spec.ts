@@ -156,7 +156,7 @@ t.test('SUB-2 · RTE-3 · while the subscriptions are unread, a missing route is
     const { context, desk } = stage({ known: { method, path: '/webhooks/none' }, routesAreRead: false });
     t.same(findRoute(context, desk), {
       outcome: { kind: 'unavailable' },
-      reason: 'the subscriptions are not read yet',
+      reason: 'the subscriptions could not be read; `agent webhook list` shows why',
     });
   }
   const known = stage({ routesAreRead: false });
