@@ -99,7 +99,9 @@ function formatJson(value: Json): string {
 export async function examineWebhook(context: CommandContext): Promise<ExitCode> {
   const answer = await context.ask('webhook.doctor', routeChoice(context));
   const { out } = context;
-  const none = `No request of ${oneLine(answer.name)} was refused since the gateway started.`;
+  const name = oneLine(answer.name);
+  // Of a flood, not every refusal is examined and kept.
+  const none = `No refused request of ${name} is kept; \`agent events --route ${name} --status refused\` lists what came.`;
   const lines = answer.refusals.flatMap(({ key, received_at: at, findings }) => [
     line(out, [
       [`Refused ${moment(at, Date.now())}`, 'bold'],
