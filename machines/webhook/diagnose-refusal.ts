@@ -69,7 +69,7 @@ const proven = true;
 
 /** Returns at least one finding, the most likely cause first. */
 export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSecret): readonly Finding[] {
-  const { kind, reason = kind } = refused;
+  const { kind, reason = stateWords(kind) } = refused;
   if (kind === 'handshake') return [handshakeFinding(refused, definition)];
   if (kind !== 'badSignature' || definition.secret.kind === 'insecure') return [otherRefusal(reason)];
   const request = requestOf(refused, definition.route);
@@ -80,7 +80,7 @@ export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSe
 }
 
 function otherRefusal(reason: string): Finding {
-  return { code: 'other-refusal', text: `It was not the signature: ${stateWords(reason)}.` };
+  return { code: 'other-refusal', text: `It was not the signature: ${reason}.` };
 }
 
 function judged(refused: RefusedRequest, given: Case): readonly Finding[] {

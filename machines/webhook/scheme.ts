@@ -158,7 +158,7 @@ export function stampOf({ timestamp, list }: SignatureScheme, time: string | num
 
 function formOf(scheme: SignatureScheme): string {
   const beginning = labelOf(scheme) + (scheme.prefix ?? '');
-  return beginning === '' ? '' : `that begins with ${beginning}`;
+  return beginning === '' ? '' : `that begins with ${beginning.trimEnd()}`;
 }
 
 /** The signatures in a header's value, without their prefixes. */

@@ -342,7 +342,11 @@ t.test('SRC-5 · repeated headers, times in another unit and long bodies are nam
     { code: 'body-changed', text: /compressed \(content-encoding: gzip\).*send it uncompressed/ },
   ]);
   t.same(codes(diagnoseRefusal(refusedOf(slack, { body: undefined }), route)), ['body-not-kept']);
-  t.same(codes(diagnoseRefusal(refusedOf(slack, { kind: 'rateLimited' }), route)), ['other-refusal']);
+  t.match(diagnoseRefusal(refusedOf(slack, { kind: 'rateLimited', reason: undefined }), route), [
+    { code: 'other-refusal', text: 'It was not the signature: rate limited.' },
+  ]);
+  const quoted = refusedOf(slack, { kind: 'badBody', reason: 'no field fooBar' });
+  t.match(diagnoseRefusal(quoted, route), [{ text: 'It was not the signature: no field fooBar.' }], 'as it is written');
   t.end();
 });
 

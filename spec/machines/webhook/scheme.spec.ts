@@ -695,6 +695,7 @@ t.test('SRC-1 · the name of the authentication scheme before a token has no cas
     [plain, 'refused'],
   ] as const)
     t.equal(verdictOf(route, { headers: { authorization }, body: '{}' }).kind, kind, authorization);
+  t.match(verdictOf(route, { headers: { authorization: plain }, body: '{}' }), { why: /begins with Bearer$/ });
 });
 
 t.test('SRC-2 · of several secrets each fits, and the verdict says which', async (t) => {
