@@ -107,8 +107,10 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
       now.questions = now.questions.then(() => askQuestion(id, ports));
     } else if (isTerminal || isOurs) {
       const what = `${oneLine(tool ?? kind)} of ${oneLine(server)}`;
-      const words = `  ${id} waits for a yes: ${what}; ${isTerminal ? '/approve' : 'agent approvals approve'} ${id}`;
-      lines.aside(() => screen.note(words));
+      const [wanted, values] =
+        kind === 'form' ? ['an answer', `${isTerminal ? '' : ' --values'} <json>`] : ['a yes', ''];
+      const how = `${isTerminal ? '/approve' : 'agent approvals approve'} ${id}${values}`;
+      lines.aside(() => screen.note(`  ${id} waits for ${wanted}: ${what}; ${how}`));
     }
   }
 

@@ -287,6 +287,19 @@ t.test('CLI-4 · TRU-3 · the question of a run is none of a chat that waits for
   t.same(stderr().match(/\S+ waits for a yes/g), [`${String(own?.id)} waits for a yes`]);
 });
 
+t.test('CLI-4 · TRU-3 · a pipe shows the command that answers a form', async (t) => {
+  const { home } = await scene(t);
+  const { child, exited, stderr } = pipedChat(t, home.path);
+
+  child.stdin.write('ask\n');
+  await until(() => stderr().includes('waits for an answer'));
+  const [, command = ''] = /waits for an answer: clarify of agent; agent (.*) <json>/.exec(stderr()) ?? [];
+  const answered = await askCli([...command.split(' '), '{"answer": "blue"}'], home.path);
+  t.equal(answered.code, 0, answered.stderr);
+  child.stdin.end();
+  t.equal(await exited, 0);
+});
+
 t.test('CLI-4 · CON-2 · a gateway that stops ends the session and says so', async (t) => {
   const { home, server, daemon } = await scene(t);
   const { child, exited, stderr } = pipedChat(t, home.path);
