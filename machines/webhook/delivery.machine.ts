@@ -66,10 +66,10 @@ export const deliveryMachine = setup({
       record: { ...context.record, status: 'unknown' as const, reason: 'the sending effect crashed' },
     })),
     rememberMiss: assign(({ context }, { reason }: { reason: string }) => ({
-      record: { ...undated(context.record), status: 'failed' as const, reason },
+      record: { ...untried(context.record), status: 'failed' as const, reason },
     })),
     rememberDrop: assign(({ context }, { note }: { note?: string }) => ({
-      record: { ...undated(context.record), status: 'dropped' as const, ...(note === undefined ? {} : { note }) },
+      record: { ...untried(context.record), status: 'dropped' as const, ...(note === undefined ? {} : { note }) },
     })),
   },
   guards: {
@@ -248,6 +248,12 @@ function undated(record: DeliveryRecord): DeliveryRecord {
   if (record.dueAtMs === undefined) return record;
   const { dueAtMs: _, ...rest } = record;
   return rest;
+}
+
+/** A record that ends before its next attempt, without the attempt that a direct delivery is marked with in advance. */
+function untried(record: DeliveryRecord): DeliveryRecord {
+  const { attempts, status } = record;
+  return { ...undated(record), attempts: status === 'sending' ? (attempts ?? 1) - 1 : (attempts ?? 0) };
 }
 
 /** The chat is on disk before anything is sent: after a crash the message must not also be sent to another home channel. */

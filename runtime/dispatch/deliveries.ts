@@ -97,7 +97,8 @@ export function wireDelivery(ports: DeliveryPorts) {
         });
         if (now.state === 'granted' || record.answerByMs === undefined) return;
         forget = ports.wake(
-          () => missed(`${record.target}: no slot was free while its sender waited`),
+          () =>
+            missed(`${record.target}: earlier deliveries or the platform’s pace left no turn while its sender waited`),
           record.answerByMs - ports.nowMs(),
         );
       },

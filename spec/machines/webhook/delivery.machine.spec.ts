@@ -95,9 +95,9 @@ t.test('DIS-2 · a direct one is on disk as being sent, and is sent as soon as i
   one.send(written);
   t.match([one.state(), one.record()], ['failed', { reason: 'no' }], 'its sender is told; nobody puts it back');
 
-  const late = deliver(t, { status: 'sending', answerByMs: 30_000 });
+  const late = deliver(t, { status: 'sending', attempts: 1, answerByMs: 30_000 });
   late.send({ type: 'place.missed', reason: 'too late' }, written);
-  t.match([late.state(), late.record().reason], ['failed', 'too late']);
+  t.match([late.state(), late.record()], ['failed', { reason: 'too late', attempts: 0 }]);
 });
 
 t.test(
@@ -123,7 +123,7 @@ t.test(
     one.send({ type: 'delivery.drop' });
     t.same(one.told().slice(-2), ['leave', 'write dropped']);
     one.send(written);
-    t.match([one.state(), one.record().dueAtMs], ['dropped', undefined]);
+    t.match([one.state(), one.record()], ['dropped', { attempts: 2, dueAtMs: undefined }]);
 
     const waits = deliver(t, { status: 'waitingToRetry', dueAtMs: 50 });
     t.equal(waits.state(), 'waitingToRetry', 'one that is taken up waits for its time');

@@ -169,7 +169,11 @@ t.test('DIS-2 · a sender is not kept waiting for a place longer than it waits',
   one.wakes[0]?.callback();
   for (let n = 0; n < 3; n += 1) await one.disk.settle();
   t.same([one.steps, one.places], [[], ['asked', 'left']]);
-  t.match(one.journal.local?.get('deliveries', 'k')?.value, { status: 'failed', reason: /no slot was free/ });
+  t.match(one.journal.local?.get('deliveries', 'k')?.value, {
+    status: 'failed',
+    attempts: 0,
+    reason: /left no turn while its sender waited/,
+  });
   const patient = await stage(t, { hasPlace: false });
   t.same(patient.wakes, [], 'one that nobody waits for waits as long as it takes');
 });
