@@ -101,7 +101,7 @@ t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async
   const rows = [{ name: 'telegram', profile: 'default', state: 'failed', error: 'telegram: the token is wrong' }];
   const gateway = answering({ 'deliveries.targets': rows });
   t.match(troubles(await checkTargets({ ...one, gateway })), [
-    { level: 'wrong', code: 'target-unreachable', place: 'telegram', what: 'the token is wrong' },
+    { level: 'wrong', place: 'telegram', what: 'the token is wrong', cure: /if it was not reached/ },
   ]);
   t.same(
     codes(
