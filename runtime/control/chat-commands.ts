@@ -9,6 +9,7 @@ import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ChatView, TurnOutcome } from '../agent/chats.ts';
 import { type Command, type Commands, daemonOf, textOf } from './command.ts';
 import type { TurnResult } from './contract.ts';
+import { notServed, profileOf } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 
 const longestDescription = 200;
@@ -16,11 +17,9 @@ const longestDescription = 200;
 export const chatCommands = {
   'chat.open': async (host, params, peer) => {
     const { chat } = daemonOf(host);
-    const profile = typeof params.profile === 'string' && params.profile !== '' ? params.profile : 'default';
+    const profile = profileOf(params.profile);
     const agent = chat.settings(profile);
-    if (agent === undefined) {
-      return refuse('profile-unknown', `profile "${profile}" is not configured or not served`);
-    }
+    if (agent === undefined) throw notServed(profile);
     if (agent.model === undefined) {
       return refuse(
         'chat-no-model',

@@ -220,7 +220,10 @@ t.test('CLI-4 · CLI-2 · without a model, a gateway or a profile it says what t
     stdout: '',
     stderr: /^agent: profile "default" has no model to talk to; set agent\.model .*\[chat-no-model\]\n$/,
   });
-  t.match(await runCli(['chat', '--profile', 'nobody'], home.path), { code: 1, stderr: /\[profile-unknown\]/ });
+  t.match(await runCli(['chat', '--profile', 'nobody'], home.path), {
+    code: 1,
+    stderr: /set gateway\.multiplex_profiles: true and make profiles\/nobody \[profile-unknown\]/,
+  });
 });
 
 t.test('CLI-3 · CLI-4 · INS-1 · a session is a machine that ends with its connection', async (t) => {
