@@ -4,7 +4,7 @@
  * @see SUB-2 in docs/specification.md
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { filterChecker } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -89,8 +89,11 @@ function subscriptionsOf(
 ): SubscriptionsStore {
   const { home: folder, subscriptions } = (home.profiles.get(profile) ?? home.main).paths;
   const document = home.documents.at(subscriptions);
-  /** While the folder is away, as a link to a disk, its file cannot be read; it was not removed. */
-  const missing = (): string | undefined => (home.documents.isShared || existsSync(folder) ? undefined : 'away');
+  /** While the folder is a link that leads nowhere, as to a disk that is away, its file cannot be read; it was not removed. */
+  const missing = (): string | undefined =>
+    home.documents.isShared || existsSync(folder) || lstatSync(folder, { throwIfNoEntry: false }) === undefined
+      ? undefined
+      : 'away';
   return createSubscriptionsStore({
     document: { ...document, stamp: () => document.stamp() ?? missing() },
     *read(text, known) {

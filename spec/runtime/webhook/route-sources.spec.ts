@@ -102,6 +102,12 @@ t.test('SUB-2 · PRF-2 · the subscriptions of a profile whose disk is away stay
   t.same([dynamic(sources, work), sources.subscriptions.get(work)?.current().fault], [['theirs'], undefined]);
   rmSync(join(elsewhere.path, 'work/webhook_subscriptions.json'));
   t.same(dynamic(sources, work), [], 'a file that is removed holds none');
+  rmSync(home.path, { recursive: true });
+  t.match(
+    read().subscriptions.get(defaultProfile)?.current(),
+    { routes: [], fault: undefined },
+    'nor a home to be made',
+  );
   t.end();
 });
 
