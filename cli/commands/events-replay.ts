@@ -19,14 +19,10 @@ export async function replayEvent(context: CommandContext): Promise<ExitCode> {
   const file = textFlag(context, 'payload');
   if (file !== undefined && hasFlag(context, 'edit'))
     return refuse(context, '--edit and --payload both give the payload; use one of them', 2);
-  const payload = file === undefined ? await editedPayload(context) : fileText(file);
-  if (typeof payload === 'object') return refuse(context, oneLine(payload.why), 1);
-  const edit: ReplayEdit = {
-    ...(payload === undefined ? {} : { payload }),
-    ...textFlags(context, 'event'),
-    ...(hasFlag(context, 'dry') ? { dry: true } : {}),
-  };
-  const answer = await context.ask('webhook.replay', { ...askedEvent(context), ...edit });
+  const asked = file === undefined ? await editedPayload(context) : fileText(file);
+  if ('why' in asked) return refuse(context, oneLine(asked.why), 1);
+  const edit: ReplayEdit = { ...textFlags(context, 'event'), ...(hasFlag(context, 'dry') ? { dry: true } : {}) };
+  const answer = await context.ask('webhook.replay', { ...askedEvent(context), ...asked, ...edit });
   const isTaken = answer.status >= 200 && answer.status < 300;
   const ended = edit.dry && isTaken ? await endOf(context, answer.key) : undefined;
   if (hasFlag(context, 'json')) {
@@ -54,25 +50,31 @@ interface NoPayload {
   readonly why: string;
 }
 
-/** The edited payload; undefined without --edit. */
-async function editedPayload(context: CommandContext): Promise<string | NoPayload | undefined> {
-  if (!hasFlag(context, 'edit')) return undefined;
-  const { record, payload = record.body } = await context.ask('webhook.delivery', askedEvent(context));
+interface Payload {
+  /** The key of the event whose payload was edited: by now its id or `latest` may mean another one. */
+  readonly id?: string;
+  readonly payload?: string;
+}
+
+/** The edited payload; nothing without --edit. */
+async function editedPayload(context: CommandContext): Promise<Payload | NoPayload> {
+  if (!hasFlag(context, 'edit')) return {};
+  const { key, record, payload = record.body } = await context.ask('webhook.delivery', askedEvent(context));
   const before = indented(payload);
   const draft = makeDraft((number) => `${context.home}/event.draft-${number}.json`, before);
   try {
     const problem = await openEditor(context, draft);
     if (problem !== undefined) return { why: `${problem}; nothing was replayed` };
     const text = readFileSync(draft, 'utf8');
-    return text === before ? { why: 'the payload is unchanged; nothing was replayed' } : text;
+    return text === before ? { why: 'the payload is unchanged; nothing was replayed' } : { id: key, payload: text };
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
-function fileText(file: string): string | NoPayload {
+function fileText(file: string): Payload | NoPayload {
   try {
-    return readFileSync(file, 'utf8');
+    return { payload: readFileSync(file, 'utf8') };
   } catch (thrown) {
     const { code = 'unreadable' } = thrown as { readonly code?: string };
     return { why: `--payload ${file}: cannot be read (${code})` };
