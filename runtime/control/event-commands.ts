@@ -84,9 +84,10 @@ function explained(opened: OpenedEvent, findings: Diagnosis['findings']): Opened
 
 /** Refuses what needs the payload of an event that has none: which event is meant, why, and what helps. */
 function withoutBody(found: HistoryDetail | undefined, id: string, choice: EventChoice): never {
-  if (found === undefined)
-    return refuse('delivery-unknown', `no delivery ${formatChoice(id, choice)} is in the history`);
-  const { delivery_id: meant, route, profile } = found;
+  if (found === undefined) return unknownDelivery(id, choice);
+  const { delivery_id: meant, route, profile, record } = found;
+  if (isRequestKept(record))
+    return refuse('delivery-unknown', `"${id}" is only the beginning of the id ${meant}; give it in full`);
   const job = /^cron\/(.+)$/.exec(route)?.[1];
   const named = job && `${shellWord(job)}${profileOption(profile)}`;
   const why =

@@ -157,7 +157,10 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
     status: () => ({ pid: 1 }) as never,
     stop: () => void stopped.push('stopped'),
     reload: async () => void stopped.push('reloaded'),
-    delivery: async (id) => (id === 'd1' ? ({ delivery_id: id } as never) : undefined),
+    delivery: async (id) =>
+      'd1'.startsWith(id)
+        ? ({ delivery_id: 'd1', route: 'r', record: { headers: {}, body: '{}' } } as never)
+        : undefined,
     replay: async (id) => (id === 'd1' ? { status: 202, body: '', key: 'k2' } : undefined),
     run: async (id, more) => (id === 'r1' ? ({ id, transcript: more?.transcript === true } as never) : undefined),
   });
@@ -165,12 +168,15 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
   t.same(await ask(host, 'gateway.reload'), { reloaded: true });
   t.same(await ask(host, 'gateway.stop'), { stopping: true });
   t.same(stopped, ['reloaded', 'stopped']);
-  t.same(await ask(host, 'webhook.delivery', { id: 'd1' }), { delivery_id: 'd1' });
+  t.match(await ask(host, 'webhook.delivery', { id: 'd1' }), { delivery_id: 'd1' });
   t.same(await ask(host, 'webhook.replay', { id: 'd1' }), { status: 202, body: '', key: 'k2' });
   t.same(await ask(host, 'runs.show', { id: 'r1' }), { id: 'r1', transcript: false });
   t.same(await ask(host, 'runs.show', { id: 'r1', transcript: true }), { id: 'r1', transcript: true });
   t.equal(await codeOf(ask(host, 'webhook.delivery', { id: 'x' })), 'delivery-unknown');
   t.equal(await codeOf(ask(host, 'webhook.replay', { id: 'x' })), 'delivery-unknown');
+  await t.rejects(ask(host, 'webhook.replay', { id: 'd' }), {
+    message: /^"d" is only the beginning of the id d1; give it/,
+  });
   t.equal(await codeOf(ask(host, 'runs.show', { id: 'x' })), 'run-unknown');
 });
 
