@@ -96,27 +96,6 @@ export const gatewayRows: Rows = {
     see: ['gateway', 'docs/scale.md'],
     load: async () => (await gateway()).migrateGateway,
   },
-  'journal copy': {
-    help: "Copy the journal into the database of gateway.postgres.url, or from it into the home's file.",
-    flags: [
-      { name: 'to', value: 'engine', help: 'Where to: postgres, or back to lmdb.', oneOf: ['postgres', 'lmdb'] },
-      json,
-    ],
-    about: [
-      'Every event, run, delivery, batch and claim is copied and then compared, one by one. The source is not changed. Stop the gateways of both sides first. A copy that was cut off continues when it is run again; a copy that a gateway has used since is refused.',
-      'To postgres: subscriptions, cron jobs and OAuth credentials follow at the first start of a gateway there. To lmdb: they are written into the files of the home, over what those hold.',
-    ],
-    examples: [
-      ['journal copy --to postgres', "copy the home's journal into the database"],
-      ['journal copy --to lmdb', 'copy it back'],
-    ],
-    exits: {
-      1: 'A gateway runs, an engine cannot be opened, or the copy holds something else already; the message says which.',
-    },
-    files: [...configFiles, 'state/', 'webhook_subscriptions.json', 'cron/jobs.json', 'mcp-tokens/'],
-    see: ['gateway migrate', 'docs/scale.md'],
-    load: async () => (await gateway()).copyJournal,
-  },
   'gateway logs': {
     help: 'Show the log of the background gateway, also while it does not run.',
     flags: [
@@ -206,5 +185,26 @@ export const gatewayRows: Rows = {
     ],
     see: ['gateway run', 'docs/service.md'],
     load: async () => (await import('../commands/service.ts')).printService,
+  },
+  'journal copy': {
+    help: "Copy the journal into the database of gateway.postgres.url, or from it into the home's file.",
+    flags: [
+      { name: 'to', value: 'engine', help: 'Where to: postgres, or back to lmdb.', oneOf: ['postgres', 'lmdb'] },
+      json,
+    ],
+    about: [
+      'Every event, run, delivery, batch and claim is copied and then compared, one by one. The source is not changed. Stop the gateways of both sides first. A copy that was cut off continues when it is run again; a copy that a gateway has used since is refused.',
+      'To postgres: subscriptions, cron jobs and OAuth credentials follow at the first start of a gateway there. To lmdb: they are written into the files of the home, over what those hold.',
+    ],
+    examples: [
+      ['journal copy --to postgres', "copy the home's journal into the database"],
+      ['journal copy --to lmdb', 'copy it back'],
+    ],
+    exits: {
+      1: 'A gateway runs, an engine cannot be opened, or the copy holds something else already; the message says which.',
+    },
+    files: [...configFiles, 'state/', 'webhook_subscriptions.json', 'cron/jobs.json', 'mcp-tokens/'],
+    see: ['gateway migrate', 'docs/scale.md'],
+    load: async () => (await gateway()).copyJournal,
   },
 };

@@ -53,6 +53,13 @@ t.test('CLI-2 · CLI-6 · each command that opens an editor names the variables 
   t.end();
 });
 
+t.test('CLI-2 · the commands of a group follow each other, in help and in docs/cli.md', (t) => {
+  const groups = catalogue.map(({ path: [group] }) => group);
+  const starts = groups.filter((group, at) => group !== groups[at - 1]);
+  t.same(starts, [...new Set(starts)]);
+  t.end();
+});
+
 t.test('CLI-2 · docs/cli.md is what the catalogue says', (t) => {
   t.equal(readFileSync('docs/cli.md', 'utf8'), markdownManual(shown), 'npm run manual');
   t.end();
