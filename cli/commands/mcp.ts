@@ -32,11 +32,22 @@ function formatServers(out: Output, rows: readonly ServerRow[]): string {
   const nowMs = Date.now();
   // A table would cut a reason, and the remedy is at its end.
   const below = out.isTerminal;
+  const isMixed = rows.some(({ profile }) => profile !== 'default');
   const servers = table(
     out,
-    ['SERVER', 'STATE', 'SINCE', 'VIA', 'PROTOCOL', 'TOOLS', ...(below ? [] : ['WHY'])],
+    [
+      'SERVER',
+      ...(isMixed ? ['PROFILE'] : []),
+      'STATE',
+      'SINCE',
+      'VIA',
+      'PROTOCOL',
+      'TOOLS',
+      ...(below ? [] : ['WHY']),
+    ],
     rows.map((row) => [
-      shownName(row),
+      row.name,
+      ...(isMixed ? [row.profile] : []),
       stateWords(row.state),
       ago(row.since, nowMs),
       row.transport,
@@ -51,7 +62,7 @@ function formatServers(out: Output, rows: readonly ServerRow[]): string {
 }
 
 function shownName({ name, profile }: ServerRow): string {
-  return oneLine(profile === 'default' ? name : `${name}@${profile}`);
+  return oneLine(profile === 'default' ? name : `${name} of profile ${profile}`);
 }
 
 /** Why the server takes no calls, and which tools are left out. */

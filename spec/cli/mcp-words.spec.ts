@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t from 'tap';
+import { listServers } from '../../cli/commands/mcp.ts';
+import { stageCommand } from '../support/command-stage.ts';
 import { commandOf, entryOf, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
@@ -189,3 +191,33 @@ t.test('SEC-7 · the words of a server stand after the arguments, on one line, q
   await gateway.answer(id, false);
   await call;
 });
+
+t.test(
+  'CLI-5 · PRF-1 · the list has a column of profiles where a server is of another than the default one',
+  async (t) => {
+    const row = {
+      state: 'failed',
+      transport: 'stdio',
+      era: null,
+      tools: 0,
+      since: '2026-01-01T00:00:00.000Z',
+      error: 'no',
+    };
+    const rows = [
+      { ...row, name: 'notes', profile: 'default' },
+      { ...row, name: 'notes', profile: 'work' },
+    ];
+    const mixed = stageCommand({ answer: rows, isTerminal: true });
+    await listServers(mixed.context);
+    t.match(mixed.seen.printed, /^SERVER +PROFILE +STATE/);
+    t.match(
+      mixed.seen.printed,
+      /\nnotes +default +failed .*\nnotes +work +failed /,
+      'the name as other commands take it',
+    );
+    t.match(mixed.seen.printed, '\nnotes: no\nnotes of profile work: no\n');
+    const plain = stageCommand({ answer: rows.slice(0, 1) });
+    await listServers(plain.context);
+    t.match(plain.seen.printed, /^SERVER +STATE/);
+  },
+);
