@@ -8,15 +8,16 @@ import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.
 import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import type { Ask, Params, Result } from '../runtime/control/contract.ts';
-import type { GatewayPlace } from './context.ts';
+import { agentOf, type GatewayPlace } from './context.ts';
 import { oneLine } from './terminal.ts';
 
 export class NotRunning extends Error {
-  constructor({ home, socket }: GatewayPlace) {
+  constructor(place: GatewayPlace) {
+    const { home, socket } = place;
     super(
       home === undefined
         ? `${socket}: the gateway does not answer this run; the run has ended, or the gateway has stopped`
-        : `the gateway of ${home} is not running; start it with \`agent gateway\``,
+        : `the gateway of ${home} is not running; start it with \`${agentOf(place)} gateway\``,
     );
     this.name = 'NotRunning';
   }

@@ -5,6 +5,7 @@
 
 import type { JsonObject } from '../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
+import { shellWord } from '../machines/base/shell-word.ts';
 import { sinceMs } from '../machines/base/since.ts';
 import type { Ask, ById, EventChoice, HistoryQuery, RouteChoice, ServerChoice } from '../runtime/control/contract.ts';
 
@@ -16,6 +17,8 @@ export interface GatewayPlace {
   readonly socket: string;
   /** Undefined in a run, whose program has only a socket (SEC-4). */
   readonly home: string | undefined;
+  /** Whether --home names it, so that a command to run next has to name it too. */
+  readonly isNamed?: boolean;
   /** Another gateway of the same database, reached through this one; absent: this gateway. */
   readonly node?: string;
 }
@@ -40,6 +43,11 @@ export interface Output {
   print(text: string): void;
   /** Writes to standard error. */
   complain(text: string): void;
+}
+
+/** How a command to run next begins; without the home it would work on ~/.agent. */
+export function agentOf({ home = '', isNamed = false }: GatewayPlace): string {
+  return isNamed ? `agent --home ${shellWord(home)}` : 'agent';
 }
 
 /** The text of a flag; undefined if it is not given. */

@@ -45,7 +45,11 @@ export async function runWords(
         out.complain(`agent: ${name} is empty, which names no ${thing}; set it to one, or unset it for ~/.agent\n`);
         return 2;
       }
-      const gateway = typeof flags.node === 'string' ? { ...place, node: flags.node } : place;
+      const gateway = {
+        ...place,
+        ...(given === undefined ? {} : { isNamed: true }),
+        ...(typeof flags.node === 'string' ? { node: flags.node } : {}),
+      };
       try {
         const run = await command.load();
         const ask = createAsk({ gateway, env, complain: out.complain });

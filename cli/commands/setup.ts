@@ -14,7 +14,7 @@ import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
-import { type CommandContext, type ExitCode, hasFlag, type Output, refuse } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, hasFlag, type Output, refuse } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { type Answers, answersOf, hasAnswers, linesAsked, secretOf } from '../setup/answers.ts';
 import {
@@ -42,11 +42,15 @@ export async function setupGateway(context: CommandContext): Promise<ExitCode> {
   if (written === undefined) return 1;
   for (const line of written) context.out.print(`${line}\n`);
   if (goesOn) return startAndTest(context, hasFlag(context, 'test'));
-  context.out.print('Start it with `agent gateway`, or let it read the change with `agent gateway reload`.\n');
+  const agent = agentOf(context.gateway);
+  context.out.print(
+    `Start it with \`${agent} gateway\`, or let it read the change with \`${agent} gateway reload\`.\n`,
+  );
   return 0;
 }
 
 async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
+  const agent = agentOf(context.gateway);
   const prompts = await loadPrompts();
   let written: readonly string[] | undefined;
   try {
@@ -64,7 +68,7 @@ async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
     const wants =
       answers.enabled === true && (await prompts.confirm('Start the gateway and send a first event?', true));
     if (!wants) {
-      prompts.outro('Start it with `agent gateway`; `agent doctor` looks it over.');
+      prompts.outro(`Start it with \`${agent} gateway\`; \`${agent} doctor\` looks it over.`);
       return 0;
     }
   } catch (thrown) {
@@ -74,7 +78,8 @@ async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
       context.out.complain(`Cancelled. ${rest}\n`);
       return 130;
     }
-    const why = written === undefined ? thrown.message : 'what was answered is written; start it with `agent gateway`';
+    const why =
+      written === undefined ? thrown.message : `what was answered is written; start it with \`${agent} gateway\``;
     return refuse(context, why, written === undefined ? 4 : 0);
   }
   return startAndTest(context, true);
