@@ -65,7 +65,7 @@ export function tryLock(path: string, version?: string): LockVerdict {
 function heldLock(path: string, mark: Mark): HeldLock {
   const isMine = (): boolean => {
     const found = readMark(path);
-    // If it cannot be read for lack of descriptors, it counts as ours: only a person takes a lock from a running process.
+    // If it cannot be read, it counts as ours: only a person takes a lock from a running process.
     return found === 'unread' || found?.nonce === mark.nonce;
   };
   return {
@@ -152,7 +152,7 @@ type Found = { readonly kind: 'living'; readonly holder: LockHolder } | { readon
 /** The state and holder of a lock; changes nothing. */
 export function holderOf(path: string): Found {
   const mark = readMark(path);
-  // No descriptor was left to read it, so whether the holder runs is unknown and the lock is waited for.
+  // Another user's, or no descriptor was left: whether the holder runs is unknown, and the lock is waited for.
   if (mark === 'unread') return { kind: 'making' };
   if (mark !== undefined) return lives(mark) ? { kind: 'living', holder: mark } : { kind: 'dead' };
   const found = statSync(path, { throwIfNoEntry: false });
@@ -170,7 +170,7 @@ function readMark(path: string): (LockHolder & { readonly nonce?: string }) | 'u
       ? { ...rest, pid: Number(pid), startedAt: String(startedAt ?? '') }
       : undefined;
   } catch (thrown) {
-    return isExhausted(thrown) ? 'unread' : undefined;
+    return isExhausted(thrown) || (thrown as NodeJS.ErrnoException).code === 'EACCES' ? 'unread' : undefined;
   }
 }
 

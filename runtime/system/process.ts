@@ -76,7 +76,8 @@ export function takeLock(path: string, version?: string): Result<Lock> {
   if (verdict.kind === 'taken') return done(verdict.lock);
   const { holder } = verdict;
   if (holder === undefined) {
-    return failed('gateway-starting', `gateway: another start of this home is under way (${path}); try again`);
+    const why = `gateway: another start of this home is under way (${path})`;
+    return failed('gateway-starting', `${why}; try again, or, if the file is another user's, run it as that user`);
   }
   return { ok: false, fault: alreadyRuns(holder) };
 }

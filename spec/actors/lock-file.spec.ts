@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import t from 'tap';
-import { tryLock } from '../../actors/lock-file.ts';
+import { holderOf, tryLock } from '../../actors/lock-file.ts';
 import { makeHome } from '../support/home.ts';
 
 const here = new URL('../../actors/lock-file.js', import.meta.url).href;
@@ -67,6 +67,22 @@ t.test('HOME-2 · the dead, the reused and the unreadable hold no lock', (t) => 
   }
   t.end();
 });
+
+const asRoot = process.getuid?.() === 0 ? 'the superuser reads everything' : false;
+t.test(
+  'HOME-2 · a lock that this user may not read, as one of root, is never taken for a dead one',
+  { skip: asRoot },
+  (t) => {
+    const path = `${makeHome(t).path}/x.lock`;
+    writeFileSync(path, JSON.stringify({ pid: deadPid(), startedAt: '1' }));
+    utimesSync(path, 1, 1);
+    chmodSync(path, 0);
+    t.same([tryLock(path), holderOf(path)], [{ kind: 'held', holder: undefined }, { kind: 'making' }]);
+    chmodSync(path, 0o600);
+    t.equal(tryLock(path).kind, 'taken', 'once it is read');
+    t.end();
+  },
+);
 
 t.test('HOME-2 · who lost the lock knows it and takes nothing from the next', (t) => {
   const path = `${makeHome(t).path}/x.lock`;
