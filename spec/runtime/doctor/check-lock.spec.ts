@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { tryLock } from '../../../actors/lock-file.ts';
 import { checkLock } from '../../../runtime/doctor/check-lock.ts';
@@ -55,6 +55,14 @@ t.test('CLI-2 · HOME-2 · --fix removes no socket of a gateway that has started
 t.test('HOME-2 · CLI-2 · the lock of a gateway that answers from another container is not stale', (t) => {
   const one = examined(t, { 'gateway.lock': deadMark });
   t.same(codes(checkLock({ ...one, gateway: answering({}) })), []);
+  t.end();
+});
+
+t.test('HOME-2 · CLI-2 · a lock whose holder is not known yet does not mean that no gateway runs', (t) => {
+  const one = examined(t, { 'gateway.lock': '' });
+  const soon = new Date(Date.now() + 1_000);
+  utimesSync(one.paths.lock, soon, soon);
+  t.match(checkLock(one), [{ level: 'good', what: /^a gateway is starting, or one of another user may run;/ }]);
   t.end();
 });
 
