@@ -55,11 +55,16 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
   return 0;
 }
 
-/** Says why nothing matches: the journal cannot be read, or no route has this name. */
+/** Says why nothing matches: the journal cannot be read, or no profile or route has this name. */
 export async function sayWhyNone(context: CommandContext): Promise<void> {
   const { ask, out } = context;
   const journal = await ask('gateway.status').then((status) => status?.journal, noAnswer);
   if (journal !== undefined && journal !== 'ready') out.complain(`agent: ${oneLine(journal)}\n`);
+  const profile = textFlag(context, 'profile');
+  // Refused where no profile of that name is served, with the fix.
+  const refused =
+    profile === undefined ? undefined : await ask('cron.list', { profile }).then(noAnswer, codeAndMessage);
+  if (refused?.code === 'profile-unknown') out.complain(`agent: ${oneLine(refused.message)}\n`);
   const route = textFlag(context, 'route');
   if (route === undefined) return;
   const names = await ask('webhook.list').then((rows) => rows.map(({ name }) => name), noAnswer);
@@ -71,6 +76,10 @@ export async function sayWhyNone(context: CommandContext): Promise<void> {
 /** Without a gateway, or from a run, some commands are refused. */
 function noAnswer(): undefined {
   return undefined;
+}
+
+function codeAndMessage({ code, message }: { readonly code?: unknown; readonly message: string }) {
+  return { code, message };
 }
 
 function sayMore(context: CommandContext, limit: number, last: string): void {

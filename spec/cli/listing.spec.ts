@@ -78,6 +78,20 @@ t.test(
   },
 );
 
+t.test('CLI-6 · PRF-1 · a list without rows says that its profile is not served, and no other refusal', async (t) => {
+  for (const [code, words] of [
+    ['profile-unknown', 'agent: make profiles/x\n'],
+    ['run-refused', ''],
+  ] as const) {
+    const { context, seen } = stageCommand({ flags: { profile: 'x' } });
+    const refusal = Object.assign(new Error('make profiles/x'), { code });
+    const ask = (method: string): Promise<never> =>
+      method === 'cron.list' ? Promise.reject(refusal) : Promise.resolve({} as never);
+    await sayWhyNone({ ...context, ask });
+    t.equal(seen.complained, words);
+  }
+});
+
 t.test('CLI-6 · --since is sent as a time', async (t) => {
   const { asked } = await shown(1, { flags: { since: '2026-01-31T12:00:00+01:00', limit: '7' } });
   t.same(asked, [{ since: '2026-01-31T11:00:00.000Z', limit: 8 }]);
