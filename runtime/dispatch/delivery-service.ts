@@ -39,6 +39,10 @@ const pageSize = 200;
 /** Maximum number of refusals in an answer: a full disk refuses all for the same reason. */
 const mostRefusals = 20;
 
+function noneOfSeveral(thrown: unknown): undefined {
+  if (!(thrown instanceof Refusal && thrown.code === 'id-ambiguous')) throw thrown;
+}
+
 interface Found {
   readonly key: string;
   readonly stored: StoredRecord<'deliveries'>;
@@ -50,7 +54,8 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
 
   async function find(id: string): Promise<Found> {
     const journal = keeper.journal();
-    const key = id === latest ? id : ((await ports.keyOf(id)) ?? id);
+    // Events without a delivery may begin alike, so that several of them do not mean several deliveries.
+    const key = id === latest ? id : ((await ports.keyOf(id).catch(noneOfSeveral)) ?? id);
     // An event whose run failed has no delivery except the notice.
     let stored: StoredRecord<'deliveries'> | undefined;
     for (const one of [id, key, noticeKey(key)]) stored ??= await journal?.get('deliveries', one);

@@ -2,7 +2,8 @@ import t from 'tap';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
-import { createDeliveryService } from '../../../runtime/dispatch/delivery-service.ts';
+import { Refusal } from '../../../runtime/control/refusal.ts';
+import { createDeliveryDesk } from '../../../runtime/dispatch/delivery-service.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';
 import { plainDelivery } from '../../support/records.ts';
@@ -30,7 +31,11 @@ async function openService(...records: readonly (readonly [string, Partial<Deliv
     },
     wards: () => wards,
     settleRun: createSettleRun({ keeper, wards: () => wards }),
-    keyOf: async () => undefined,
+    keyOf: async (id) => {
+      if (/^(?:several|twice)/.test(id))
+        throw new Refusal(id.startsWith('several') ? 'id-ambiguous' : 'delivery-ambiguous', 'of events');
+      return undefined;
+    },
     redact: (record) => record,
     nowMs: () => 100,
     hasRoom: () => room > deliveries.spawned.length,
@@ -249,4 +254,11 @@ t.test('DLV-2 · CLI-2 · a row tells the place that a text goes to: by its last
     ],
     'what ended before places were kept says nothing of a home channel that may have changed',
   );
+});
+
+t.test('CLI-6 · DLV-4 · the beginning of a key means the one delivery, however many events begin so', async (t) => {
+  const it = await openDesk(['several-1', {}], ['twice-1', {}]);
+  t.match(await it.desk.show('several'), { id: 'several-1' });
+  await t.rejects(it.desk.show('several-2'), { code: 'delivery-unknown' });
+  await t.rejects(it.desk.show('twice'), { code: 'delivery-ambiguous' }, 'an id that came to several routes');
 });
