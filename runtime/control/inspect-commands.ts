@@ -24,7 +24,10 @@ export const inspectCommands = {
     const actor = textOf(params, 'actor');
     const found = daemon.actor(actor);
     if (found !== undefined) return found;
-    return refuse('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
+    // The tree shows a pool without the address of its parent.
+    const pool = [`servers/${actor}`, `gateway/${actor}`].find((id) => daemon.actor(id) !== undefined);
+    const cure = pool === undefined ? '`agent inspect tree` lists them' : `did you mean "${pool}"?`;
+    return refuse('actor-unknown', `no actor lives at "${actor}"; ${cure}`);
   }),
 
   'inspect.why': async (host, params) => {

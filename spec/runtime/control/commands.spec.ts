@@ -180,6 +180,21 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
   t.equal(await codeOf(ask(host, 'runs.show', { id: 'x' })), 'run-unknown');
 });
 
+t.test(
+  'INS-2 · CLI-2 · an actor that does not live is answered with the pool that the tree shows by that name',
+  async (t) => {
+    const host = hostOf(t, { actor: (id) => (id === 'gateway/runs' ? ({ id } as never) : undefined) });
+    t.match(await ask(host, 'inspect.show', { actor: 'gateway/runs' }), { id: 'gateway/runs' });
+    for (const [actor, cure] of [
+      ['runs', 'did you mean "gateway/runs"?'],
+      ['nope', '`agent inspect tree` lists them'],
+    ] as const) {
+      const message = `no actor lives at "${actor}"; ${cure}`;
+      await t.rejects(ask(host, 'inspect.show', { actor }), { code: 'actor-unknown', message });
+    }
+  },
+);
+
 t.test('INS-4 · DUR-2 · an event that is gone is answered with how long events are kept', async (t) => {
   for (const [hours, words] of [
     [168, 'kept 7 days'],
