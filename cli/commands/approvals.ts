@@ -87,7 +87,7 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
 
 type Kept = Pick<Params<'approvals.answer'>, 'note' | 'remember' | 'where'>;
 
-const scopes = { call: '', run: ' for its run', always: '; the rule is in config.yaml' } as const;
+const scopes = { call: '', run: ' for its run', always: '; the rule is in the entry of its server' } as const;
 
 /** What a yes covers; a string is the usage error if the flags contradict each other. */
 function rememberedOf(context: CommandContext): Kept | string {

@@ -206,7 +206,7 @@ t.test('on a server that is not trusted', async (t) => {
 
     const approved = await gateway.cli('approvals', 'approve', id, '--always', '--where', 'text=standup');
 
-    t.match(approved, { code: 0, stdout: `Approved ${id}; the rule is in config.yaml.\n` });
+    t.match(approved, { code: 0, stdout: `Approved ${id}; the rule is in the entry of its server.\n` });
     t.match(wordsOf(await call), /^note/);
     const text = readFileSync(join(gateway.home.path, 'config.yaml'), 'utf8');
     t.same(valueAt(text, ['mcp_servers', 'peer', 'approvals']), [
