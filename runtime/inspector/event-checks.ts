@@ -8,7 +8,7 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
 import { answeredAtMs, isOfPerson } from './event-attempts.ts';
 import type { Check, HttpAnswer } from './event-wire.ts';
-import { endings, outcomeOf, requestStates } from './request-outcomes.ts';
+import { endings, firedJob, outcomeOf, requestStates } from './request-outcomes.ts';
 import { requestStairs } from './story-request.ts';
 import { type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 
@@ -42,6 +42,7 @@ export function checksOf(event: EventRecord): readonly Check[] {
 /** @param answer the reply that the route's provider gets in place of the usual one */
 export function answerOf(sources: StorySources, answer: Answer | undefined): HttpAnswer | undefined {
   const { event } = sources;
+  if (firedJob(event) !== undefined) return undefined;
   const outcome = outcomeOf(event) ?? outcomeOfWork(event, ownDeliveries(sources)[0]);
   if (outcome === undefined) return undefined;
   // Neither the provider's question nor the status of a refusal is stored.

@@ -162,9 +162,16 @@ export const endings: Partial<Record<OutcomeKind, Ending>> = {
   },
 };
 
-/** The outcome that ended the request; undefined for one that led to work. */
-export function outcomeOf({ outcome, status, reason }: EventRecord): OutcomeKind | undefined {
+/** The cron job that was fired, or noted why it was not, by its schedule or by hand; undefined for a request. */
+export function firedJob({ route, scheme, outcome }: EventRecord): string | undefined {
+  return scheme === undefined && outcome === undefined ? /^cron\/(.+)$/s.exec(route)?.[1] : undefined;
+}
+
+/** The outcome that ended the request; undefined for one that led to work, and for a cron job. */
+export function outcomeOf(event: EventRecord): OutcomeKind | undefined {
+  const { outcome, status, reason } = event;
   if (outcome !== undefined) return outcome;
+  if (firedJob(event) !== undefined) return undefined;
   // Records of earlier versions have no `outcome`.
   if (status === 'duplicate') return 'duplicate';
   if (status === 'ignored') return reason?.startsWith('script:') === true ? 'ignoredScript' : 'ignoredFilter';
@@ -184,5 +191,10 @@ export function decidedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord)
 
 /** Returns the remedy with its command; empty if none is needed. */
 export function cureOf(outcome: OutcomeKind, { route, profile }: EventRecord): string {
-  return (endings[outcome]?.cure ?? '').replaceAll('<route>', () => `${shellWord(route)}${profileOption(profile)}`);
+  return (endings[outcome]?.cure ?? '').replaceAll('<route>', () => argumentsOf(route, profile));
+}
+
+/** What a command takes to choose a route or a job. */
+export function argumentsOf(name: string, profile: string): string {
+  return `${shellWord(name)}${profileOption(profile)}`;
 }

@@ -6,7 +6,7 @@
 
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
-import { decidedIn, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
+import { decidedIn, firedJob, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
 import { targetsOf } from './story-sources.ts';
 import type { Stair } from './wire.ts';
 
@@ -14,6 +14,8 @@ import type { Stair } from './wire.ts';
 const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
 
 export function requestStairs(event: EventRecord): Stair[] {
+  // No request was made, so nothing of one was checked or answered.
+  if (firedJob(event) !== undefined) return [];
   const outcome = outcomeOf(event);
   const last = outcome === undefined ? undefined : decidedIn(outcome, event);
   // A crash or a stop of the gateway ends a request in any state, which is not recorded.

@@ -5,7 +5,7 @@
  */
 
 import { targetChoices } from '../../machines/config/targets.ts';
-import { cureOf, endings, outcomeOf } from './request-outcomes.ts';
+import { argumentsOf, cureOf, endings, firedJob, outcomeOf } from './request-outcomes.ts';
 import { answerCommands } from './story-calls.ts';
 import { iso, type KnownDelivery, ownDeliveries, type StorySources, targetsOf } from './story-sources.ts';
 
@@ -66,6 +66,8 @@ function statusWords(sources: StorySources, delivery: KnownDelivery | undefined,
         : withReason(`Not delivered to ${target}.`, delivery.record.reason);
     case 'cron':
       return withReason('Accepted and dropped: no run was fired.', event.reason);
+    case 'ignored':
+      return withReason('No run was fired.', event.reason);
     default:
       return withReason(`It is ${sources.status}.`, event.reason);
   }
@@ -95,6 +97,8 @@ export function cureFor(sources: StorySources): string {
   const again = `\`agent events replay ${key}\` sends the event through once more.`;
   if (outcome === 'duplicate') return `If it was to run again: ${again}`;
   if (outcome !== undefined) return cureOf(outcome, event);
+  const job = event.status === 'ignored' ? firedJob(event) : undefined;
+  if (job !== undefined) return `\`agent cron show ${argumentsOf(job, event.profile)}\` shows the job.`;
   if (run?.record.repeatedBy !== undefined)
     return `Its sender has delivered it again: \`agent inspect why ${run.record.repeatedBy}\` shows what followed.`;
   const freed =

@@ -6,7 +6,8 @@
  */
 
 import { type JsonObject, scalarText } from '../../machines/base/json.ts';
-import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import { firedJob } from './request-outcomes.ts';
 import { callChapters, questionChapters, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
 import { counted, groupKeyOf, iso, type KnownDelivery, type StorySources, seconds } from './story-sources.ts';
@@ -46,12 +47,18 @@ function requestChapter(sources: StorySources): Chapter {
     kind: 'request',
     machine: 'webhookRequest',
     actor,
-    title: event.replayOf === undefined ? `request to ${event.route}` : `replay of ${event.replayOf}`,
+    title: requestTitle(event),
     state: stateOf(actor) ?? 'answered',
     began: event.receivedAtMs,
     ...(stateOf(actor) === undefined ? { ended: endOf(stairs, checkedAtMs) } : {}),
     stairs,
   };
+}
+
+function requestTitle(event: EventRecord): string {
+  const job = firedJob(event);
+  if (job !== undefined) return event.work === undefined ? `cron job ${job}, not fired` : `cron job ${job}, fired`;
+  return event.replayOf === undefined ? `request to ${event.route}` : `replay of ${event.replayOf}`;
 }
 
 /** Adds the times at which states were entered, if the steps were recorded. */

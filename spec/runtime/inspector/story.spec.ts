@@ -152,6 +152,29 @@ t.test('INS-2 · INS-4 · a request that a crash or a stop has ended is not said
   t.end();
 });
 
+t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checked', (t) => {
+  const { scheme: _, work: __, ...fired } = { ...event, route: "cron/a 'b'", profile: 'work', body: '' };
+  const reason = 'cron job "a" is paused';
+  const noted = sources({ status: 'ignored', event: { ...fired, status: 'ignored', reason } });
+  t.match(tellStory(noted), {
+    verdict: 'No run was fired: cron job "a" is paused.',
+    cure: "`agent cron show 'a '\\''b'\\''' --profile work` shows the job.",
+    chapters: [{ title: "cron job a 'b', not fired", stairs: [] }],
+  });
+  const beside = { joined: [], replays: [], answer: undefined };
+  t.match(openEvent({ ...noted, ...beside }), { checks: [], verdict: { text: /cron job "a" is paused\.$/ } });
+  const ran = sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: run } });
+  t.equal(openEvent({ ...ran, ...beside }).answer, undefined);
+  t.match(tellStory(ran).chapters, [{ title: "cron job a 'b', fired", stairs: [] }, { kind: 'run' }]);
+  // A route of config.yaml may be named so.
+  t.match(tellStory(sources({ event: { ...event, route: 'cron/x' } })).chapters, [{ title: 'request to cron/x' }]);
+  t.match(
+    tellStory(refused('routeDisabled', 'off', { route: 'a b' })).cure,
+    "`agent webhook enable 'a b'` enables it.",
+  );
+  t.end();
+});
+
 t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its sender was answered', (t) => {
   const reason = 'cron job "digest" is paused';
   const { work: _, ...dropped } = event;

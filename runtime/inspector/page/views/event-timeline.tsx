@@ -114,7 +114,7 @@ export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.E
           )}
         </ul>
       </div>
-      <Checks checks={event.checks} tookMs={checkMsOf(spans)} />
+      {event.checks.length === 0 ? null : <Checks checks={event.checks} tookMs={checkMsOf(spans)} />}
     </Panel>
   );
 }
