@@ -94,11 +94,15 @@ export function cureFor(sources: StorySources): string {
   const { key, event, run } = sources;
   const delivery = openDelivery(sources);
   const outcome = outcomeOf(event);
-  const again = `\`agent events replay ${key}\` sends the event through once more.`;
+  const job = firedJob(event);
+  const named = argumentsOf(job ?? '', event.profile);
+  const again =
+    job === undefined
+      ? `\`agent events replay ${key}\` sends the event through once more.`
+      : `\`agent cron run ${named}\` fires the job once more.`;
   if (outcome === 'duplicate') return `If it was to run again: ${again}`;
   if (outcome !== undefined) return cureOf(outcome, event);
-  const job = event.status === 'ignored' ? firedJob(event) : undefined;
-  if (job !== undefined) return `\`agent cron show ${argumentsOf(job, event.profile)}\` shows the job.`;
+  if (job !== undefined && event.status === 'ignored') return `\`agent cron show ${named}\` shows the job.`;
   if (run?.record.repeatedBy !== undefined)
     return `Its sender has delivered it again: \`agent inspect why ${run.record.repeatedBy}\` shows what followed.`;
   const freed =

@@ -166,6 +166,9 @@ t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checke
   const ran = sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: run } });
   t.equal(openEvent({ ...ran, ...beside }).answer, undefined);
   t.match(tellStory(ran).chapters, [{ title: "cron job a 'b', fired", stairs: [] }, { kind: 'run' }]);
+  const failed = { ...run, kind: 'cron', status: 'failed' } as const;
+  const broke = tellStory(sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: failed } }));
+  t.match(broke.cure, /^`agent cron run .* --profile work` fires the job once more\.$/, 'it has no payload to replay');
   // A route of config.yaml may be named so.
   t.match(tellStory(sources({ event: { ...event, route: 'cron/x' } })).chapters, [{ title: 'request to cron/x' }]);
   t.match(
