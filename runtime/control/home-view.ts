@@ -218,14 +218,13 @@ function wordsOf(definition: RouteWithSecret, { title, page, secret }: Source): 
 export async function unsubscribe({ sources }: RoutedHome, name: string, profile: ProfileName): Promise<void> {
   const store = sources.subscriptions.get(profile);
   const standing = store?.current();
+  const isNamed = ({ route }: RouteWithSecret): boolean => route.name === name;
   const known =
-    standing?.routes.some(({ route }) => route.name === name) === true ||
-    standing?.problems.some((problem) => problem.name === name) === true;
+    standing?.routes.some(isNamed) === true || standing?.problems.some((problem) => problem.name === name) === true;
   if (store === undefined || !known) {
-    refuse(
-      'subscription-unknown',
-      `"${name}" is no dynamic subscription of profile "${profile}"; routes of config.yaml are removed there`,
-    );
+    const [other] = [...sources.subscriptions].find(([, one]) => one.current().routes.some(isNamed)) ?? [];
+    const cure = other === undefined ? 'routes of config.yaml are removed there' : `it is one of profile "${other}"`;
+    refuse('subscription-unknown', `"${name}" is no dynamic subscription of profile "${profile}"; ${cure}`);
   }
   got(await store.update((text) => editSubscriptions(text, name, undefined)));
 }

@@ -311,19 +311,29 @@ function givenEntry(
 }
 
 function configured(name: string, profile: ProfileName, source: CommandHost['source']): ServerSettings {
-  const loaded = loadHome(source).profiles.get(profile);
+  const { profiles } = loadHome(source);
+  const loaded = profiles.get(profile);
   if (loaded === undefined) throw notServed(profile);
   const entry = loaded.settings.servers.find((server) => server.name === name);
   if (entry === undefined) {
     const names = loaded.settings.servers.map((server) => server.name);
-    throw unknownServer(name, names, '`agent config show mcp_servers`');
+    const [other] = [...profiles].find(([, { settings }]) => settings.servers.some((one) => one.name === name)) ?? [];
+    throw unknownServer(name, names, { list: '`agent config show mcp_servers`', other });
   }
   if (entry.problem !== undefined) return refuse('server-entry', entry.problem);
   return readServerSettings(entry);
 }
 
-export function unknownServer(name: string, known: readonly string[], list = '`agent mcp list`'): Refusal {
-  const cure = meantOr(name, known, `${list} lists them`);
+/** @param other a profile that has a server of this name */
+export function unknownServer(
+  name: string,
+  known: readonly string[],
+  {
+    list = '`agent mcp list`',
+    other,
+  }: { readonly list?: string | undefined; readonly other?: string | undefined } = {},
+): Refusal {
+  const cure = other === undefined ? meantOr(name, known, `${list} lists them`) : `it is one of profile "${other}"`;
   return new Refusal('server-unknown', `no mcp server is named "${name}"; ${cure}`);
 }
 
@@ -340,8 +350,11 @@ function disabledServer(name: string, profile: string): Refusal {
 function knownIn(mcp: McpView, profile: string, server: string, lent?: readonly string[]): 'enabled' | 'disabled' {
   const of = (names: readonly string[]) => (lent === undefined ? names : serversOf(lent, names));
   const standing = of([server]).length === 0 ? 'unknown' : mcp.standing(profile, server);
-  if (standing === 'unknown') throw unknownServer(server, of(namesIn(mcp, profile)), lent && '`agent mcp tools`');
-  return standing;
+  if (standing !== 'unknown') return standing;
+  if (lent !== undefined) throw unknownServer(server, of(namesIn(mcp, profile)), { list: '`agent mcp tools`' });
+  throw unknownServer(server, namesIn(mcp, profile), {
+    other: mcp.list().find(({ name }) => name === server)?.profile,
+  });
 }
 
 /** The profile of the request, which the daemon must serve. */

@@ -280,16 +280,13 @@ t.test('SUB-1 · CFG-3 · a subscription is removed, a broken one too, and a rou
   await unsubscribe(routed(), 'broken', defaultProfile);
   t.same(JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8')), {});
   t.match(showRoute(routed(), { name: 'hook' }, undefined), { profile: 'work' }, 'the other profile keeps its own');
-  for (const [name, profile] of [
-    ['both', defaultProfile],
-    ['hook', defaultProfile],
-    ['hook', 'nobody' as ProfileName],
+  for (const [name, profile, cure] of [
+    ['both', defaultProfile, 'routes of config.yaml are removed there'],
+    ['hook', defaultProfile, 'it is one of profile "work"'],
+    ['hook', 'nobody' as ProfileName, 'it is one of profile "work"'],
   ] as const) {
-    t.equal(
-      (await refusalOf(() => unsubscribe(routed(), name, profile))).code,
-      'subscription-unknown',
-      `${name} ${profile}`,
-    );
+    const message = `"${name}" is no dynamic subscription of profile "${profile}"; ${cure}`;
+    t.match(await refusalOf(() => unsubscribe(routed(), name, profile)), { code: 'subscription-unknown', message });
   }
 });
 

@@ -37,7 +37,7 @@ function stage(t: Test, view: Partial<McpView> = {}) {
       return tools.filter((tool) => server === undefined || tool.server === server);
     },
     standing: (_: string, server: string) =>
-      server === 'gone' ? 'unknown' : server === 'off' ? 'disabled' : 'enabled',
+      server.startsWith('gone') ? 'unknown' : server === 'off' ? 'disabled' : 'enabled',
     askedCall: () => undefined,
     onAnswered: () => () => {},
     logins: { login: () => t.fail('no login is wanted'), paste: () => false } as never,
@@ -177,8 +177,9 @@ t.test(
   'LIF-1 · CON-4 · connections are made anew and logs are read within bounds, of servers that there are',
   async (t) => {
     const read: unknown[] = [];
+    const rows = [{ name: 'notes' }, { name: 'gone-2', profile: 'work' }];
     const { run } = stage(t, {
-      list: () => [{ name: 'notes' } as never],
+      list: () => rows as never,
       oauthServers: () => [{ profile: 'default', server: 'hub' }],
       reconnect: (_, server) => server === 'notes',
       logs: (...asked) => {
@@ -186,13 +187,14 @@ t.test(
         return Promise.resolve(['\u001b[33mone\u001b[0m']);
       },
     });
-    t.same(await run('mcp.list'), [{ name: 'notes' }]);
+    t.same(await run('mcp.list'), rows);
     t.same(await run('mcp.oauthServers'), [{ profile: 'default', server: 'hub' }]);
     t.same(await run('mcp.reconnect', { server: 'notes' }), { reconnecting: 'notes' });
     await t.rejects(run('mcp.reconnect', { server: 'gone' }), {
       code: 'server-unknown',
       message: /"gone"; `agent mcp list`/,
     });
+    await t.rejects(run('mcp.logs', { server: 'gone-2' }), { message: /"gone-2"; it is one of profile "work"$/ });
     for (const method of ['mcp.tools', 'mcp.logs'])
       await t.rejects(run(method, { server: 'gone' }), { code: 'server-unknown' }, method);
     await t.rejects(run('mcp.reconnect', { server: 'off' }), {
@@ -322,7 +324,7 @@ t.test(
 
     await t.rejects(test({ server: 'gone' }), { code: 'server-unknown', message: /`agent config show mcp_servers`/ });
     await t.rejects(test({ server: 'per' }), { code: 'server-unknown', message: /did you mean "peer"\?$/ });
-    await t.rejects(test({ server: 'peer', profile: 'work' }), { code: 'server-unknown' }, 'it is another profile’s');
+    await t.rejects(test({ server: 'peer', profile: 'work' }), { message: /; it is one of profile "default"$/ });
     await t.rejects(test({ server: 'peer', profile: 'none' }), { code: 'profile-unknown' });
     await t.rejects(test({ server: 'odd' }), { code: 'server-entry' });
     await t.rejects(test({ server: 'new', entry: { command: 'x', url: 'https://x.example' } }), /url|command/);
