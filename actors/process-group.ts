@@ -73,8 +73,10 @@ export const watched = (first: readonly string[]): readonly string[] => [
   // Runs when the reader ends for any reason: if no process can be started, it ends at the search.
   "( trap 'kill -KILL 0' EXIT",
   'read -r _ <&3',
-  `for file in $(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ); do`,
-  'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done ) >/dev/null 2>&1 &',
+  // Further passes find the processes that were being started during the one before.
+  `for pass in 1 2 3 4 5; do files=$(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ)`,
+  '[ -n "$files" ] || break; for file in $files; do',
+  'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done; done ) >/dev/null 2>&1 &',
   '(',
   ...first,
   'trap - TERM HUP INT',

@@ -370,6 +370,42 @@ for (const [index, { shell, missing, name }] of shells.entries()) {
   );
 }
 
+t.test(
+  'LIF-9 · a process that is started while the watcher searches is found by its next pass',
+  { skip: noSetsid },
+  async (t) => {
+    const { path, write } = makeHome(t);
+    // Ends each search with the start of a process that its list of processes cannot have.
+    write(
+      'bin/grep',
+      `#!/bin/sh
+"$REAL_GREP" "$@"
+[ -e pids ] && exit
+AGENT_PROCESS_MARK=$MARK setsid sh -c 'echo $$ >pids; exec sleep 600' >/dev/null 2>&1 &
+until [ -s pids ]; do sleep 0.01; done
+`,
+      0o700,
+    );
+    const words = ['-c', watched([]).join('\n'), 'sh', path, '/bin/sh', '-c', 'echo began >began; exec sleep 600'];
+    const env = scrubbedEnv({
+      REAL_GREP: findCommand('grep', process.env.PATH ?? '', '.') ?? '',
+      MARK: path,
+      PATH: `${path}/bin:${process.env.PATH}`,
+    });
+    const child = spawn('/bin/sh', words, {
+      ...{ cwd: path, env, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
+    });
+    t.teardown(() => {
+      for (const pid of numbersIn(`${path}/pids`)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
+    });
+    await until(() => existsSync(`${path}/began`));
+
+    child.stdio[3]?.destroy();
+
+    await until(() => numbersIn(`${path}/pids`).length === 1 && numbersIn(`${path}/pids`).every(hasEnded));
+  },
+);
+
 t.test('OBS-1 · the end of a text never begins within a word', (t) => {
   t.equal(endOf('  short \n', 10), 'short');
   t.equal(endOf('key sk-abcdefghijklmnop broke', 15), '…broke');
