@@ -9,6 +9,7 @@ import { longestTimerMs } from '../../machines/base/timer.ts';
 import { asArgument, runVariables, senderVariables } from '../../machines/config/program-variables.ts';
 import { joinGlobs } from '../../machines/mcp/glob.ts';
 import { isExhausted } from '../exhaustion.ts';
+import { isDiskRefusal } from '../files.ts';
 import type { AgentRunner, AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 import { type RunFiles, type RunFilesSettings, writeRunFiles } from './run-files.ts';
@@ -34,7 +35,7 @@ export function createCommandRunner(settings: CommandRunnerSettings): AgentRunne
     try {
       files = await writeRunFiles(settings.files, request);
     } catch (thrown) {
-      const kind = isExhausted(thrown) ? 'notBegun' : 'failed';
+      const kind = isExhausted(thrown) || isDiskRefusal(thrown) ? 'notBegun' : 'failed';
       return { kind, reason: `the files of the run cannot be written: ${causeOf(thrown)}` };
     }
     try {

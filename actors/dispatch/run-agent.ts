@@ -56,7 +56,8 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
     if (outcome.kind === 'responded') lacking.delete(routeOf(record));
     if (outcome.kind === 'notBegun' && !lacking.has(routeOf(record))) {
       lacking.add(routeOf(record));
-      const message = 'the system lacks descriptors, processes or memory to start runs; they wait and are tried again';
+      const message =
+        'the system lacks descriptors, processes, memory or disk space to start runs; they wait and are tried again';
       ports.log.log('warn', `route "${record.route}": ${message}`, { error: outcome.reason });
     }
     return outcome;

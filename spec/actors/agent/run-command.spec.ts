@@ -121,6 +121,22 @@ t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in
   t.same(readdirSync(join(home.path, 'state/runs')), [], 'a run that fails leaves none either');
 });
 
+t.test('LIM-5 · DUR-3 · a run whose files a full or read-only disk refuses has not begun', async (t) => {
+  const home = makeHome(t);
+  for (const [code, kind] of [
+    ['ENOSPC', 'notBegun'],
+    ['EROFS', 'notBegun'],
+    ['EMFILE', 'notBegun'],
+    ['EACCES', 'failed'],
+  ] as const) {
+    const settings = settingsOf(['true'], home.path);
+    const openSocket = () => Promise.reject(Object.assign(new Error(`${code}: refused`), { code }));
+    const runner = createCommandRunner({ ...settings, files: { ...settings.files, openSocket } });
+    t.match(await runner(request, new AbortController().signal), { kind, reason: `cannot be written: ${code}` });
+  }
+  t.same(readdirSync(join(home.path, 'state/runs')), []);
+});
+
 t.test('DUR-1 · a program has the prompt in its file no sooner than on its input', async (t) => {
   const home = makeHome(t);
   const handOver = async (): Promise<void> => {
