@@ -149,18 +149,24 @@ export function endOf(text: string, limit: number): string {
   return shown.length <= limit ? shown : shown.slice(-limit).replace(/^\S+\s*/, '…');
 }
 
+export interface Watched {
+  readonly child: ChildProcess;
+  /** Kills every process of the command; resolves when none is left, never rejects. */
+  readonly sweep: () => Promise<void>;
+}
+
 /**
- * Starts a command under the watcher, as the leader of a group that the caller ends when the leader exits. `command` is a
+ * Starts a command under the watcher, as the leader of a group that the caller ends when the leader exits: with `sweep`
+ * first, because the watcher, which ends with the group, does the same if this process is killed meanwhile. `command` is a
  * path that `findCommand` returned.
  */
 export function spawnWatched(
   command: string,
   words: readonly string[],
   place: Pick<CommandRequest, 'cwd' | 'env'>,
-): ChildProcess {
+): Watched {
   const { child, mark, start } = spawnMarked(command, words, place, watched([]));
-  child.once('exit', () => void endStrays(mark, start));
-  return child;
+  return { child, sweep: () => endStrays(mark, start) };
 }
 
 interface Marked {
@@ -292,13 +298,15 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
       // The group is empty: every process has ended.
     }
   };
+  /** The watcher is in the group, and is needed until then: it takes over if this process is killed. */
+  const endAll = (): Promise<void> => endStrays(mark, start).then(() => killGroup('SIGKILL'));
   const end = (why: 'timedOut' | 'flooded' | 'aborted'): void => {
     if (settled || ended !== undefined) return;
     ended = why;
     // A command that has not begun ignores the signal and ends with its input.
     if (hasBegun) killGroup('SIGTERM');
     else child.stdin?.end();
-    timers.push(setTimeout(() => killGroup('SIGKILL'), killGraceMs));
+    timers.push(setTimeout(() => void endAll(), killGraceMs));
   };
   const onAbort = (): void => end('aborted');
   const settle = (): void => {
@@ -306,7 +314,6 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     settled = true;
     for (const timer of timers) clearTimeout(timer);
     request.signal?.removeEventListener('abort', onAbort);
-    killGroup('SIGKILL');
     for (const stream of streamsOf(child)) stream?.destroy();
     const tail = stderr.toString('utf8');
     const result = (): CommandResult => {
@@ -350,8 +357,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   child.on('exit', (exitCode) => {
     code = exitCode;
     // Part of a timed-out group may have ignored SIGTERM while its leader obeyed.
-    killGroup('SIGKILL');
-    swept = endStrays(mark, start);
+    swept = endAll();
     timers.push(setTimeout(settle, pipeGraceMs));
   });
   child.on('close', settle);

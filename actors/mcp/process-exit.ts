@@ -18,6 +18,8 @@ export interface EndingGroup {
   readonly group: number;
   /** Resolves when the leader has ended. */
   readonly exited: Promise<unknown>;
+  /** Kills what the child started, also outside of the group; comes before the SIGKILL. */
+  readonly sweep: () => Promise<void>;
   /** How long the child may take to end by itself before SIGTERM. */
   readonly politeMs: number;
   /** How long the group may take from SIGTERM to SIGKILL. */
@@ -25,11 +27,12 @@ export interface EndingGroup {
 }
 
 /** Never rejects. */
-export async function endGroup({ group, exited, politeMs, termMs }: EndingGroup): Promise<void> {
+export async function endGroup({ group, exited, sweep, politeMs, termMs }: EndingGroup): Promise<void> {
   if (!(await settlesWithin(exited, politeMs))) {
     signalGroup(group, 'SIGTERM');
     await settlesWithin(exited, termMs);
   }
+  await sweep();
   // With the leader gone, the rest of the group has no purpose.
   for (let waitedMs = 0; signalGroup(group, 'SIGKILL') && waitedMs < mostLooksMs; waitedMs += lookMs) {
     if (!(await livesOn(group))) return;

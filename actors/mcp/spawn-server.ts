@@ -4,11 +4,10 @@
  * @see LIF-7, LIF-9 and LIF-10 in docs/specification.md
  */
 
-import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
-import { findCommand, isFolder, scrubbedEnv, spawnWatched } from '../process-group.ts';
+import { findCommand, isFolder, scrubbedEnv, spawnWatched, type Watched } from '../process-group.ts';
 import { SpawnFailure } from './connect-errors.ts';
 
 export interface SpawnRequest {
@@ -18,7 +17,7 @@ export interface SpawnRequest {
 }
 
 /** Throws a SpawnFailure; later failures come as the child's `error` event. */
-export function spawnServer({ server, plan, cwd }: SpawnRequest): ChildProcess {
+export function spawnServer({ server, plan, cwd }: SpawnRequest): Watched {
   const env = scrubbedEnv(plan.env);
   if (!isFolder(cwd)) {
     const message = `mcp server "${server}": ${cwd} is not a folder; its command starts there`;

@@ -94,6 +94,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   let tail: Buffer = Buffer.alloc(0);
   let exited: Promise<void> = Promise.resolve();
   let drained: Promise<void> = Promise.resolve();
+  let sweep = (): Promise<void> => Promise.resolve();
   let outbox: Outbox = { text: '', senders: [] };
   let writing = false;
   /** Of the current message. */
@@ -171,7 +172,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       if (child?.pid !== undefined) {
         flush(true);
         child.stdin?.end();
-        await endGroup({ group: child.pid, exited, politeMs, termMs: graceMs });
+        await endGroup({ group: child.pid, exited, sweep, politeMs, termMs: graceMs });
         await drained;
         for (const stream of streamsOf(child)) stream?.destroy();
       }
@@ -195,7 +196,8 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       started.once('exit', (code, signal) => {
         if (ending === undefined) status = code ?? signal;
         why ??= signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
-        if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL');
+        const { pid } = started;
+        if (pid !== undefined) void sweep().then(() => signalGroup(pid, 'SIGKILL'));
         // Node resumes the pipes of an exited child, even paused ones, so the rest is read without waiting for a turn. It
         // is limited in size and time.
         share.hurry();
@@ -245,8 +247,9 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     start: async () => {
       if (child !== undefined || ending !== undefined)
         throw new SdkError(SdkErrorCode.AlreadyConnected, 'started before');
-      const started = spawnServer(settings);
+      const { child: started, sweep: sweepStarted } = spawnServer(settings);
       child = started;
+      sweep = sweepStarted;
       watch(started);
       try {
         await once(started, 'spawn');

@@ -40,10 +40,10 @@ t.test('LIM-5 · a command that finds no descriptors has not begun, and its late
 
 t.test('LIM-5 · LIF-9 · a group is ended without a descriptor to look at it', linux, (t) => {
   const said = exhausted(
-    `const child = spawnWatched('/bin/sleep', ['600'], { cwd: '.', env: scrubbedEnv() });
+    `const { child, sweep } = spawnWatched('/bin/sleep', ['600'], { cwd: '.', env: scrubbedEnv() });
      const exited = new Promise((resolve) => child.once('exit', resolve));
      exhaust();
-     await endGroup({ group: child.pid, exited, politeMs: 0, termMs: 0 });
+     await endGroup({ group: child.pid, exited, sweep, politeMs: 0, termMs: 0 });
      await exited;
      console.log('ended');`,
     0,

@@ -303,6 +303,44 @@ for (const script of process.argv.slice(1)) void runCommand({ argv: ['sh', '-c',
   await until(() => numbersIn(pids).every(hasEnded));
 });
 
+t.test(
+  'LIF-9 · what left the group is ended, although the daemon is killed between its end and the search for it',
+  { skip: noSetsid },
+  async (t) => {
+    const leave =
+      "setsid sh -c 'echo $$ >>pids; exec sleep 600' >/dev/null 2>&1 & until [ -s pids ]; do sleep 0.01; done";
+    const modules = new URL('../../actors/', import.meta.url).href;
+    const place = "{ cwd: '.', env: scrubbedEnv() }";
+    for (const begin of [
+      `void runCommand({ argv: ['sh', '-c', script], ...${place}, stdin: '', timeoutMs: 1e6, maxOutputBytes: 1e6 });`,
+      `const { child, sweep } = spawnWatched('/bin/sh', ['-c', script], ${place});
+       const exited = new Promise((resolve) => child.once('exit', resolve));
+       void endGroup({ group: child.pid, exited, sweep, politeMs: 1e6, termMs: 0 });`,
+    ]) {
+      const home = makeHome(t);
+      const code = `import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+const { readFile } = files;
+files.readFile = (path, ...more) => String(path).endsWith('/environ') ? process.kill(process.pid, 'SIGKILL') : readFile(path, ...more);
+syncBuiltinESMExports();
+const { runCommand, scrubbedEnv, spawnWatched } = await import('${modules}process-group.js');
+const { endGroup } = await import('${modules}mcp/process-exit.js');
+const [, script] = process.argv;
+${begin}`;
+      const daemon = spawn(process.execPath, ['--input-type=module', '-e', code, leave], {
+        ...{ cwd: home.path, stdio: 'inherit' },
+      });
+      const pids = `${home.path}/pids`;
+      t.teardown(() => {
+        for (const pid of numbersIn(pids)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
+      });
+      t.same(await new Promise((resolve) => daemon.once('exit', (_, signal) => resolve(signal))), 'SIGKILL');
+
+      await until(() => numbersIn(pids).length === 1 && numbersIn(pids).every(hasEnded));
+    }
+  },
+);
+
 /** What `/bin/sh` is on one system or another; each where this one has it. */
 const shells = (
   [

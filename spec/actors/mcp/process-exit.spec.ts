@@ -5,6 +5,8 @@ import { endGroup, signalGroup } from '../../../actors/mcp/process-exit.ts';
 import { makeHome } from '../../support/home.ts';
 import { hasEnded, numbersIn, until } from '../../support/processes.ts';
 
+const sweep = async (): Promise<void> => {};
+
 function group(t: Test, script: string, cwd: string): { child: ChildProcess; id: number; exited: Promise<unknown> } {
   const child = spawn('sh', ['-c', script], { cwd, detached: true, stdio: 'ignore' });
   const id = child.pid ?? 0;
@@ -21,7 +23,7 @@ t.test('LIF-9 · a group is asked, then told, then ended', async (t) => {
     const { id, exited } = group(t, script, path);
     await until(() => numbersIn(`${path}/pids`).includes(id));
 
-    await endGroup({ group: id, exited, politeMs: 1, termMs });
+    await endGroup({ group: id, exited, sweep, politeMs: 1, termMs });
 
     t.ok(numbersIn(`${path}/pids`).every(hasEnded));
     t.same(numbersIn(`${path}/term`), expected);
@@ -31,7 +33,7 @@ t.test('LIF-9 · a group is asked, then told, then ended', async (t) => {
 t.test('LIF-9 · what a leader leaves behind is ended at once', async (t) => {
   const { path } = makeHome(t);
   const { id, exited } = group(t, "(trap '' TERM; exec sleep 600) & echo $! >>pids", path);
-  await endGroup({ group: id, exited, politeMs: 60_000, termMs: 60_000 });
+  await endGroup({ group: id, exited, sweep, politeMs: 60_000, termMs: 60_000 });
   t.same(numbersIn(`${path}/pids`).map(hasEnded), [true]);
 });
 
@@ -39,5 +41,5 @@ t.test('LIF-9 · a group that is gone takes no signal', async (t) => {
   const { id, exited } = group(t, 'exit', '/');
   await exited;
   await until(() => !signalGroup(id, 'SIGTERM'));
-  await endGroup({ group: id, exited, politeMs: 60_000, termMs: 60_000 });
+  await endGroup({ group: id, exited, sweep, politeMs: 60_000, termMs: 60_000 });
 });
