@@ -4,6 +4,7 @@
  */
 
 import { bindingFault, whyUnbound } from '../../actors/binding.ts';
+import { holderOf } from '../../actors/lock-file.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ListenerStatus } from '../control/contract.ts';
 import { type Examined, type Finding, good } from './finding.ts';
@@ -18,7 +19,12 @@ interface Address {
   readonly level: 'warning' | 'wrong';
 }
 
-export async function checkPort({ home, gateway }: Examined, platform = process.platform): Promise<readonly Finding[]> {
+export async function checkPort(
+  { home, paths, gateway }: Examined,
+  platform = process.platform,
+): Promise<readonly Finding[]> {
+  // A gateway that does not answer may have its own addresses bound; it is reported with its lock.
+  if (gateway === undefined && holderOf(paths.lock).kind === 'living') return [];
   const { webhook, inspector } = home.main.settings;
   const own: Address = { name: 'webhooks', host: webhook.host, port: webhook.port, level: 'wrong', change: newPort };
   const page: Address = {

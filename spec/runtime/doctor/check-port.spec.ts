@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import t from 'tap';
+import { tryLock } from '../../../actors/lock-file.ts';
 import { checkPort } from '../../../runtime/doctor/check-port.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
 
@@ -25,6 +26,10 @@ t.test('ADP-1 · CLI-2 · a port that is taken or refused is told, with another 
   const [found] = troubles(await checkPort(examined(t, config('127.0.0.1', port)), 'linux'));
   t.match(found, { place: `127.0.0.1:${port}`, cure: /ss -ltnp.*agent gateway setup --port/ });
   const [onMac] = troubles(await checkPort(examined(t, config('127.0.0.1', port)), 'darwin'));
+  const hung = examined(t, config('127.0.0.1', port));
+  const held = tryLock(hung.paths.lock);
+  t.same(await checkPort(hung), [], 'a gateway that does not answer may hold it itself');
+  if (held.kind === 'taken') held.lock.release();
   t.match(onMac, { cure: new RegExp(`^\`lsof -nP -iTCP:${port} -sTCP:LISTEN\` shows`) }, 'which has no ss');
 });
 
