@@ -133,7 +133,7 @@ function routeNeed({ route, profile, share, example, isOfSeveral = false }: Need
   return {
     id: `route/${profile}/${route}`,
     kind: 'route',
-    title: `Route ${route} is failing`,
+    title: `Route ${route}${ofProfile(profile)} is failing`,
     reason: [`${share} failed`, reason?.replace(/^\w+(?=: )/, targetTitle)]
       .filter((part) => part !== undefined)
       .join(' · '),
@@ -145,7 +145,7 @@ function serverNeed({ name, profile, error, since }: ServerRow): Need {
   return {
     id: `server/${profile}/${name}`,
     kind: 'server',
-    title: `Server ${name} is failing`,
+    title: `Server ${name}${ofProfile(profile)} is failing`,
     reason: withoutSubject(error ?? '', `mcp server "${name}"`),
     since,
     action: { label: 'Open log', place: placeOf('servers', profile, name) },
@@ -156,7 +156,7 @@ function targetNeed({ name, title, profile, error, since }: TargetRow): Need {
   return {
     id: `target/${profile}/${name}`,
     kind: 'target',
-    title: `${title} does not accept the connection`,
+    title: `${title}${ofProfile(profile)} does not accept the connection`,
     reason: withoutSubject(error ?? '', name),
     since,
     action: { label: 'Show', place: placeOf('targets', profile, name) },
@@ -167,7 +167,7 @@ function loginNeed({ name, profile, error, since }: ServerRow): Need {
   return {
     id: `login/${profile}/${name}`,
     kind: 'login',
-    title: `Server ${name} needs a login`,
+    title: `Server ${name}${ofProfile(profile)} needs a login`,
     reason: withoutSubject(error ?? '', `mcp server "${name}"`),
     since,
     action: { label: 'Log in', place: placeOf('servers', profile, name) },
@@ -186,6 +186,11 @@ function configNeed(faults: readonly string[]): readonly Need[] {
   const query = new URLSearchParams({ file, ...(line === undefined ? {} : { line }) });
   const place = found === undefined ? 'config' : `config?${query}`;
   return [{ id: 'config', kind: 'config', title, reason: first, action: { label: 'Open config', place } }];
+}
+
+/** Another profile may have a server, a target or a route of the same name. */
+function ofProfile(profile: string): string {
+  return profile === 'default' ? '' : ` of profile ${profile}`;
 }
 
 /** Removes the subject, which the title already names. */

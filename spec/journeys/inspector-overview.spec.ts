@@ -390,7 +390,7 @@ t.test(
         targets: { total: 1, rows: [{ open: 2 }] },
       },
       {
-        needs: { rows: [{ title: /^1 delivery failed/ }, { title: 'Server notes is failing' }] },
+        needs: { rows: [{ title: /^1 delivery failed/ }, { title: 'Server notes of profile work is failing' }] },
         events: { total: 1 },
         routes: { total: 1, rows: [{ name: 'office', failed: 1 }] },
         servers: { total: 1, rows: [{ name: 'notes' }] },

@@ -169,6 +169,7 @@ t.test('INS-4 · a failing route is a need with its commonest reason, and leads 
   const [ofOne] = needsOf({ ...nothing, routes: [{ ...failing('ci'), isOfSeveral: true }] });
   t.match(ofOne, { action: { place: 'events?q=route%3Aci+status%3Afailed+profile%3Adefault&range=24h' } });
   t.match(ofWork, {
+    title: 'Route stripe of profile work is failing',
     reason: '2 of 3 events in ten minutes failed',
     action: { place: 'events?q=route%3Astripe+status%3Afailed+profile%3Awork&range=24h' },
   });

@@ -55,7 +55,11 @@ export class EventLine extends Component<EventRowProps> {
           </Status>
         </span>
         <span role="gridcell" class="what cut">
-          <b>{row.route}</b> <span>{row.event}</span>
+          <b>
+            {row.route}
+            {row.profile === 'default' ? '' : ` · ${row.profile}`}
+          </b>{' '}
+          <span>{row.event}</span>
         </span>
         <span role="gridcell" class={`said cut${calm || quiet.test(mark) ? '' : ' loud'}`} title={line}>
           {line}
