@@ -191,8 +191,9 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
       await card.getByRole('button', { name: 'Deny' }).and(page.locator(':not([aria-disabled="true"])')).click();
       t.match((await first).error?.message, /was denied: not now$/);
 
-      const second = gateway.call('mcp__peer__write_note', { text: 'second' });
-      const next = page.locator('.question').filter({ hasText: '"second"' });
+      const text = `second${'x'.repeat(300)}`;
+      const second = gateway.call('mcp__peer__write_note', { text });
+      const next = page.locator('.question').filter({ hasText: text });
       await next.getByRole('button', { name: 'Always for this tool…' }).click();
       await next
         .getByRole('button', { name: 'Always approve…' })
@@ -200,12 +201,11 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
         .click();
       const dialog = page.getByRole('dialog');
       await dialog.getByText('A rule is written to the entry of mcp server peer').waitFor();
-      await dialog.getByText('is “second”').click();
+      await dialog.getByText('is “second').click();
+      t.ok(await dialog.evaluate((one) => one.scrollWidth <= one.clientWidth), 'a long argument is not cut off');
       await dialog.getByRole('button', { name: 'Write the rule' }).click();
       t.match(wordsOf(await second), /^note/);
-      t.same(valueAt(config(), ['mcp_servers', 'peer', 'approvals']), [
-        { tool: 'write_note', arguments: { text: 'second' } },
-      ]);
+      t.same(valueAt(config(), ['mcp_servers', 'peer', 'approvals']), [{ tool: 'write_note', arguments: { text } }]);
 
       const third = gateway.call('mcp__peer__write_note', { text: 'third' });
       await page.locator('.question').filter({ hasText: '"third"' }).waitFor();
@@ -214,7 +214,8 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
       t.match(wordsOf(await third), /^note/);
       await page.getByText(/^Approved on the command line at /).waitFor();
       await page.getByRole('button', { name: 'Answered' }).click();
-      await page.getByText(/^Denied on this page at .*: not now$/).waitFor();
+      const denied = page.getByText(/^Denied on this page at .*: not now$/);
+      t.match(await denied.getAttribute('title'), /: not now$/, 'a note that is cut off can be read');
       await page.getByText(/^Approved, always for this tool on this page/).waitFor();
     },
   );
@@ -247,6 +248,9 @@ t.test(
       .locator('.ends')
       .getByText(/^1 event, /)
       .waitFor();
+    await goTo(page, '#/events');
+    await page.getByRole('row', { name: 'ping · work' }).first().waitFor();
+    t.equal(await page.getByRole('row', { name: 'ping · work' }).count(), 2);
     t.same(complaints, []);
   },
 );

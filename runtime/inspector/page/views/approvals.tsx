@@ -180,12 +180,13 @@ function AnsweredOnes({ rows }: { readonly rows: readonly AnsweredRow[] }): JSX.
         columns={[
           {
             title: 'Question',
+            width: '32%',
             cell: ({ tool, server, kind }) => (
               <code title={tool}>{tool === undefined ? `${kind} of ${server}` : toolWords(tool, server)}</code>
             ),
           },
-          { title: 'Answer', cell: (row) => answerWords(row) },
-          { title: 'Asked', wide: true, cell: ({ asked_at }) => <Clock at={asked_at} /> },
+          { title: 'Answer', cell: (row) => <span title={answerWords(row)}>{answerWords(row)}</span> },
+          { title: 'Asked', wide: true, width: '124px', cell: ({ asked_at }) => <Clock at={asked_at} /> },
         ]}
       />
     </Panel>
