@@ -219,6 +219,13 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     await page.setViewportSize({ width: 390, height: 800 });
     t.same(await clippedParts(page), []);
     await page.setViewportSize({ width: 1280, height: 800 });
+    // What is missing at the end of the file is found on a line after its last one.
+    home.write('config.yaml', `${before}agnt: [\n`);
+    await page.getByRole('button', { name: 'On disk' }).click();
+    await source.getByText(/^not YAML: /).waitFor();
+    await page.getByText('Shown once the file can be read.').waitFor();
+    await page.getByRole('button', { name: 'Go to error' }).click();
+    await source.locator('.at').waitFor();
     home.write('config.yaml', before);
     await gateway.control.call('gateway.reload');
     await page.getByText('In force since').waitFor();

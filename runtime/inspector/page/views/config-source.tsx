@@ -20,7 +20,7 @@ export function Source({
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
     <div class="yaml" role="group" aria-label="Source" tabIndex={0}>
       {lines.map((line, index) => {
-        const found = findings.filter((one) => one.line === index + 1);
+        const found = findings.filter((one) => lineIn(lines, one.line) === index + 1);
         const isBad = found.some(({ severity }) => severity === 'error');
         const tone = found.length === 0 ? '' : isBad ? 'bad' : 'wait';
         return (
@@ -42,6 +42,11 @@ export function Source({
       })}
     </div>
   );
+}
+
+/** Returns the line where a finding is shown: what is missing at the end of a file is found on the line after its last one. */
+export function lineIn(lines: readonly string[], line: number): number {
+  return Math.min(line, lines.length);
 }
 
 export function lineId(line: number): string {

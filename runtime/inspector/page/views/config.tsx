@@ -24,7 +24,7 @@ import { Segmented } from '../parts/choice.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, Banner, Count, type CountProps, Empty, Panel } from '../parts/panel.tsx';
-import { lineId, Source } from './config-source.tsx';
+import { lineId, lineIn, Source } from './config-source.tsx';
 
 const versions = [
   ['disk', 'On disk'],
@@ -44,15 +44,16 @@ export function Config({ place: { query } }: { readonly place: Place }): JSX.Ele
   const version = versions.find(([name]) => name === query.version)?.[0] ?? 'disk';
   // The daemon sends no event when the file changes.
   useAgain(asking, lookMs);
-  const line = Number(query.line ?? 0);
   const isThere = asked.kind === 'there';
+  const disk = isThere ? asked.value.disk : [];
+  const line = lineIn(disk, Number(query.line ?? 0));
   useEffect(() => {
     if (isThere && line > 0) document.getElementById(lineId(line))?.scrollIntoView({ block: 'center' });
   }, [isThere, line]);
   const toLine = (at: number): void => {
     goFiltered({ ...query, version: 'disk', line: String(at) });
     // The same line again does not change the address.
-    document.getElementById(lineId(at))?.scrollIntoView({ block: 'center' });
+    document.getElementById(lineId(lineIn(disk, at)))?.scrollIntoView({ block: 'center' });
   };
   const profiles = isThere ? asked.value.profiles : [];
   return (
@@ -236,11 +237,12 @@ function Findings({
   );
 }
 
-function Secrets({ source: { variables } }: { readonly source: ConfigSource }): JSX.Element {
+function Secrets({ source: { variables, findings } }: { readonly source: ConfigSource }): JSX.Element {
+  const isRead = findings.every(({ code }) => code !== 'yaml-syntax');
   return (
     <Panel title="Secrets" beside={<span class="muted small">values are never shown</span>}>
       {variables.length === 0 ? (
-        <p class="pad muted">The file refers to no variable.</p>
+        <p class="pad muted">{isRead ? 'The file refers to no variable.' : 'Shown once the file can be read.'}</p>
       ) : (
         <Pairs caption="Variables that the file refers to">
           {variables.map(({ name, from }) => (
