@@ -302,6 +302,10 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
 
     await page.getByRole('group', { name: 'Body' }).getByText('"the login page"').waitFor();
     await page.getByText('attempt 2', { exact: false }).first().waitFor();
+    const heads = await page
+      .locator('.papers > .panel > header')
+      .evaluateAll((all) => all.map((one) => one.clientHeight));
+    t.same(heads, [39, 39], 'the heads of both panels have one line');
     const checks = page.getByRole('button', { name: /10 checks passed|11 checks passed/ });
     t.equal(await checks.getAttribute('aria-expanded'), 'false');
     await page.getByRole('button', { name: 'HTTP answer' }).click();

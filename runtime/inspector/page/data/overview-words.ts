@@ -82,7 +82,7 @@ export function routeState({ health }: RouteRow): string {
 }
 
 export function targetState({ state, account, open }: TargetRow): string {
-  if (state === 'failed') return 'Does not accept the connection';
+  if (state === 'failed') return 'Not connected';
   // Not “failed”: a delivery without a confirmation may have arrived.
   if (open > 0) return counted(open, 'open failure');
   if (state === 'disabled') return 'Disabled';

@@ -15,7 +15,7 @@ import { Panel } from '../parts/panel.tsx';
 
 export function EventPapers({ event }: { readonly event: OpenedEvent }): JSX.Element {
   return (
-    <div class="cols2">
+    <div class="cols2 papers">
       <PayloadPanel event={event} />
       <ResponsePanel event={event} />
     </div>
@@ -72,7 +72,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
       }
       right={
         <>
-          <span class="muted small num not-s">{bytesWords(payload.bytes)}</span>
+          <span class="muted small num size">{bytesWords(payload.bytes)}</span>
           <CopyButton label="Copy payload" disabled={text === ''} onCopy={copy} />
         </>
       }
@@ -129,7 +129,7 @@ function ResponsePanel({ event }: { readonly event: OpenedEvent }): JSX.Element 
       }
       right={
         <>
-          <span class="muted small num not-s">
+          <span class="muted small num size">
             {shown === 'http' ? answer?.status : text === '' ? null : `${text.length.toLocaleString('en')} chars`}
           </span>
           <CopyButton label="Copy response" disabled={text === ''} onCopy={() => copyText(text)} />

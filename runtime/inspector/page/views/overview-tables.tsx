@@ -108,7 +108,7 @@ export function Targets({ targets }: { readonly targets: Overview['targets'] }):
       wide: true,
       width: '56px',
     },
-    { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, width: '84px' },
+    { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, wide: 'most', width: '84px' },
   ];
   return <Listed view="targets" found={targets} columns={columns} none="Results go to the log." />;
 }
