@@ -1,6 +1,6 @@
 /**
- * Restores the scroll position of each place: of a list by its view, of what is opened by its own address. Tries again for
- * a moment, for content that is drawn later.
+ * Restores the scroll position of each place: of a list by its view, of what is opened by its own address; the row of what
+ * is opened is brought into sight. Tries again for a moment, for content that is drawn later.
  * @see INS-2 in docs/specification.md
  */
 
@@ -11,6 +11,8 @@ const scrollers = '.body, .virtual, .rows, .scrolls, .list, .pane';
 const triesMs = [0, 80, 300, 900];
 
 const tops = new Map<string, number>();
+/** What was opened last in each view. */
+const lastOpened = new Map<string, string>();
 let here = '';
 
 function keyOf(one: Element): string {
@@ -33,6 +35,10 @@ export function useKeptScroll({ view, chosen }: Place): void {
     const wanted = new Map(tops);
     /** How far each got at the last try. */
     const reached = new Map<Element, number>();
+    const isNew = chosen !== '' && lastOpened.get(view) !== openedAt(here);
+    lastOpened.set(view, openedAt(here));
+    /** The lists whose opened row has been brought into sight. */
+    const shown = new Set<Element>();
     const scroll = (one: Element, top: number): void => {
       one.scrollTop = top;
       reached.set(one, one.scrollTop);
@@ -45,6 +51,11 @@ export function useKeptScroll({ view, chosen }: Place): void {
         for (const one of document.querySelectorAll(`#main :is(${scrollers})`)) {
           const top = wanted.get(keyOf(one)) ?? 0;
           if (top > one.scrollTop && one.scrollTop === (reached.get(one) ?? 0)) scroll(one, top);
+          // What a link opens may be far down in its list.
+          const row = one.querySelector('.li[aria-current="true"]');
+          if (!isNew || row === null || shown.has(one) || one.scrollTop < top) continue;
+          shown.add(one);
+          row.scrollIntoView({ block: 'nearest' });
         }
       }, ms),
     );

@@ -23,6 +23,7 @@ import { hashOf } from '../data/hash.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useFollowed } from '../data/use-fresh.ts';
+import { useAgain } from '../data/use-nodes.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -32,6 +33,9 @@ import { Answer, Panel } from '../parts/panel.tsx';
 import { AgentStep, EventStep, ServerStep, TargetStep } from './first-steps-bodies.tsx';
 
 const anything = /^(agentRun|webhookRequest|serverConnection|platformConnection|gateway)$/;
+
+/** Each read looks for programs and other configurations on this computer. */
+const lookMs = 5_000;
 
 const bodies: Readonly<Record<StepName, (props: StepProps) => JSX.Element>> = {
   event: EventStep,
@@ -247,7 +251,9 @@ function WhatHappens(): JSX.Element {
 
 /** Under Needs attention: the remaining steps, until a person hides them. */
 export function StepsLeft(): JSX.Element | null {
-  const { asked } = useAsked(...useSetup());
+  const asking = useAsked(...useSetup());
+  useAgain(asking, lookMs);
+  const { asked } = asking;
   const chosen = useCell(choices);
   if (asked.kind !== 'there' || chosen.hidden) return null;
   const left = stepsLeft(asked.value, { ...chosen, skipped: [] });

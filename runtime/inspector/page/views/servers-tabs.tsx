@@ -28,7 +28,7 @@ const logLines = 2_000;
 const readMs = 2_000;
 const changing = /^serverConnection$/;
 
-export function ServerLog({ row: { name, profile } }: { readonly row: ServerRow }): JSX.Element {
+export function ServerLog({ row: { name, profile, transport } }: { readonly row: ServerRow }): JSX.Element {
   const { asked, again } = useAsked(`log ${profile}/${name}`, () =>
     call('mcp.logs', { server: name, profile, lines: logLines }),
   );
@@ -48,7 +48,9 @@ export function ServerLog({ row: { name, profile } }: { readonly row: ServerRow 
   return (
     <section class="panel" aria-label="Log">
       <header>
-        <span class="small muted cut grow">Standard error of the server, newest last, secrets taken out</span>
+        <span class="small muted cut grow">
+          {transport === 'stdio' ? 'Standard error' : 'Messages'} of the server, newest last, secrets taken out
+        </span>
         <Check checked={follows} onChange={follow}>
           Follow
         </Check>
