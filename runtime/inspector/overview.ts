@@ -38,7 +38,8 @@ export interface OverviewPorts {
   readonly nowMs: () => number;
 }
 
-const mostNeeds = 7;
+/** More than the page shows at first. */
+const mostNeeds = 50;
 const nothing: readonly ApprovalRow[] = [];
 const beatMs = 250;
 /** A change that no step or commit reports, such as the end of a pause, is seen after this time. */

@@ -1,7 +1,7 @@
 /** The inspector's page with more than fits: long lists, and labels that are wider than most. */
 
 import t from 'tap';
-import { chromiumPath, goTo, noChromium, openInspector } from '../support/browser.ts';
+import { answerFor, chromiumPath, goTo, noChromium, openInspector, refusal } from '../support/browser.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
@@ -11,9 +11,10 @@ const options = chromiumPath === undefined ? { skip: noChromium } : {};
 t.test('a page with many routes', options, async (t) => {
   const peer = await started(t);
   const names = Array.from({ length: 60 }, (_, at) => `r${10 + at}`);
+  const away = Array.from({ length: 8 }, (_, at) => [`away${at}`, { command: '/nowhere/at/all' }]);
   const gateway = await startGateway(
     t,
-    { peer: entryOf(peer) },
+    { peer: entryOf(peer), ...Object.fromEntries(away) },
     {
       config: {
         inspector: { port: 0 },
@@ -32,6 +33,15 @@ t.test('a page with many routes', options, async (t) => {
     await left.waitFor();
     await send(gateway, 'r10', { n: 1 }, 'd-first');
     await left.waitFor({ state: 'detached' });
+  });
+
+  await t.test('INS-4 · all that needs a person can be shown', async (t) => {
+    const needs = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
+    await page.getByRole('button', { name: 'Show all 9' }).click();
+    await needs.getByText('Telegram does not accept the connection', { exact: true }).waitFor();
+    t.equal(await needs.count(), 9);
+    await page.getByRole('button', { name: 'Show fewer' }).click();
+    t.equal(await needs.count(), 7);
   });
 
   await t.test('INS-4 · the state of a target and the labels of a plot have room', async (t) => {
@@ -74,6 +84,36 @@ t.test('a page with many routes', options, async (t) => {
   await t.test('INS-4 · the log of a server at an address is not called its standard error', async () => {
     await goTo(page, '#/servers/default/peer/log');
     await page.getByText('Messages of the server, newest last, secrets taken out').waitFor();
+  });
+
+  await t.test('INS-4 · a group of dropped deliveries gives no advice to retry them', async (t) => {
+    const at = new Date().toISOString();
+    const group = {
+      ...{ key: 'k', target: 'slack', title: 'Slack: no', advice: 'Invite the bot.', helps: 'afterFix', count: 1 },
+      ...{ first: at, last: at, routes: ['r10'], buckets: [] },
+    };
+    await answerFor(page, { 'failures.groups': () => ({ count: 1, groups: [group] }), 'failures.list': () => [] });
+    await goTo(page, '#/failures');
+    await page.getByText('Invite the bot.').waitFor();
+    await page.getByRole('button', { name: 'Dropped' }).click();
+    await page
+      .getByRole('button', { name: 'Resolve…' })
+      .or(page.getByText('Invite the bot.'))
+      .waitFor({ state: 'detached' });
+    t.match(await page.getByRole('region', { name: 'Slack: no' }).innerText(), /Route r10$/m);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
+  await t.test('INS-2 · a toast takes the width of a phone before it wraps', async (t) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await goTo(page, '#/events');
+    await page.locator('.ev').filter({ hasText: 'r10' }).click();
+    await answerFor(page, { 'events.curl': refusal('the database restarts, wait a moment') });
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    const toast = page.locator('.toast');
+    await toast.waitFor();
+    t.ok(((await toast.boundingBox())?.width ?? 0) > 300);
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   t.same(complaints, []);

@@ -1,29 +1,33 @@
 /** Needs attention: each item with the one button that resolves it. @see INS-4 in docs/specification.md */
 
 import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { useNow } from '../data/clock.ts';
 import { formatFull, sentenceCase } from '../data/format.ts';
-import { hashOf, hashTo, type View } from '../data/hash.ts';
+import { hashTo } from '../data/hash.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
 import { whyOf } from '../data/server-words.ts';
 import { useMayAct } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { type MarkName, StatusMark, type Tone } from '../parts/chip.tsx';
 import { Count, Panel } from '../parts/panel.tsx';
 
 type Need = Overview['needs']['rows'][number];
 
-/** The mark and the colour of a kind, and the view that lists all of it. */
-const kinds: Readonly<Record<Need['kind'], readonly [MarkName, Tone, View]>> = {
-  approval: ['waiting', 'wait', 'approvals'],
-  failures: ['failed', 'bad', 'failures'],
-  unconfirmed: ['unconfirmed', 'wait', 'failures'],
-  route: ['failed', 'bad', 'routes'],
-  server: ['failed', 'bad', 'servers'],
-  target: ['failed', 'bad', 'targets'],
-  login: ['waiting', 'wait', 'servers'],
-  config: ['failed', 'bad', 'config'],
+const firstNeeds = 7;
+
+/** The mark and the colour of a kind. */
+const kinds: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
+  approval: ['waiting', 'wait'],
+  failures: ['failed', 'bad'],
+  unconfirmed: ['unconfirmed', 'wait'],
+  route: ['failed', 'bad'],
+  server: ['failed', 'bad'],
+  target: ['failed', 'bad'],
+  login: ['waiting', 'wait'],
+  config: ['failed', 'bad'],
 };
 
 export function Needs({
@@ -35,7 +39,8 @@ export function Needs({
   readonly children?: ComponentChildren;
 }): JSX.Element {
   const { rows, total } = needs;
-  const last = rows.at(-1);
+  const [showsAll, setShowsAll] = useState(false);
+  const shown = showsAll ? rows : rows.slice(0, firstNeeds);
   return (
     <Panel
       title="Needs attention"
@@ -45,10 +50,10 @@ export function Needs({
         )
       }
       right={
-        total > rows.length && last !== undefined ? (
-          <a class="small" href={hashOf(kinds[last.kind][2])}>
-            Show all {total.toLocaleString('en')}
-          </a>
+        rows.length > firstNeeds ? (
+          <Button class="quiet" onClick={() => setShowsAll(!showsAll)}>
+            {showsAll ? 'Show fewer' : rows.length < total ? `Show ${rows.length}` : `Show all ${total}`}
+          </Button>
         ) : undefined
       }
     >
@@ -59,7 +64,7 @@ export function Needs({
         </p>
       ) : (
         <ul>
-          {rows.map((need, at) => (
+          {shown.map((need, at) => (
             <NeedRow key={need.id} need={need} isFirst={at === 0} />
           ))}
         </ul>
