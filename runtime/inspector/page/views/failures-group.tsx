@@ -28,7 +28,9 @@ export function FailureGroupPanel({
   readonly onChanged: () => void;
 }): JSX.Element {
   const [open, setOpen] = useState(first);
-  const { key, title, advice, helps, count, first: from, last: to } = group;
+  const { key, title, helps, count, first: from, last: to } = group;
+  // What to do is advice for those that wait for it.
+  const advice = state === 'open' ? group.advice : '';
   const isUnsure = helps === 'unsure';
   return (
     <section class="panel" aria-label={title}>
