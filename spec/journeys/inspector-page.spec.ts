@@ -301,7 +301,9 @@ t.test('the page of one daemon', options, async (t) => {
 
     await job.getByRole('button', { name: 'Pause' }).click();
     await job.getByText('Paused', { exact: true }).waitFor();
-    await job.getByRole('button', { name: 'Resume' }).click();
+    // It was disabled while its request was under way.
+    await job.locator('button:focus').getByText('Resume').waitFor();
+    await page.keyboard.press('Enter');
     await job.getByText('Scheduled', { exact: true }).waitFor();
     let fired = 0;
     page.on('request', (request) => {

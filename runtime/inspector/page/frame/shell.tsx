@@ -43,7 +43,7 @@ export function Shell(): JSX.Element {
   useSignOut();
   useProfileCommands();
   useKeptScroll(at);
-  useKeptFocus(isGone);
+  useKeptFocus();
   useEffect(() => {
     const tell = (): void => {
       const waiting = heard.get()?.approvals ?? 0;
