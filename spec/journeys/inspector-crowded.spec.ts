@@ -86,6 +86,21 @@ t.test('a page with many routes', options, async (t) => {
     await page.getByText('Messages of the server, newest last, secrets taken out').waitFor();
   });
 
+  await t.test('INS-4 · a filter that is being completed is not called wrong', async () => {
+    await goTo(page, '#/events');
+    const search = page.getByRole('combobox', { name: 'Search events' });
+    const offer = page.getByRole('option', { name: 'status:ignored' });
+    const fault = page.getByText(/status is one of/);
+    await search.pressSequentially('status:ig');
+    await offer.waitFor();
+    await search.press('Escape');
+    await fault.waitFor();
+    await search.press('n');
+    await offer.waitFor();
+    await fault.waitFor({ state: 'detached' });
+    await search.fill('');
+  });
+
   await t.test('INS-4 · a group of dropped deliveries gives no advice to retry them', async (t) => {
     const at = new Date().toISOString();
     const group = {

@@ -8,6 +8,8 @@ export interface HeldRows<Row> {
   readonly shown: readonly Row[];
   /** How many rows wait above the first one. */
   readonly waiting: number;
+  /** Whether more may wait: none of the current rows is shown, so rows between them may not have been read. */
+  readonly isLeast: boolean;
 }
 
 /**
@@ -19,10 +21,10 @@ export function heldRows<Row>(stood: readonly Row[], now: readonly Row[], keyOf:
   const known = new Set(stood.map(keyOf));
   const shown = stood.map((row) => fresh.get(keyOf(row)) ?? row);
   const firstKnown = now.findIndex((row) => known.has(keyOf(row)));
-  if (firstKnown < 0) return { shown, waiting: now.length };
+  if (firstKnown < 0) return { shown, waiting: now.length, isLeast: now.length > 0 };
   // Older rows that were read come below the last one.
   const last = shown.at(-1);
   const lastAt = last === undefined ? -1 : now.findIndex((row) => keyOf(row) === keyOf(last));
   const older = lastAt < 0 ? [] : now.slice(lastAt + 1).filter((row) => !known.has(keyOf(row)));
-  return { shown: [...shown, ...older], waiting: firstKnown };
+  return { shown: [...shown, ...older], waiting: firstKnown, isLeast: false };
 }

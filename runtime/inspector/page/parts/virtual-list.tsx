@@ -150,6 +150,8 @@ export interface News<Row> {
   /** The rows to draw. */
   readonly rows: readonly Row[];
   readonly waiting: number;
+  /** Whether that is the least number. */
+  readonly isLeast: boolean;
   /** For the list's `onReading`. */
   readonly onReading: (isRead: boolean) => void;
   /** Adds the waiting rows at the top; the caller scrolls to it. */
@@ -164,11 +166,13 @@ export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row
   const [isRead, setRead] = useState(false);
   const stood = useRef<{ key: string; rows: readonly Row[] }>({ key, rows: [] });
   const holds = isRead && stood.current.key === key && stood.current.rows.length > 0;
-  const { shown, waiting } = holds ? heldRows(stood.current.rows, rows, keyOf) : { shown: rows, waiting: 0 };
+  const { shown, ...news } = holds
+    ? heldRows(stood.current.rows, rows, keyOf)
+    : { shown: rows, waiting: 0, isLeast: false };
   stood.current = { key, rows: shown };
   return {
     rows: shown,
-    waiting,
+    ...news,
     onReading: setRead,
     take() {
       stood.current = { key, rows };
@@ -177,28 +181,32 @@ export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row
   };
 }
 
-/** "37 new events" or "1 new event", above the rows; announced to screen readers at most every ten seconds. */
+/** "37 new events", "100+ new events" or "1 new event", above the rows; announced to screen readers at most every ten seconds. */
 export function FreshChip({
   waiting,
+  isLeast,
   noun,
   onTake,
 }: {
   readonly waiting: number;
+  readonly isLeast: boolean;
   /** In the singular: "event". */
   readonly noun: string;
   readonly onTake: () => void;
 }): JSX.Element {
   const told = useTold(waiting);
+  const wordsOf = (count: number): string =>
+    isLeast ? `${count.toLocaleString('en')}+ new ${noun}s` : counted(count, `new ${noun}`);
   return (
     <>
       {waiting === 0 ? null : (
         <button type="button" class="fresh" onClick={onTake}>
           <Icon name="upwards" small />
-          {counted(waiting, `new ${noun}`)}
+          {wordsOf(waiting)}
         </button>
       )}
       <span class="unseen" role="status">
-        {told === 0 ? '' : counted(told, `new ${noun}`)}
+        {told === 0 ? '' : wordsOf(told)}
       </span>
     </>
   );

@@ -43,6 +43,8 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
 
   const offered = caret === undefined ? [] : completionsOf(typed, caret, values);
   const isOpen = offered.length > 0;
+  // A filter that can be completed is not a wrong one yet.
+  const shownFault = isOpen ? '' : fault;
 
   function search(text: string, afterMs = patienceMs): void {
     setTyped(text);
@@ -104,7 +106,7 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
           aria-expanded={isOpen}
           aria-controls={`${id}-list`}
           aria-activedescendant={at >= 0 && isOpen ? `${id}-${at}` : undefined}
-          aria-invalid={fault !== ''}
+          aria-invalid={shownFault !== ''}
           aria-describedby={`${id}-fault`}
           onInput={(event) => {
             search(event.currentTarget.value);
@@ -132,7 +134,7 @@ export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): J
         ))}
       </div>
       <p id={`${id}-fault`} class="fault" role="status">
-        {fault}
+        {shownFault}
       </p>
     </search>
   );

@@ -262,7 +262,7 @@ function EventRows(props: RowsProps): JSX.Element {
     <>
       {isOpened || rows.length === 0 ? null : <HeadRow withNode={withNode} />}
       <div class={`fresh-place${rowHeight === 32 ? ' over-head' : ''}`}>
-        <FreshChip waiting={news.waiting} noun="event" onTake={take} />
+        <FreshChip waiting={news.waiting} isLeast={news.isLeast} noun="event" onTake={take} />
       </div>
       {found === undefined && refused === undefined ? (
         <Skeleton />
