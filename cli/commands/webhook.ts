@@ -99,7 +99,7 @@ Try it: ${how}`;
 
 /** An event type that the route accepts. */
 function eventFlag([event]: readonly string[]): string {
-  return event === undefined ? '' : ` --event ${commandWord(event)}`;
+  return event === undefined ? '' : ` --event ${shellWord(event)}`;
 }
 
 function laterWords(route: string, title: string): string {

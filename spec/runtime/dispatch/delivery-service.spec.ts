@@ -3,7 +3,7 @@ import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { Refusal } from '../../../runtime/control/refusal.ts';
-import { createDeliveryDesk } from '../../../runtime/dispatch/delivery-service.ts';
+import { createDeliveryService } from '../../../runtime/dispatch/delivery-service.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';
 import { plainDelivery } from '../../support/records.ts';
@@ -257,8 +257,8 @@ t.test('DLV-2 · CLI-2 · a row tells the place that a text goes to: by its last
 });
 
 t.test('CLI-6 · DLV-4 · the beginning of a key means the one delivery, however many events begin so', async (t) => {
-  const it = await openDesk(['several-1', {}], ['twice-1', {}]);
-  t.match(await it.desk.show('several'), { id: 'several-1' });
-  await t.rejects(it.desk.show('several-2'), { code: 'delivery-unknown' });
-  await t.rejects(it.desk.show('twice'), { code: 'delivery-ambiguous' }, 'an id that came to several routes');
+  const it = await openService(['several-1', {}], ['twice-1', {}]);
+  t.match(await it.service.show('several'), { id: 'several-1' });
+  await t.rejects(it.service.show('several-2'), { code: 'delivery-unknown' });
+  await t.rejects(it.service.show('twice'), { code: 'delivery-ambiguous' }, 'an id that came to several routes');
 });
