@@ -47,8 +47,10 @@ export interface Refill {
 const newsPauseMs = 100;
 
 export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts): Refill {
-  /** Whether runs have been left on disk since a check found the last of them. */
-  let runsWait = false;
+  /** The queues of which runs may have been left on disk since a check found the last of them. */
+  const waiting = new Set<string>();
+  /** Whether any queue may be one of them. */
+  let isFull = false;
   let looking = false;
   let isMissed = false;
   /**
@@ -77,10 +79,12 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     if (!isUp()) return;
     if (isOwed) await recover();
     const signal = resume.signal();
-    runsWait = false;
+    waiting.clear();
+    isFull = false;
     await refillRuns(resume, signal);
     // A full memory may have left others behind.
-    runsWait ||= resume.room() <= 0 || fullQueues(resume.inMemory('runs')).length > 0;
+    for (const queue of fullQueues(resume.inMemory('runs'))) waiting.add(queue);
+    isFull ||= resume.room() <= 0;
     if (isUp()) await refillDeliveries(resume, signal);
     if (isUp()) await refillGroups(resume, signal);
     const { keeper } = resume;
@@ -130,14 +134,16 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
 
   return {
     hasRoom(run) {
-      if (resume.room(runQueue(run)) > 0) return true;
-      runsWait = true;
+      const queue = runQueue(run);
+      if (resume.room(queue) > 0) return true;
+      waiting.add(queue);
       return false;
     },
     runEnded(run) {
-      if (!runsWait) return;
+      const queue = runQueue(run);
+      if (!isFull && !waiting.has(queue)) return;
       const enough = Math.min(sliceSize, Math.ceil(resume.bound() / 4), roomWorthwhile(resume.inMemory('runs')));
-      if (resume.room(runQueue(run)) >= enough) lookOnce();
+      if (resume.room(queue) >= enough) lookOnce();
     },
     resume: () => inTurn(recover),
     stop() {

@@ -3,7 +3,7 @@ import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import { addWork, dueKeys, freeWork, removeWork, workKey } from '../../../actors/store/work-index.ts';
 import { fc } from '../../support/property.ts';
 
-t.test('DUR-1 · all work of a collection is known by its key, whoever holds it, until it is removed', (t) => {
+t.test('DUR-1 · all work of a collection is known by its key until it is removed, in whichever session’s hands it is', (t) => {
   const { due } = createMemoryTables().tables;
   for (const [key, dueAtMs, heldBy] of [
     ['a/with/slashes', 10, 's2'],

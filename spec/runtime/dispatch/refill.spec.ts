@@ -165,6 +165,10 @@ t.test('DIS-3 · a route that stands still leaves memory to the others, however 
 
   for (let n = 0; n < 20; n += 1) await it.end(32, other);
   t.equal(it.living(), 1_000, 'all of the other route have run');
+  const takes = it.takes();
+  await it.arrive(40, 3_000, { ...run, route: 'third' });
+  await it.end(40, { ...run, route: 'third' });
+  t.equal(it.takes(), takes, 'no end of a route of which nothing is on disk looks for something');
   const keys = it.runs.spawned.filter(({ input }) => input.record.route === 'other').map(({ key }) => key);
   t.same([keys.length, keys], [200, [...keys].sort()]);
 
