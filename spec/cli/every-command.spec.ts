@@ -40,7 +40,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['events'], 0, /mine/],
   [['events', 'list'], 0, /mine/],
   [['webhook', 'deliveries'], 0, /mine/],
-  [['webhook', 'doctor', 'mine'], 0, /^No request of mine was refused/],
+  [['webhook', 'doctor', 'mine'], 0, /^No refused request of mine is kept/],
   [['events', 'show', 'latest'], 0, /mine/],
   [['events', 'replay', 'nothing'], 1, /\[delivery-unknown\]/],
   [['webhook', 'replay', 'nothing'], 1, /\[delivery-unknown\]/],

@@ -3,26 +3,29 @@ import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import { addWork, dueKeys, freeWork, removeWork, workKey } from '../../../actors/store/work-index.ts';
 import { fc } from '../../support/property.ts';
 
-t.test('DUR-1 · all work of a collection is known by its key until it is removed, in whichever session’s hands it is', (t) => {
-  const { due } = createMemoryTables().tables;
-  for (const [key, dueAtMs, heldBy] of [
-    ['a/with/slashes', 10, 's2'],
-    ['b', 20, undefined],
-  ] as const)
-    addWork(due, workKey('runs', key, { dueAtMs, heldBy }));
-  addWork(due, workKey('runs', 'nothing is due', { dueAtMs: undefined, heldBy: 's1' }));
-  addWork(due, workKey('deliveries', 'of another kind', { dueAtMs: 1, heldBy: undefined }));
-  t.same([dueKeys(due, 'runs').sort(), dueKeys(due, 'groups')], [['a/with/slashes', 'b'], []]);
-  t.same(
-    freeWork(due, 'runs', { dueBeforeMs: 10.9, limit: 9, isLeft: () => false }).map(({ key }) => key),
-    ['a/with/slashes'],
-  );
+t.test(
+  'DUR-1 · all work of a collection is known by its key until it is removed, in whichever session’s hands it is',
+  (t) => {
+    const { due } = createMemoryTables().tables;
+    for (const [key, dueAtMs, heldBy] of [
+      ['a/with/slashes', 10, 's2'],
+      ['b', 20, undefined],
+    ] as const)
+      addWork(due, workKey('runs', key, { dueAtMs, heldBy }));
+    addWork(due, workKey('runs', 'nothing is due', { dueAtMs: undefined, heldBy: 's1' }));
+    addWork(due, workKey('deliveries', 'of another kind', { dueAtMs: 1, heldBy: undefined }));
+    t.same([dueKeys(due, 'runs').sort(), dueKeys(due, 'groups')], [['a/with/slashes', 'b'], []]);
+    t.same(
+      freeWork(due, 'runs', { dueBeforeMs: 10.9, limit: 9, isLeft: () => false }).map(({ key }) => key),
+      ['a/with/slashes'],
+    );
 
-  removeWork(due, workKey('runs', 'b', { dueAtMs: 20, heldBy: undefined }));
-  removeWork(due, undefined);
-  t.same(dueKeys(due, 'runs'), ['a/with/slashes']);
-  t.end();
-});
+    removeWork(due, workKey('runs', 'b', { dueAtMs: 20, heldBy: undefined }));
+    removeWork(due, undefined);
+    t.same(dueKeys(due, 'runs'), ['a/with/slashes']);
+    t.end();
+  },
+);
 
 t.test('DUR-1 · work of the living is never looked at, however much of it there is', (t) => {
   const { due } = createMemoryTables().tables;
