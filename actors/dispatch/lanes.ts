@@ -24,6 +24,8 @@ export interface Lane {
   release(name: string): void;
   /** The delivery for which a chat is reserved, and until when by the steady clock; undefined if it is free. */
   heldFor(chat: string): { readonly name: string; readonly untilMs: number } | undefined;
+  /** Whether a delivery waits for its turn in a chat. */
+  isAwaited(chat: string): boolean;
   /** Grants nothing before a time of the steady clock, as the platform asked. */
   pause(untilMs: number): void;
   /** Ends a pause. */
@@ -284,6 +286,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       endHold(chat, Number.POSITIVE_INFINITY);
       pump();
     },
+    isAwaited: (name) => (chats.get(name)?.waiting.size ?? 0) > 0,
     heldFor(name) {
       const { heldFor, heldUntilMs = 0 } = chats.get(name) ?? {};
       return heldFor === undefined || heldUntilMs <= steadyMs() ? undefined : { name: heldFor, untilMs: heldUntilMs };

@@ -7,9 +7,6 @@
 import type { JsonObject } from '../base/json.ts';
 import { canonicalTarget } from '../config/targets.ts';
 
-/** What a queue may have in memory once half of that is taken. */
-const mostOfOne = 64;
-
 /** Where a run belongs. */
 export interface RunPlace {
   readonly profile: string;
@@ -36,19 +33,35 @@ export function queueOf(collection: string, { profile, route, target }: JsonObje
 export interface Memory {
   readonly most: number;
   readonly total: number;
+  /** What a queue may have in it once half of it is taken. */
+  readonly share: number;
   /** How much of it each queue has. */
   readonly queues: ReadonlyMap<string, number>;
 }
+
+/**
+ * Runs: a route that stands still leaves the second half to the others, which need no more than their agents can run.
+ * @param concurrency how many runs there may be at once
+ */
+export function runShare(most: number, concurrency: number): number {
+  return Math.min(Math.max(64, 2 * concurrency), Math.ceil(most / 4));
+}
+
+/**
+ * Deliveries: a target that is away leaves half. It is no smaller share, because texts in memory may wait for one of their
+ * chat that is on disk, and that must find room.
+ */
+export const deliveryShare = (most: number): number => halfOf(most);
 
 /**
  * How much more of a queue may be in memory; by default of one that has nothing there. The first half is for whatever comes
  * first. The second is divided, so that a queue with little in memory finds room.
  */
 export function roomFor(memory: Memory, queue?: string): number {
-  const { most, total, queues } = memory;
+  const { most, total, share, queues } = memory;
   if (!isDivided(memory)) return halfOf(most) - total;
   const own = queue === undefined ? 0 : (queues.get(queue) ?? 0);
-  return Math.max(0, Math.min(shareOf(most) - own, most - total));
+  return Math.max(0, Math.min(share - own, most - total));
 }
 
 /** The queues that have no room. */
@@ -58,9 +71,8 @@ export function fullQueues(memory: Memory): readonly string[] {
 
 /** How much room of a queue makes it worthwhile to look for its work on disk. */
 export function roomWorthwhile(memory: Memory): number {
-  return Math.ceil(isDivided(memory) ? shareOf(memory.most) / 2 : memory.most / 4);
+  return Math.ceil(isDivided(memory) ? memory.share / 2 : memory.most / 4);
 }
 
 const halfOf = (most: number): number => Math.ceil(most / 2);
 const isDivided = ({ most, total }: Memory): boolean => total >= halfOf(most);
-const shareOf = (most: number): number => Math.min(mostOfOne, Math.ceil(most / 4));

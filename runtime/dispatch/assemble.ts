@@ -19,7 +19,14 @@ import { absentWard, createWard, type WardHandle, wardHandle } from '../../machi
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
-import { deliveryQueue, type Memory, roomFor, runQueue } from '../../machines/webhook/work-queue.ts';
+import {
+  deliveryQueue,
+  deliveryShare,
+  type Memory,
+  roomFor,
+  runQueue,
+  runShare,
+} from '../../machines/webhook/work-queue.ts';
 import type { ProfileServices } from '../agent/profile-tools.ts';
 import type { DeliveryService, SeenRun } from '../control/contract.ts';
 import { assembleCron } from '../cron/assemble.ts';
@@ -184,7 +191,8 @@ export function assembleWork(ports: WorkPorts) {
   const recovered = createRecoveredWork(records);
   const inMemory = (name: 'runs' | 'deliveries'): Memory => {
     const { size, queues } = wards()[name];
-    return { most: mostWaiting, total: size, queues };
+    const share = name === 'runs' ? runShare(mostWaiting, concurrency()) : deliveryShare(mostWaiting);
+    return { most: mostWaiting, total: size, share, queues };
   };
   const resumePorts: ResumePorts = {
     ...records,
@@ -289,7 +297,8 @@ export function assembleWork(ports: WorkPorts) {
     settleRun,
     runEnds,
     retried: (key, record) => logDelivery(key, record, log),
-    crowded,
+    // Those behind it would fill the memory in which it must find room again.
+    crowded: (record) => crowded(record) && !(keeper.leads() && platforms.isFollowed(record)),
   });
   const crashed = (room: string, key: string, error: unknown): void => {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });

@@ -279,6 +279,9 @@ export function createPlatforms(ports: PlatformsPorts) {
     deduplicatesForMs,
     placeOf,
     chatOf,
+    /** Whether a later delivery of the same chat waits in memory. */
+    isFollowed: (record: DeliveryRecord): boolean =>
+      find(record.profile, record.target)?.lane?.isAwaited(chatOf(record) ?? '') === true,
     /** What a delivery waits for: the pause that its platform requested, or an earlier text; undefined for neither. */
     pauseOf(record: DeliveryRecord): PlatformPause | undefined {
       if (isOver(record) || record.status === 'sending') return undefined;

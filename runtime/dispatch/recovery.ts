@@ -105,10 +105,10 @@ async function takeDeliveries(ports: ResumePorts, signal: AbortSignal, dueBefore
 }
 
 /** As it is once deliveries that were taken are in memory too. */
-function withMore({ most, total, queues }: Memory, taken: readonly StoredRecord<'deliveries'>[]): Memory {
+function withMore({ total, queues, ...memory }: Memory, taken: readonly StoredRecord<'deliveries'>[]): Memory {
   const sums = new Map(queues);
   for (const { value } of taken) sums.set(deliveryQueue(value), (sums.get(deliveryQueue(value)) ?? 0) + 1);
-  return { most, total: total + taken.length, queues: sums };
+  return { ...memory, total: total + taken.length, queues: sums };
 }
 
 /** Records every waiting delivery, before any is taken. Rejects if one cannot be read: its chat could be overtaken. */
@@ -165,15 +165,16 @@ async function inTurns<Item extends { readonly key: string }>(
   }
 }
 
-/** Takes waiting runs from the journal while there is room for them. */
-export async function refillRuns(ports: ResumePorts, signal = ports.signal()): Promise<void> {
-  while (!signal.aborted) {
+/** Takes waiting runs from the journal while there is room for them. Resolves with the queues that were left out. */
+export async function refillRuns(ports: ResumePorts, signal = ports.signal()): Promise<readonly string[]> {
+  for (;;) {
+    const without = fullQueues(ports.inMemory('runs'));
     // In parts, so that gateways that check at the same time share the waiting runs.
     const limit = Math.min(sliceSize, Math.ceil(ports.bound() / 4), ports.room());
-    if (limit <= 0) return;
-    const taken = await take('runs', { limit, without: fullQueues(ports.inMemory('runs')) }, ports);
+    if (limit <= 0 || signal.aborted) return without;
+    const taken = await take('runs', { limit, without }, ports);
     await inTurns(taken, { ports, signal }, (stored) => resumeRun(stored, ports));
-    if (taken.length < limit) return;
+    if (taken.length < limit) return without;
   }
 }
 

@@ -43,6 +43,7 @@ export interface Refill {
   stop(): void;
 }
 
+const kinds = ['runs', 'deliveries'] as const;
 /** Minimum interval between checks that notifications of other gateways cause. */
 const newsPauseMs = 100;
 
@@ -81,9 +82,9 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     const signal = resume.signal();
     waiting.clear();
     isFull = false;
-    await refillRuns(resume, signal);
+    const left = await refillRuns(resume, signal);
+    for (const queue of left) waiting.add(queue);
     // A full memory may have left others behind.
-    for (const queue of fullQueues(resume.inMemory('runs'))) waiting.add(queue);
     isFull ||= resume.room() <= 0;
     if (isUp()) await refillDeliveries(resume, signal);
     if (isUp()) await refillGroups(resume, signal);
@@ -126,6 +127,8 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     news ??= setTimeout(() => {
       news = undefined;
       heardAtMs = performance.now();
+      // To step over much work of a full queue takes the database a while, so only the clock makes it do that.
+      if (kinds.some((name) => fullQueues(resume.inMemory(name)).length > 0)) return;
       // A notification during a check may be about a part that is already checked.
       isMissed = looking;
       lookOnce();
@@ -137,6 +140,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
       const queue = runQueue(run);
       if (resume.room(queue) > 0) return true;
       waiting.add(queue);
+      isFull ||= resume.room() <= 0;
       return false;
     },
     runEnded(run) {

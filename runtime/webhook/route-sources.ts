@@ -89,13 +89,22 @@ function subscriptionsOf(
 ): SubscriptionsStore {
   const { home: folder, subscriptions } = (home.profiles.get(profile) ?? home.main).paths;
   const document = home.documents.at(subscriptions);
-  /** While the folder is a link that leads nowhere, as to a disk that is away, its file cannot be read; it was not removed. */
-  const missing = (): string | undefined =>
-    home.documents.isShared || existsSync(folder) || lstatSync(folder, { throwIfNoEntry: false }) === undefined
-      ? undefined
-      : 'away';
+  /** Whether there has been a home; before `agent gateway setup` there may be none. */
+  let isMade = false;
+  /** While the disk of the folder, or that of a link's end, is away, its file cannot be read; it was not removed. */
+  const missing = (): string | undefined => {
+    if (home.documents.isShared) return undefined;
+    const isThere = existsSync(folder);
+    isMade ||= isThere || lstatSync(folder, { throwIfNoEntry: false }) !== undefined;
+    return isMade && !isThere ? 'away' : undefined;
+  };
+  const stamp = (): string | undefined => {
+    const read = document.stamp();
+    isMade ||= read !== undefined;
+    return read ?? missing();
+  };
   return createSubscriptionsStore({
-    document: { ...document, stamp: () => document.stamp() ?? missing() },
+    document: { ...document, stamp },
     *read(text, known) {
       const read = yield* readingSubscriptions(text, context(), known);
       if (!read.ok) {

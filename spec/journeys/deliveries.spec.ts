@@ -157,6 +157,30 @@ t.test('DIS-3 · DLV-4 · texts that a platform does not take hold up none to an
   t.match(await it.json<unknown>('webhook', 'deliveries', '6'), { status: 'accepted' }, 'waits on disk');
 });
 
+t.test(
+  'DLV-4 · a text that is tried again stays before those of its chat, however little memory there is',
+  async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ slack: { messages_per_minute: 60_000 } });
+    const daemon = await it.start({}, smallMemory);
+    await it.target('slack', 'connected');
+    // The second failure comes when others wait behind it.
+    it.slack.scripts.push({ status: 500 }, { status: 500 });
+    const ids = ['1', '2', '3', '4', '5', '6'];
+    for (const id of ids) await it.post(daemon, 'slack', id);
+
+    for (const id of ids) await daemon.passUntil(it.reaches(id, 'delivered'));
+
+    const sent = texts(it.slack);
+    t.equal(sent[0], 'Build 1 is green.');
+    // Runs that waited on disk may be overtaken by later ones.
+    t.same(
+      sent.sort(),
+      ids.map((id) => `Build ${id} is green.`),
+    );
+  },
+);
+
 t.test('DLV-4 · a chat’s head is taken up first after a restart, however late its next try is due', async (t) => {
   const it = await openDelivering(t);
   it.configure({ slack: { messages_per_minute: 60_000 } });

@@ -28,7 +28,7 @@ export function resumePorts(keeper: JournalKeeper, wards: () => Wards, more: Par
     older: { note: () => {}, look: async () => {} },
     bound: () => 1_000,
     room: () => 1_000 - wards().runs.size,
-    inMemory: () => ({ most: 4_000, total: 0, queues: new Map() }),
+    inMemory: () => ({ most: 4_000, share: 64, total: 0, queues: new Map() }),
     signal: () => signal,
     ...more,
   };

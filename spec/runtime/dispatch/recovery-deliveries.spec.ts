@@ -30,7 +30,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     room: () => 10,
     inMemory: () => {
       const { size: total, queues } = deliveries.handle();
-      return { most: 2 * room, total, queues };
+      return { most: 2 * room, share: room, total, queues };
     },
   });
   /** What was on disk at the start, and when those that were taken up were looked for. */

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Journal } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { type Memory, roomFor } from '../../../machines/webhook/work-queue.ts';
+import { type Memory, roomFor, runShare } from '../../../machines/webhook/work-queue.ts';
 import { createRefill } from '../../../runtime/dispatch/refill.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
@@ -28,7 +28,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
   const living = (): number => runs.handle().size;
   const inMemory = (name: 'runs' | 'deliveries'): Memory => {
     const { size: total, queues } = wards[name];
-    return { most, total, queues };
+    return { most, share: runShare(most, 4), total, queues };
   };
   let ticks: () => void = () => {};
   let takes = 0;

@@ -161,7 +161,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
     recovered: ({ key, from }) => void recovered.push([key, from]),
     bound: () => 100,
     room: () => 100 - charts.size,
-    inMemory: () => ({ most: 200, total: 0, queues: new Map() }),
+    inMemory: () => ({ most: 200, share: 64, total: 0, queues: new Map() }),
   });
   let lookedAs = keeper.life();
   let isLooking = false;

@@ -102,12 +102,14 @@ t.test('SUB-2 · PRF-2 · the subscriptions of a profile whose disk is away stay
   t.same([dynamic(sources, work), sources.subscriptions.get(work)?.current().fault], [['theirs'], undefined]);
   rmSync(join(elsewhere.path, 'work/webhook_subscriptions.json'));
   t.same(dynamic(sources, work), [], 'a file that is removed holds none');
+  const own = sources.subscriptions.get(defaultProfile);
+  t.same(own?.current().fault, undefined);
   rmSync(home.path, { recursive: true });
-  t.match(
-    read().subscriptions.get(defaultProfile)?.current(),
-    { routes: [], fault: undefined },
-    'nor a home to be made',
-  );
+  t.match(own?.current().fault, { code: 'subscriptions-unreadable' }, 'nor is a home removed whose disk is away');
+  const unmade = stage(t, { 'config.yaml': config() });
+  rmSync(unmade.home.path, { recursive: true });
+  const none = unmade.read().subscriptions.get(defaultProfile)?.current();
+  t.match(none, { routes: [], fault: undefined }, 'nor a home to be made');
   t.end();
 });
 
