@@ -48,13 +48,15 @@ export function createTake(
     const { session, dueBeforeMs, limit, without = [] } = query;
     const living = 'select 1 from agent_session where id = $1 and expires_at > agent_now()';
     if ((await writer.ask('living', living, [session])).rows.length === 0) return undefined;
-    const take = async (name: string, text: string, most: number) => {
-      const values = [session, letters[collection], Math.floor(dueBeforeMs), most, without.map(holderOfQueue)];
+    const take = async (name: string, text: string, most: number, left: readonly string[]) => {
+      const values = [session, letters[collection], Math.floor(dueBeforeMs), most, left];
       return (await writer.ask<TakenRow>(name, text, values)).rows;
     };
     // Records of a lost answer are taken again; those that already have an actor here are skipped by the caller.
-    const again = doubted.has(collection) ? await take('take_own', takeOwn, mostRows) : [];
-    return [...again, ...(await take('take', takeFree, limit))];
+    const again = doubted.has(collection) ? await take('take_own', takeOwn, mostRows, []) : [];
+    // What this session holds is not free; its rows are stepped over without a look at the session of each.
+    const left = [session, ...without.map(holderOfQueue)];
+    return [...again, ...(await take('take', takeFree, limit, left))];
   }
 
   return async (collection, query) => {
