@@ -35,6 +35,28 @@ t.test('a page with many routes', options, async (t) => {
     await left.waitFor({ state: 'detached' });
   });
 
+  await t.test('INS-4 · hidden first steps are not read again', async (t) => {
+    const { page, context } = await openInspector(t, gateway);
+    await context.clock.install();
+    await goTo(page, '#/targets');
+    await page.getByText('Choose a target').waitFor();
+    let reads = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('setup.read') === true) reads += 1;
+    });
+    await goTo(page, '#/overview');
+    await page.getByText(/first steps? (?:is|are) left/).waitFor();
+    await context.clock.fastForward(6_000);
+    await eventually(async () => reads === 2 || undefined);
+    await page.getByRole('button', { name: /^Hide/ }).click();
+    await page.waitForTimeout(300);
+    for (let at = 0; at < 3; at += 1) {
+      await context.clock.fastForward(6_000);
+      await page.waitForTimeout(300);
+    }
+    t.equal(reads, 2);
+  });
+
   await t.test('INS-4 · all that needs a person can be shown', async (t) => {
     const needs = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
     await page.getByRole('button', { name: 'Show all 9' }).click();

@@ -252,12 +252,13 @@ function WhatHappens(): JSX.Element {
 /** Under Needs attention: the remaining steps, until a person hides them. */
 export function StepsLeft(): JSX.Element | null {
   const asking = useAsked(...useSetup());
-  useAgain(asking, lookMs);
   const { asked } = asking;
   const chosen = useCell(choices);
-  if (asked.kind !== 'there' || chosen.hidden) return null;
-  const left = stepsLeft(asked.value, { ...chosen, skipped: [] });
-  if (left.length === 0) return null;
+  const left = asked.kind === 'there' ? stepsLeft(asked.value, { ...chosen, skipped: [] }) : [];
+  // With nothing to show, nothing is read again.
+  const rests = chosen.hidden || (asked.kind === 'there' && left.length === 0);
+  useAgain(rests ? { ...asking, asked: { kind: 'waiting' } } : asking, lookMs);
+  if (chosen.hidden || left.length === 0) return null;
   return (
     <div class="todo ended">
       <StatusMark name="queued" />
