@@ -10,7 +10,7 @@ import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { answeredAtMs, attemptsOf, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
 import type { Span, SpanPart, Tone } from './event-wire.ts';
-import { outcomeOf } from './request-outcomes.ts';
+import { firedJob, outcomeOf } from './request-outcomes.ts';
 import { counted, groupKeyOf, type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 
 /** @param joined arrival times of the batch's events, oldest first */
@@ -40,12 +40,14 @@ function requestSpan(sources: StorySources): Span {
   const isOpen = stateOf(`requests/${key}`) !== undefined || (isDirect && waitsUntil === undefined);
   const checkedMs = event.told?.checkMs ?? event.told?.bodyMs ?? 0;
   const end = isOpen ? undefined : Math.max(start + checkedMs, waitsUntil ?? 0);
+  const isFiring = firedJob(event) !== undefined;
   const isRefused = event.status === 'refused' || outcome === 'deliveryFailed';
+  const isEnded = outcome !== undefined || (isFiring && event.status === 'ignored');
   return defined({
     id: `requests/${key}`,
     kind: 'request',
-    name: event.replayOf === undefined ? 'Request' : 'Replay',
-    tone: isRefused ? 'failed' : isOpen ? 'working' : outcome === undefined ? 'resting' : 'ended',
+    name: isFiring ? 'Firing' : event.replayOf === undefined ? 'Request' : 'Replay',
+    tone: isRefused ? 'failed' : isOpen ? 'working' : isEnded ? 'ended' : 'resting',
     start,
     end,
     parts: [defined({ start, end, how: isRefused ? 'failed' : 'work' })],

@@ -11,7 +11,7 @@ import { toolWords } from '../../machines/mcp/tool-name.ts';
 import { waitingWords } from '../dispatch/run-history.ts';
 import { attemptsOf } from './event-attempts.ts';
 import type { Tone, Verdict } from './event-wire.ts';
-import { cureOf, endings, outcomeOf } from './request-outcomes.ts';
+import { cureOf, endings, firedJob, outcomeOf } from './request-outcomes.ts';
 import { counted, iso, type KnownDelivery, ownDeliveries, type StorySources, seconds } from './story-sources.ts';
 import { alikeWords, withReason } from './story-verdict.ts';
 
@@ -43,7 +43,10 @@ function sentenceOf(sources: StorySources): Sentence {
   }
   const own = ownDeliveries(sources);
   if (own.length > 0) return sentenceOfDeliveries(own);
-  if (run === undefined) return say('ended', withReason('Accepted, and nothing was run.', event.reason));
+  if (run === undefined) {
+    const ended = firedJob(event) === undefined ? 'Accepted, and nothing was run.' : 'No run was fired.';
+    return say('ended', withReason(ended, event.reason));
+  }
   const { status, reason } = run.record;
   switch (status) {
     case 'queued':

@@ -162,9 +162,11 @@ t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checke
     chapters: [{ title: "cron job a 'b', not fired", stairs: [] }],
   });
   const beside = { joined: [], replays: [], answer: undefined };
-  t.match(openEvent({ ...noted, ...beside }), { checks: [], verdict: { text: /cron job "a" is paused\.$/ } });
+  const opened = openEvent({ ...noted, ...beside });
+  t.match(opened, { checks: [], spans: [{ name: 'Firing', tone: 'ended' }] });
+  t.equal(opened.verdict.text, 'No run was fired: cron job "a" is paused.');
   const ran = sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: run } });
-  t.equal(openEvent({ ...ran, ...beside }).answer, undefined);
+  t.match(openEvent({ ...ran, ...beside }), { answer: undefined, spans: [{ name: 'Firing', tone: 'resting' }] });
   t.match(tellStory(ran).chapters, [{ title: "cron job a 'b', fired", stairs: [] }, { kind: 'run' }]);
   const failed = { ...run, kind: 'cron', status: 'failed' } as const;
   const broke = tellStory(sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: failed } }));
