@@ -91,6 +91,15 @@ export function isRequestKept({ headers, body }: Pick<EventRecord, 'headers' | '
   return body !== '' || Object.keys(headers).length > 0;
 }
 
+/** The cron job that was fired, or noted why it was not, by its schedule or by hand; undefined for a request. */
+export function firedJob(
+  event: Pick<EventRecord, 'route' | 'scheme' | 'outcome' | 'replayOf' | 'told'>,
+): string | undefined {
+  const { route, scheme, outcome, replayOf, told } = event;
+  // A route may be named like a firing; its requests are signed, replayed or handed in, or have an outcome.
+  return (scheme ?? outcome ?? replayOf ?? told?.handedIn) === undefined ? /^cron\/(.+)$/s.exec(route)?.[1] : undefined;
+}
+
 /** Who submitted an event without the signature that only its sender can make (SUB-4). */
 export type Hand = 'the command line' | 'the page';
 

@@ -8,7 +8,14 @@
 import { cut } from '../base/json.ts';
 import { defaultProfile } from '../base/names.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
-import type { DeliveryRecord, EventRecord, Progress, ReportedQuestion, RunRecord } from './record.ts';
+import {
+  type DeliveryRecord,
+  type EventRecord,
+  firedJob,
+  type Progress,
+  type ReportedQuestion,
+  type RunRecord,
+} from './record.ts';
 import { nthKey } from './responses.ts';
 
 /** The most characters of the sender's text, and of the reason. */
@@ -58,9 +65,10 @@ function queued({ deliveryId, profile, route, event }: Omit<EventRecord, 'work'>
 }
 
 /** The command names the event by its key: a sender chooses the delivery id, which a shell would interpret. */
-function noticeText(run: RunRecord, { event, deliveryId }: EventRecord): string {
+function noticeText(run: RunRecord, from: EventRecord): string {
   const { status, reason, eventKey } = run;
-  const about = `${sourceOf(run)}, event ${line(event, longestName)}, delivery ${line(deliveryId, longestName)}`;
+  const { event, deliveryId } = from;
+  const about = `${sourceOf(run, from)}, event ${line(event, longestName)}, delivery ${line(deliveryId, longestName)}`;
   return [
     `Run ${status}: ${about}`,
     `Reason: ${line(reason ?? 'unknown', longestReason)}`,
@@ -68,14 +76,11 @@ function noticeText(run: RunRecord, { event, deliveryId }: EventRecord): string 
   ].join('\n');
 }
 
-function sourceOf({ kind, route, profile }: RunRecord): string {
-  const ofJob = kind === 'cron' && route.startsWith(jobRoutes);
-  const source = ofJob ? `cron job "${line(route.slice(jobRoutes.length), longestName)}"` : `route "${route}"`;
+function sourceOf({ kind, route, profile }: RunRecord, event: EventRecord): string {
+  const job = kind === 'cron' ? firedJob(event) : undefined;
+  const source = job === undefined ? `route "${route}"` : `cron job "${line(job, longestName)}"`;
   return profile === defaultProfile ? source : `${source} of profile "${profile}"`;
 }
-
-/** The prefix of the route name of a job fired by schedule or by hand. */
-const jobRoutes = 'cron/';
 
 /** A text as one line without invisible characters, which could hide or reorder it. */
 function line(text: string, limit: number): string {

@@ -5,13 +5,12 @@
  */
 
 import { defined, type JsonObject } from '../../machines/base/json.ts';
-import { profileOption } from '../../machines/base/names.ts';
-import { shellWord } from '../../machines/base/shell-word.ts';
 import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
-import { type EventRecord, isRequestKept } from '../../machines/webhook/record.ts';
+import { type EventRecord, firedJob, isRequestKept } from '../../machines/webhook/record.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
+import { argumentsOf } from '../inspector/request-outcomes.ts';
 import { counted } from '../inspector/story-sources.ts';
 import type { ReplayChanges } from '../webhook/own-request.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
@@ -85,15 +84,14 @@ function explained(opened: OpenedEvent, findings: Diagnosis['findings']): Opened
 /** Refuses what needs the payload of an event that has none: which event is meant, why, and what helps. */
 function withoutBody(found: HistoryDetail | undefined, id: string, choice: EventChoice): never {
   if (found === undefined) return unknownDelivery(id, choice);
-  const { delivery_id: meant, route, profile, record } = found;
+  const { delivery_id: meant, profile, record } = found;
   if (isRequestKept(record))
     return refuse('delivery-unknown', `"${id}" is only the beginning of the id ${meant}; give it in full`);
-  const job = /^cron\/(.+)$/.exec(route)?.[1];
-  const named = job && `${shellWord(job)}${profileOption(profile)}`;
+  const job = firedJob(record);
   const why =
     job === undefined
       ? 'its request was refused or is too old, and its body was not kept; the sender can send it again'
-      : `it is a firing of the cron job ${job}, which \`agent cron run ${named}\` fires again`;
+      : `it is a firing of the cron job ${job}, which \`agent cron run ${argumentsOf(record.cronJob ?? job, profile)}\` fires again`;
   return refuse('delivery-unknown', `${meant} has no payload: ${why}`);
 }
 

@@ -4,11 +4,11 @@
  */
 
 import type { Answer } from '../../machines/config/sources.ts';
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, firedJob } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
 import { answeredAtMs, isOfPerson } from './event-attempts.ts';
 import type { Check, HttpAnswer } from './event-wire.ts';
-import { endings, firedJob, outcomeOf, requestStates } from './request-outcomes.ts';
+import { endings, outcomeOf, requestStates } from './request-outcomes.ts';
 import { requestStairs } from './story-request.ts';
 import { type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 

@@ -6,11 +6,11 @@
 
 import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
-import { isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import { firedJob, isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { answeredAtMs, attemptsOf, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
 import type { Span, SpanPart, Tone } from './event-wire.ts';
-import { firedJob, outcomeOf } from './request-outcomes.ts';
+import { outcomeOf } from './request-outcomes.ts';
 import { counted, groupKeyOf, type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
 
 /** @param joined arrival times of the batch's events, oldest first */

@@ -8,10 +8,11 @@
 import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
+import { firedJob } from '../../machines/webhook/record.ts';
 import { waitingWords } from '../dispatch/run-history.ts';
 import { attemptsOf } from './event-attempts.ts';
 import type { Tone, Verdict } from './event-wire.ts';
-import { cureOf, endings, firedJob, outcomeOf } from './request-outcomes.ts';
+import { cureOf, endings, outcomeOf } from './request-outcomes.ts';
 import { counted, iso, type KnownDelivery, ownDeliveries, type StorySources, seconds } from './story-sources.ts';
 import { alikeWords, withReason } from './story-verdict.ts';
 

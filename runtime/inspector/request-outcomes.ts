@@ -6,7 +6,7 @@
 
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, firedJob } from '../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import type { Check } from './event-wire.ts';
 
@@ -161,11 +161,6 @@ export const endings: Partial<Record<OutcomeKind, Ending>> = {
     cure: '`agent gateway logs` shows more, by the request’s id.',
   },
 };
-
-/** The cron job that was fired, or noted why it was not, by its schedule or by hand; undefined for a request. */
-export function firedJob({ route, scheme, outcome }: EventRecord): string | undefined {
-  return scheme === undefined && outcome === undefined ? /^cron\/(.+)$/s.exec(route)?.[1] : undefined;
-}
 
 /** The outcome that ended the request; undefined for one that led to work, and for a cron job. */
 export function outcomeOf(event: EventRecord): OutcomeKind | undefined {

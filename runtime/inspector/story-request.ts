@@ -4,9 +4,9 @@
  * @see RTE-3, FIL-1 and SIG-1 in docs/specification.md
  */
 
-import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
+import { type EventRecord, firedJob, handedInWords } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
-import { decidedIn, firedJob, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
+import { decidedIn, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
 import { targetsOf } from './story-sources.ts';
 import type { Stair } from './wire.ts';
 

@@ -5,7 +5,8 @@
  */
 
 import { targetChoices } from '../../machines/config/targets.ts';
-import { argumentsOf, cureOf, endings, firedJob, outcomeOf } from './request-outcomes.ts';
+import { firedJob } from '../../machines/webhook/record.ts';
+import { argumentsOf, cureOf, endings, outcomeOf } from './request-outcomes.ts';
 import { answerCommands } from './story-calls.ts';
 import { iso, type KnownDelivery, ownDeliveries, type StorySources, targetsOf } from './story-sources.ts';
 
@@ -95,7 +96,7 @@ export function cureFor(sources: StorySources): string {
   const delivery = openDelivery(sources);
   const outcome = outcomeOf(event);
   const job = firedJob(event);
-  const named = argumentsOf(job ?? '', event.profile);
+  const named = argumentsOf(event.cronJob ?? job ?? '', event.profile);
   const again =
     job === undefined
       ? `\`agent events replay ${key}\` sends the event through once more.`

@@ -6,8 +6,7 @@
  */
 
 import { type JsonObject, scalarText } from '../../machines/base/json.ts';
-import { type EventRecord, isOver, type RunRecord } from '../../machines/webhook/record.ts';
-import { firedJob } from './request-outcomes.ts';
+import { type EventRecord, firedJob, isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import { callChapters, questionChapters, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
 import { counted, groupKeyOf, iso, type KnownDelivery, type StorySources, seconds } from './story-sources.ts';

@@ -57,7 +57,7 @@ t.test('CRN-1 · INS-1 · CON-4 · a job is fired when it is due and can be seen
   t.match(await cliJson(home.path, 'runs', 'list', '--route', 'cron/digest'), [{ status: 'delivered' }]);
   t.match(await askCli(['events', 'replay', 'latest'], home.path), {
     code: 1,
-    stderr: /cron-.* has no payload: it is a firing of the cron job digest, which `agent cron run digest` fires again/,
+    stderr: /cron-.* has no payload: it is a firing of the cron job digest, which `agent cron run j` fires again/,
   });
 });
 

@@ -64,12 +64,14 @@ t.test('DIS-4 · the words of a sender are one short line without invisible char
 });
 
 t.test('DIS-4 · CRN-1 · PRF-1 · the notice names the job or the route, and a profile beside the default', (t) => {
-  const rows: readonly (readonly [Partial<RunRecord>, RegExp])[] = [
+  const rows: readonly (readonly [Partial<RunRecord>, RegExp, Partial<EventRecord>?])[] = [
     [{ kind: 'cron', route: 'cron/nightly' }, /^Run failed: cron job "nightly", /],
+    [{ kind: 'cron', route: 'cron/x' }, /^Run failed: route "cron\/x", /, { scheme: 'github' }],
+    [{ kind: 'cron', route: 'cron/x' }, /^Run failed: route "cron\/x", /, { replayOf: 'k0' }],
     [{ kind: 'cron', route: 'deploys' }, /^Run failed: route "deploys", /],
     [{ kind: 'agent', route: 'cron/x' }, /^Run failed: route "cron\/x", /],
     [{ profile: 'work' }, /^Run failed: route "r" of profile "work", /],
   ];
-  for (const [run, text] of rows) t.match(noticeOf(run)?.text, text);
+  for (const [run, text, of] of rows) t.match(noticeOf(run, { route: run.route ?? 'r', ...of })?.text, text);
   t.end();
 });

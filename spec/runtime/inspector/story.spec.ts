@@ -172,7 +172,14 @@ t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checke
   const broke = tellStory(sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: failed } }));
   t.match(broke.cure, /^`agent cron run .* --profile work` fires the job once more\.$/, 'it has no payload to replay');
   // A route of config.yaml may be named so.
+  const ofRoute = { ...fired, route: 'cron/x' };
   t.match(tellStory(sources({ event: { ...event, route: 'cron/x' } })).chapters, [{ title: 'request to cron/x' }]);
+  t.match(tellStory(sources({ event: { ...ofRoute, replayOf: 'k0' } })).chapters, [{ title: 'replay of k0' }]);
+  const handedIn = { ...ofRoute, told: { handedIn: 'the page' } } as const;
+  t.match(tellStory(sources({ event: handedIn })).chapters, [{ title: 'request to cron/x' }]);
+  // The name may have changed since.
+  const renamed = sources({ status: 'ignored', event: { ...ofRoute, status: 'ignored', reason, cronJob: 'j' } });
+  t.equal(tellStory(renamed).cure, '`agent cron show j --profile work` shows the job.');
   t.match(
     tellStory(refused('routeDisabled', 'off', { route: 'a b' })).cure,
     "`agent webhook enable 'a b'` enables it.",
