@@ -40,7 +40,7 @@ function statusWords(sources: StorySources, delivery: KnownDelivery | undefined,
       if (event.isDry) return 'Accepted and run. Nothing was sent: this replay was dry.';
       return run === undefined ? `Delivered to ${target}.` : `Accepted, run and delivered to ${target}.`;
     case 'queued':
-      if (delivery === undefined) return 'Accepted: its run waits for a place.';
+      if (delivery === undefined) return 'Accepted: its run waits for a slot.';
       return delivery.pause === undefined
         ? `On its way to ${target}: it waits for its turn.`
         : delivery.pause.behind === undefined

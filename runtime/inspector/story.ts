@@ -132,8 +132,8 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
       told: neverBegan
         ? (reason ?? run.status)
         : startedAtMs === undefined
-          ? 'waits for a place (agent.concurrency)'
-          : `waited ${seconds(startedAtMs - queuedAtMs)} for a place`,
+          ? 'waits for a slot (agent.concurrency)'
+          : `waited ${seconds(startedAtMs - queuedAtMs)} for a slot`,
       rule: 'DIS-3',
     },
   ];

@@ -191,9 +191,9 @@ const entries = {
     help: 'From the start of a run to its end, delivery included.',
     labels: ['profile', 'route'],
   },
-  agent_runs_running: { type: 'gauge', help: 'Runs that hold a place.', labels: [] },
-  agent_runs_queued: { type: 'gauge', help: 'Runs in memory that wait for a place.', labels: [] },
-  agent_runs_concurrency: { type: 'gauge', help: 'Places for runs, as configured.', labels: [] },
+  agent_runs_running: { type: 'gauge', help: 'Runs that hold a slot.', labels: [] },
+  agent_runs_queued: { type: 'gauge', help: 'Runs in memory that wait for a slot.', labels: [] },
+  agent_runs_concurrency: { type: 'gauge', help: 'Slots for runs, as configured.', labels: [] },
   agent_deliveries_total: {
     type: 'counter',
     help: 'Texts that were delivered or dropped.',

@@ -267,7 +267,7 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
   t.match(told.chapters[0], { began: 1_000, ended: 1_047 }, 'a request without recorded steps has its time');
   t.match(stair(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
   t.match(stair(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
-  t.match(stair(1, 'queued'), { told: 'waited 190 ms for a place' });
+  t.match(stair(1, 'queued'), { told: 'waited 190 ms for a slot' });
   t.match(stair(1, 'running'), {
     told: 'attempt 2; responded with 4 characters',
     result: 'passed',
@@ -294,7 +294,7 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
     deliveries: [{ key: 'k1', record: { ...delivery, ...more } }],
   });
   const rows: readonly (readonly [string, Partial<StorySources>, RegExp, RegExp])[] = [
-    ['queued', { run: { key: 'k1', record: run } }, /waits for a place/, /^$/],
+    ['queued', { run: { key: 'k1', record: run } }, /waits for a slot/, /^$/],
     ['running', running, /under way/, /^$/],
     [
       'running',
