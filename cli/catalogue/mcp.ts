@@ -300,7 +300,7 @@ export const mcpRows: Rows = {
     flags: [
       { name: 'values', value: 'json', help: 'What is filled into a form.' },
       { name: 'for-run', help: 'Let the run call the tool again without a question, as long as it runs.' },
-      { name: 'always', help: "Write a rule to the server's entry in config.yaml: the tool runs without a question." },
+      { name: 'always', help: "Write a rule to the server's entry: the tool runs without a question." },
       {
         name: 'where',
         value: 'argument=value',

@@ -335,9 +335,9 @@ function AlwaysDialog({ row, busy, onYes, onClose }: AlwaysProps): JSX.Element {
     <Dialog title="Always approve this tool?" keepsText onClose={onClose}>
       <div class="pad stack">
         <p>
-          A rule is written to the entry of mcp server {row.server} in config.yaml. From then on calls of{' '}
-          <code>{row.tool}</code> run without a question, in every run and for every caller. To take it back, remove the
-          rule under <code>approvals</code>.
+          A rule is written to the entry of mcp server {row.server}. From then on calls of <code>{row.tool}</code> run
+          without a question, in every run and for every caller. To take it back, remove the rule under{' '}
+          <code>approvals</code>.
         </p>
         {values.length === 0 ? null : <p>Only with these arguments:</p>}
         {values.map(([name, value]) => (
