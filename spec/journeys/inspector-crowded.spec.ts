@@ -1,7 +1,8 @@
 /** The inspector's page with more than fits: long lists, and labels that are wider than most. */
 
 import t from 'tap';
-import { answerFor, chromiumPath, goTo, noChromium, openInspector, refusal } from '../support/browser.ts';
+import type { Overview } from '../../runtime/control/contract.ts';
+import { answerFor, calls, chromiumPath, goTo, noChromium, openInspector, refusal } from '../support/browser.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
@@ -64,6 +65,26 @@ t.test('a page with many routes', options, async (t) => {
     t.equal(await needs.count(), 9);
     await page.getByRole('button', { name: 'Show fewer' }).click();
     t.equal(await needs.count(), 7);
+  });
+
+  await t.test('INS-4 · an overview that holds only the first items says how many more there are', async () => {
+    const { page } = await openInspector(t, gateway);
+    const overview = (await gateway.control.call('overview.read')) as unknown as Overview;
+    const [need] = overview.needs.rows;
+    const rows = Array.from({ length: 50 }, (_, at) => ({ ...need, id: `need-${at}` }));
+    await page.route('**/rpc', (route) => {
+      if (!calls('overview.watch')(route.request())) return route.continue();
+      const { id } = route.request().postDataJSON();
+      const changed = { method: 'overview.changed', params: { ...overview, needs: { rows, total: 120 } } };
+      const lines = [{ id, result: {} }, changed].map((line) => `${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`);
+      return route.fulfill({ contentType: 'application/x-ndjson', body: lines.join('') });
+    });
+    await page.reload();
+    const rest = page.getByText('70 more are in their views.');
+    await page.getByRole('button', { name: 'Show 50' }).click();
+    await rest.waitFor();
+    await page.getByRole('button', { name: 'Show fewer' }).click();
+    await rest.waitFor({ state: 'detached' });
   });
 
   await t.test('INS-4 · the state of a target and the labels of a plot have room', async (t) => {

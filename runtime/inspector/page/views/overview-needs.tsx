@@ -67,6 +67,11 @@ export function Needs({
           {shown.map((need, at) => (
             <NeedRow key={need.id} need={need} isFirst={at === 0} />
           ))}
+          {showsAll && rows.length < total ? (
+            <li class="pad muted">
+              {`${(total - rows.length).toLocaleString('en')} more ${total - rows.length === 1 ? 'is' : 'are'} in their views.`}
+            </li>
+          ) : null}
         </ul>
       )}
       {children}
