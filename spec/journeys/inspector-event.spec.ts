@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Method, Params, Result } from '../../runtime/control/contract.ts';
+import type { OpenedEvent } from '../../runtime/inspector/event-wire.ts';
 import {
   answerFor,
   axeFindings,
@@ -367,6 +368,30 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
       t.equal(slack.world.messages.length, 1);
     },
   );
+
+  await t.test('INS-4 · the buttons of several dead letters stay in their panel', async (t) => {
+    await answerFor(page, {
+      'events.open': async (_, own) => {
+        const event = (await own()) as OpenedEvent;
+        const places = [7, 8, 9].map((nth) => `GitHub acme/website-of-the-shop#12${nth}`);
+        const deliveries = places.map((place) => ({
+          ...event.deliveries[0],
+          id: place,
+          place,
+          status: 'deadLettered',
+        }));
+        return { ...event, deliveries };
+      },
+    });
+    await goTo(page, '#/events');
+    await goTo(page, `#/events/${opened.key}`);
+    const panel = page.getByRole('region', { name: 'Deliveries and attempts' });
+    const retries = panel.getByRole('button', { name: /^Retry GitHub/ });
+    await retries.nth(2).waitFor();
+    const last = await retries.nth(2).evaluate((one) => one.getBoundingClientRect().right);
+    t.ok(last <= (await panel.evaluate((one) => one.getBoundingClientRect().right)));
+    await page.unrouteAll({ behavior: 'wait' });
+  });
 
   await t.test('INS-4 · an event that is gone says how long events are kept', async () => {
     await goTo(page, '#/events/no-such-event');
