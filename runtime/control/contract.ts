@@ -240,8 +240,14 @@ export interface Contract {
   };
   'setup.webhooks': { params: object; result: { readonly file: string; readonly url: string | null } };
   'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
-  /** With `handshake` the text of a handshake is complete, even if it may be a secret. */
-  'webhook.delivery': { params: EventChoice & ById & { readonly handshake?: boolean }; result: HistoryDetail };
+  /**
+   * With `handshake` the text of a handshake is complete, even if it may be a secret. With `acts` the event is the one that
+   * `webhook.replay` finds by this id.
+   */
+  'webhook.delivery': {
+    params: EventChoice & ById & { readonly handshake?: boolean; readonly acts?: boolean };
+    result: HistoryDetail;
+  };
   'webhook.doctor': {
     params: RouteChoice;
     result: { readonly name: string; readonly profile: string; readonly refusals: readonly Diagnosis[] };

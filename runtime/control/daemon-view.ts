@@ -151,8 +151,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...alikeOf(alike),
       }));
     },
-    async delivery(id, choice, isHandshakeShown = false) {
-      const found = await find(id, choice);
+    async delivery(id, choice, isHandshakeShown = false, acts = false) {
+      const found = await find(id, choice, acts);
       if (found === undefined) return undefined;
       const { key, event, alike } = found;
       const run = await runOf(event.work);

@@ -28,7 +28,10 @@ export const eventCommands = {
   'webhook.delivery': ofDaemon(async (daemon, params) => {
     const id = textOf(params, 'id');
     const choice = choiceOf(params);
-    return (await daemon.delivery(id, choice, params.handshake === true)) ?? unknownDelivery(id, choice);
+    const acts = params.acts === true;
+    const found = await daemon.delivery(id, choice, params.handshake === true, acts);
+    if (found !== undefined) return found;
+    return acts ? withoutBody(await daemon.delivery(id, choice), id, choice) : unknownDelivery(id, choice);
   }),
 
   'events.search': ofDaemon((daemon, params) => {

@@ -74,8 +74,14 @@ export interface DaemonView extends RunHistory, EventView {
    * the choice leaves several routes.
    * @param isHandshakeShown includes the text of a handshake, which its owner enters at the provider and which may be a
    * secret
+   * @param acts finds the event that an action on this id would find
    */
-  delivery(id: string, choice?: EventChoice, isHandshakeShown?: boolean): Promise<HistoryDetail | undefined>;
+  delivery(
+    id: string,
+    choice?: EventChoice,
+    isHandshakeShown?: boolean,
+    acts?: boolean,
+  ): Promise<HistoryDetail | undefined>;
   /** Searches the events of the history. */
   readonly events: SearchEvents;
   /** The counts of the history's events over a range, by route. */

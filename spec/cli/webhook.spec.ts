@@ -130,6 +130,7 @@ t.test('DUR-2 · CLI-6 · what is not edited in a payload is replayed as its sen
   });
   const env = { PATH: process.env.PATH, VISUAL: `sh '${home}/editor.sh'` };
   t.equal(await replayEvent({ ...context, home, env }), 0);
+  t.match(seen.asked[0], { method: 'webhook.delivery', id: 'd1', acts: true });
   t.match(seen.asked[1], {
     id: 'k',
     payload: '{\n  "id": 1234567890123456789,\n  "price": 1.10,\n  "name": "two"\n}\n',

@@ -157,8 +157,8 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
     status: () => ({ pid: 1 }) as never,
     stop: () => void stopped.push('stopped'),
     reload: async () => void stopped.push('reloaded'),
-    delivery: async (id) =>
-      'd1'.startsWith(id)
+    delivery: async (id, _choice, _isHandshakeShown, acts) =>
+      id === 'd1' || (acts !== true && 'd1'.startsWith(id))
         ? ({ delivery_id: 'd1', route: 'r', record: { headers: {}, body: '{}' } } as never)
         : undefined,
     replay: async (id) => (id === 'd1' ? { status: 202, body: '', key: 'k2' } : undefined),
@@ -174,9 +174,14 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
   t.same(await ask(host, 'runs.show', { id: 'r1', transcript: true }), { id: 'r1', transcript: true });
   t.equal(await codeOf(ask(host, 'webhook.delivery', { id: 'x' })), 'delivery-unknown');
   t.equal(await codeOf(ask(host, 'webhook.replay', { id: 'x' })), 'delivery-unknown');
-  await t.rejects(ask(host, 'webhook.replay', { id: 'd' }), {
-    message: /^"d" is only the beginning of the id d1; give it/,
-  });
+  t.match(await ask(host, 'webhook.delivery', { id: 'd' }), { delivery_id: 'd1' });
+  t.match(await ask(host, 'webhook.delivery', { id: 'd1', acts: true }), { delivery_id: 'd1' });
+  for (const [method, params] of [
+    ['webhook.replay', { id: 'd' }],
+    ['webhook.delivery', { id: 'd', acts: true }],
+  ] as const) {
+    await t.rejects(ask(host, method, params), { message: /^"d" is only the beginning of the id d1; give it/ }, method);
+  }
   t.equal(await codeOf(ask(host, 'runs.show', { id: 'x' })), 'run-unknown');
 });
 
