@@ -109,8 +109,8 @@ function placeOf(name: string, profile: string): string {
 function serverTrouble(row: ServerRow): Judged | undefined {
   const command = (verb: 'login' | 'logs' | 'test'): string => serverCommand(verb, row.name, row.profile);
   const why = row.error ?? `is ${row.state}`;
-  // A server without an answer is nearly always being connected once more.
-  switch (row.state === 'connecting' && row.error !== undefined ? 'backingOff' : row.state) {
+  // A server without an answer is nearly always being connected once more. The error alone may be from before a login.
+  switch (row.state === 'connecting' && (row.failures ?? 0) > 0 ? 'backingOff' : row.state) {
     case 'failed':
     case 'parked':
     case 'backingOff':

@@ -20,7 +20,8 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
       row('d', 'lazy'),
       { ...row('e; x', 'failed'), profile: 'work' },
       row('f', 'connecting'),
-      row('again', 'connecting', { error: 'no answer in 60 s' }),
+      row('again', 'connecting', { error: 'no answer in 60 s', failures: 1 }),
+      row('after-login', 'connecting', { error: 'needs a login' }),
       row('g', 'connected', { left_out: ['its tool "x" is left out: a reason'] }),
       row('My notes', 'failed'),
     ],
@@ -32,6 +33,7 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
     'wrong server-unreachable',
     'note server-waiting',
     'wrong server-unreachable',
+    'note server-waiting',
     'warning server-tools',
     'wrong server-unreachable',
   ]);
