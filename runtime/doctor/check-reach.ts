@@ -184,9 +184,12 @@ async function probed(
     return trouble === undefined ? undefined : { place, ...trouble };
   }
   const trouble = { code: 'server-unreachable', place, cure: serverCommand('test', server.name, profile) } as const;
-  // Its own time is not over, so it may only be slow.
-  if (patience.isTimeOver())
-    return { level: 'warning', what: `no answer in ${patienceMs / 1_000} s; this check waits no longer`, ...trouble };
+  // Its own time is not over, so it may only be slow. A shorter one is over, even if the child took long to end.
+  if (patience.isTimeOver() && settings.connectTimeoutMs > patienceMs) {
+    const said = /; it said: .*?(?=, or raise connect_timeout$|$)/s.exec(report.error)?.[0] ?? '';
+    const what = `no answer in ${patienceMs / 1_000} s; this check waits no longer${said}`;
+    return { level: 'warning', what, ...trouble };
+  }
   return { level: 'wrong', what: withoutName(report.error, server.name), ...trouble };
 }
 

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { checkAgent, checkServers, checkTargets } from '../../../runtime/doctor/check-reach.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
+import { lentTime } from '../../support/lent-time.ts';
+import { until } from '../../support/processes.ts';
 
 const servers = {
   'config.yaml':
@@ -69,7 +73,26 @@ t.test('CLI-2 · LIF-3 · a server that has more time than doctor gives it is no
     examined(t, { 'config.yaml': `mcp_servers: {a: {url: "${url}", connect_timeout: ${seconds}}}\n` });
   const what = 'no answer in 0.05 s; this check waits no longer';
   t.match(await checkServers(slow(60), 50), [{ level: 'warning', what, cure: 'agent mcp test a' }]);
-  t.match(await checkServers(slow(1), 60_000), [{ level: 'wrong', what: /^no answer in 1 s.*raise connect_timeout$/ }]);
+  for (const patienceMs of [60_000, 1_000]) {
+    const found = await checkServers(slow(1), patienceMs);
+    t.match(found, [{ level: 'wrong', what: /^no answer in 1 s.*raise connect_timeout$/ }], `${patienceMs} ms`);
+  }
+});
+
+t.test('CLI-2 · LIF-3 · of a server that is slow to start, its last words are shown', async (t) => {
+  const script = 'echo needs DATABASE_URL >&2; touch said; cat >/dev/null';
+  const entry = `mcp_servers: {a: {command: sh, args: [-c, "${script}"], connect_timeout: 60}}\n`;
+  const one = examined(t, { 'config.yaml': entry });
+  const time = lentTime(t);
+  const checked = checkServers(one);
+  await until(() => existsSync(`${one.paths.home}/said`));
+  // Its words are in the pipe by now, and are read before a timer ends.
+  await wait(5);
+  time.pass(15_000);
+  time.giveBack();
+  const what =
+    'no answer in 15 s; this check waits no longer; it said: needs DATABASE_URL; try its command in a terminal';
+  t.match(await checked, [{ level: 'warning', what }]);
 });
 
 t.test('OBS-1 · CLI-2 · a server that quotes a secret brings it into no finding', async (t) => {
@@ -103,7 +126,13 @@ t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async
   const rows = [{ name: 'telegram', profile: 'default', state: 'failed', error: 'telegram: the token is wrong' }];
   const gateway = answering({ 'deliveries.targets': rows });
   t.match(troubles(await checkTargets({ ...one, gateway })), [
-    { level: 'wrong', place: 'telegram', what: 'the token is wrong', cure: /if it was not reached/ },
+    {
+      level: 'wrong',
+      code: 'target-unreachable',
+      place: 'telegram',
+      what: 'the token is wrong',
+      cure: /if it was not reached/,
+    },
   ]);
   t.same(
     codes(
