@@ -19,6 +19,7 @@ import { causeOf } from '../machines/base/fault.ts';
 import { longestTimerMs } from '../machines/base/timer.ts';
 import { isBasicVariable } from '../machines/config/program-variables.ts';
 import { isExhausted } from './exhaustion.ts';
+import { settlesWithin } from './mcp/process-exit.ts';
 import { countProcesses, mayDescend, type ProcessCount, processIdLimit, type Start } from './process-numbers.ts';
 
 export interface CommandRequest {
@@ -53,6 +54,8 @@ export type CommandResult =
 
 /** From SIGTERM to SIGKILL. */
 const killGraceMs = 2_000;
+/** How long the SIGKILL waits for a search: the kernel may not return the environment of a process that hangs in it. */
+const searchGraceMs = 2_000;
 /** How long a descendant that escaped the group may keep the pipes open. */
 const pipeGraceMs = 500;
 /** The reason is usually at the end of standard error. */
@@ -151,7 +154,7 @@ export function endOf(text: string, limit: number): string {
 
 export interface Watched {
   readonly child: ChildProcess;
-  /** Kills every process of the command; resolves when none is left, never rejects. */
+  /** Kills every process of the command; resolves when none is left or the search takes too long, never rejects. */
   readonly sweep: () => Promise<void>;
 }
 
@@ -209,8 +212,15 @@ const mostOpenFiles = 16;
 /** One pass finds the existing processes; further passes find those that were being started meanwhile. */
 const mostPasses = 5;
 
-/** Kills every process with a mark; resolves when none is left, never rejects. */
+/**
+ * Kills every process with a mark. Resolves when none is left, or after a limit, so that a search that hangs delays neither
+ * the end of the group nor the caller; it continues meanwhile. Never rejects.
+ */
 async function endStrays(mark: string, start: Start): Promise<void> {
+  await settlesWithin(searchAndKill(mark, start), searchGraceMs);
+}
+
+async function searchAndKill(mark: string, start: Start): Promise<void> {
   if (process.platform !== 'linux') return;
   for (let pass = 0; pass < mostPasses; pass += 1) {
     const strays = await bearersOf(mark, start);

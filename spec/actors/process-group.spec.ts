@@ -10,6 +10,7 @@ import {
   findCommand,
   runCommand,
   scrubbedEnv,
+  spawnWatched,
   watched,
 } from '../../actors/process-group.ts';
 import { processIdLimit } from '../../actors/process-numbers.ts';
@@ -153,6 +154,8 @@ t.test(
       syncBuiltinESMExports();
     });
     const first = deferred<void>();
+    // However long the commands take to end, they wait for the search.
+    lentTime(t);
     let searches = 0;
     files.readdir = (async (path: string) => {
       searches += 1;
@@ -167,6 +170,41 @@ t.test(
     first.resolve();
     for (const result of await Promise.all(results)) t.match(result, { kind: 'exited', code: 0 });
     t.equal(searches, 2, 'the first that ended had one, and all others one together');
+  },
+);
+
+t.test(
+  'LIF-9 · SCR-2 · a search that hangs delays the end of a group only for a time',
+  { skip: noSetsid },
+  async (t) => {
+    const home = makeHome(t);
+    const time = lentTime(t);
+    const { readdir } = files;
+    const hanging = deferred<void>();
+    const place = { cwd: home.path, env: scrubbedEnv() };
+    files.readdir = (async (path: string) => {
+      await hanging.promise;
+      return readdir(path);
+    }) as typeof readdir;
+    syncBuiltinESMExports();
+    t.teardown(() => {
+      hanging.resolve();
+      files.readdir = readdir;
+      syncBuiltinESMExports();
+    });
+    const { child, sweep } = spawnWatched('/bin/true', [], place);
+    t.teardown(() => process.kill(-(child.pid ?? 0), 'SIGKILL'));
+    const isSwept = sweep().then(() => true);
+    const left = "(trap '' TERM; exec sleep 600) & echo $! >>pids";
+    const result = sh(left, { ...place, timeoutMs: 2 ** 31 });
+
+    await until(() => {
+      time.pass(2_000);
+      return numbersIn(`${home.path}/pids`).length === 1 && numbersIn(`${home.path}/pids`).every(hasEnded);
+    });
+
+    t.match(await result, { kind: 'exited', code: 0 });
+    t.ok(await isSwept);
   },
 );
 
