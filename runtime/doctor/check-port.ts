@@ -23,8 +23,8 @@ export async function checkPort(
   { home, paths, gateway }: Examined,
   platform = process.platform,
 ): Promise<readonly Finding[]> {
-  // A gateway that does not answer may have its own addresses bound; it is reported with its lock.
-  if (gateway === undefined && holderOf(paths.lock).kind === 'living') return [];
+  // A gateway that does not answer, or whose lock cannot be read, may have its own addresses bound.
+  if (gateway === undefined && ['living', 'making'].includes(holderOf(paths.lock).kind)) return [];
   const { webhook, inspector } = home.main.settings;
   const own: Address = { name: 'webhooks', host: webhook.host, port: webhook.port, level: 'wrong', change: newPort };
   const page: Address = {

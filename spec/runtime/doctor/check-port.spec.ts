@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t from 'tap';
 import { tryLock } from '../../../actors/lock-file.ts';
@@ -30,6 +31,12 @@ t.test('ADP-1 · CLI-2 · a port that is taken or refused is told, with another 
   const held = tryLock(hung.paths.lock);
   t.same(await checkPort(hung), [], 'a gateway that does not answer may hold it itself');
   if (held.kind === 'taken') held.lock.release();
+  const starting = examined(t, { ...config('127.0.0.1', port), 'gateway.lock': '' });
+  const { now } = Date;
+  t.teardown(() => Object.assign(Date, { now }));
+  const { mtimeMs } = statSync(starting.paths.lock);
+  Date.now = () => mtimeMs;
+  t.same(await checkPort(starting), [], 'so may one that is starting, whose lock names no process yet');
   t.match(onMac, { cure: new RegExp(`^\`lsof -nP -iTCP:${port} -sTCP:LISTEN\` shows`) }, 'which has no ss');
 });
 
