@@ -222,7 +222,9 @@ export async function unsubscribe({ sources }: RoutedHome, name: string, profile
   const known =
     standing?.routes.some(isNamed) === true || standing?.problems.some((problem) => problem.name === name) === true;
   if (store === undefined || !known) {
-    const [other] = [...sources.subscriptions].find(([, one]) => one.current().routes.some(isNamed)) ?? [];
+    const isStatic = sources.configured.some((entry) => isNamed(entry) && entry.route.profile === profile);
+    const others = isStatic ? [] : [...sources.subscriptions];
+    const [other] = others.find(([, one]) => one.current().routes.some(isNamed)) ?? [];
     const cure = other === undefined ? 'routes of config.yaml are removed there' : `it is one of profile "${other}"`;
     refuse('subscription-unknown', `"${name}" is no dynamic subscription of profile "${profile}"; ${cure}`);
   }

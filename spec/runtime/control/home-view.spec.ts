@@ -275,7 +275,7 @@ t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is as
 });
 
 t.test('SUB-1 · CFG-3 · a subscription is removed, a broken one too, and a route of the file is not', async (t) => {
-  const { home, routed } = homeOf(t, { hook: dynamic(), broken: 7 }, { hook: dynamic() });
+  const { home, routed } = homeOf(t, { hook: dynamic(), broken: 7 }, { hook: dynamic(), both: dynamic() });
   await unsubscribe(routed(), 'hook', defaultProfile);
   await unsubscribe(routed(), 'broken', defaultProfile);
   t.same(JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8')), {});
