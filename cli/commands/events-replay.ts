@@ -59,7 +59,11 @@ interface Payload {
 /** The edited payload; nothing without --edit. */
 async function editedPayload(context: CommandContext): Promise<Payload | NoPayload> {
   if (!hasFlag(context, 'edit')) return {};
-  const { key, record, payload = record.body } = await context.ask('webhook.delivery', {
+  const {
+    key,
+    record,
+    payload = record.body,
+  } = await context.ask('webhook.delivery', {
     ...askedEvent(context),
     acts: true,
   });

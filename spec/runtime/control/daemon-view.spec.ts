@@ -295,18 +295,21 @@ t.test('DUR-2 · one delivery is shown with its record, its run and its delivery
   t.equal(await view.delivery('none'), undefined);
 });
 
-t.test('DUR-2 · CLI-6 · an event to act on is found by its complete id, and the newest is no refused one', async (t) => {
-  const { view, decisions } = await stage([['events', 'e1', { ...event, deliveryId: 'order-12' }]]);
-  decisions.decided(refused, undefined);
-  const meant = async (id: string, acts: boolean) => (await view.delivery(id, {}, false, acts))?.delivery_id;
-  for (const [id, read, acted] of [
-    ['order-12', 'order-12', 'order-12'],
-    ['order-1', 'order-12', undefined],
-    ['latest', 'd5', 'order-12'],
-  ] as const) {
-    t.same([await meant(id, false), await meant(id, true)], [read, acted], id);
-  }
-});
+t.test(
+  'DUR-2 · CLI-6 · an event to act on is found by its complete id, and the newest is no refused one',
+  async (t) => {
+    const { view, decisions } = await stage([['events', 'e1', { ...event, deliveryId: 'order-12' }]]);
+    decisions.decided(refused, undefined);
+    const meant = async (id: string, acts: boolean) => (await view.delivery(id, {}, false, acts))?.delivery_id;
+    for (const [id, read, acted] of [
+      ['order-12', 'order-12', 'order-12'],
+      ['order-1', 'order-12', undefined],
+      ['latest', 'd5', 'order-12'],
+    ] as const) {
+      t.same([await meant(id, false), await meant(id, true)], [read, acted], id);
+    }
+  },
+);
 
 t.test(
   'DUR-2 · IDM-1 · an id that came to several routes is refused with its events, and chosen by route, profile or key',
