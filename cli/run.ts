@@ -9,7 +9,7 @@ import { placedPaths } from '../actors/socket-place.ts';
 import { userHomeFolder } from '../actors/user-home.ts';
 import { homeOf, runSocketOf } from '../machines/config/profile.ts';
 import { createAsk, HomeRefused, NotRunning } from './call.ts';
-import type { ExitCode, GatewayPlace, Output } from './context.ts';
+import { agentOf, type ExitCode, type GatewayPlace, type Output } from './context.ts';
 import { standardOutput } from './output.ts';
 import { parseWords } from './parse.ts';
 import { plain } from './terminal.ts';
@@ -70,7 +70,7 @@ export async function runWords(
           out.complain(`agent: ${thrown.message}\n`);
           return 3;
         }
-        const { code, message } = described(thrown, gateway.home);
+        const { code, message } = described(thrown, gateway);
         // Further lines are indented, so that they cannot imitate our own.
         out.complain(
           `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
@@ -97,8 +97,11 @@ function placeOf(env: Environment): GatewayPlace | undefined {
   return { socket: placedPaths(home, env).socket, home };
 }
 
-function described(thrown: unknown, home: string | undefined): { readonly code: unknown; readonly message: string } {
+function described(thrown: unknown, gateway: GatewayPlace): { readonly code: unknown; readonly message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
+  const { home } = gateway;
   const { code, message } = thrown as NodeJS.ErrnoException;
+  if (code === 'gateway-not-running')
+    return { code, message: `${message}; start it with \`${agentOf(gateway)} gateway\`` };
   return (home === undefined ? undefined : unwritableFault(thrown, home)) ?? { code, message };
 }

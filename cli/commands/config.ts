@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { Result } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag, profileFlag, refuse } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, hasFlag, profileFlag, refuse } from '../context.ts';
 import { oneLine, plain, printJson, show, table } from '../terminal.ts';
 
 export async function checkConfig(context: CommandContext): Promise<ExitCode> {
@@ -26,8 +26,8 @@ function isThere({ home }: CommandContext): boolean {
   return existsSync(homePaths(home).config);
 }
 
-function noFile({ home }: CommandContext): string {
-  return `There is no ${oneLine(homePaths(home).config)}, so the defaults apply; \`agent gateway setup\` writes one`;
+function noFile({ home, gateway }: CommandContext): string {
+  return `There is no ${oneLine(homePaths(home).config)}, so the defaults apply; \`${agentOf(gateway)} gateway setup\` writes one`;
 }
 
 export async function printSchema(context: CommandContext): Promise<ExitCode> {

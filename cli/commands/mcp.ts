@@ -104,7 +104,9 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
     columns.map(({ head }) => head),
     rows.map((row) => columns.map(({ cell }) => cell(row))),
   );
-  context.out.print(rows.length > 0 ? shown : 'No tools. `agent mcp list` shows the state of each server.\n');
+  // A run may not list the servers.
+  const next = context.gateway.home === undefined ? '' : ' `agent mcp list` shows the state of each server.';
+  context.out.print(rows.length > 0 ? shown : `No tools.${next}\n`);
   const profile = textFlag(context, 'profile') ?? 'default';
   const connecting = servers.filter(
     (row) =>

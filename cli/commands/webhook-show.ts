@@ -4,6 +4,7 @@
  */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import type { RouteDetail } from '../../runtime/control/contract.ts';
 import { type CommandContext, type ExitCode, type Output, routeChoice } from '../context.ts';
 import { line, whole } from '../draw.ts';
@@ -101,7 +102,7 @@ export async function examineWebhook(context: CommandContext): Promise<ExitCode>
   const { out } = context;
   const name = oneLine(answer.name);
   // Of a flood, not every refusal is examined and kept.
-  const none = `No refused request of ${name} is kept; \`agent events --route ${name} --status refused\` lists what came.`;
+  const none = `No refused request of ${name} is kept; \`agent events --route ${shellWord(name)} --status refused\` lists what came.`;
   const lines = answer.refusals.flatMap(({ key, received_at: at, findings }) => [
     line(out, [
       [`Refused ${moment(at, Date.now())}`, 'bold'],

@@ -52,7 +52,7 @@ export function ofDaemon<Answer>(
 }
 
 export function daemonOf({ daemon }: CommandHost): DaemonView {
-  return daemon ?? refuse('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
+  return daemon ?? refuse('gateway-not-running', 'the gateway is not running');
 }
 
 /** A string parameter; undefined if it is empty, of another type or missing. */

@@ -32,7 +32,7 @@ export async function askKeptRuns<Answer>(
   const opened = kind === 'lmdb' ? await readLmdbJournal(paths.state) : undefined;
   const absence = absenceOf(source.home, holderOf(paths.lock));
   if (kind === 'postgres') {
-    const why = 'its journal is in Postgres, which only a gateway reads; start it with `agent gateway`';
+    const why = 'its journal is in Postgres, which only a gateway reads';
     throw new Refusal('gateway-not-running', `${absence}; ${why}`);
   }
   if (opened?.ok === false) throw new Refusal(opened.fault.code, `${absence}, and ${opened.fault.message}`);

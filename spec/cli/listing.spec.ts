@@ -209,6 +209,10 @@ t.test('CLI-2 · a list of servers or tools without a row says so, and what come
   const tools = stageCommand({ answer: [] });
   t.equal(await listTools(tools.context), 0);
   t.match(tools.seen.printed, /^No tools\. `agent mcp list` /);
+  const ofRun = stageCommand({ answer: [] });
+  const gateway = { home: undefined, socket: '/run/agent.sock' };
+  t.equal(await listTools({ ...ofRun.context, gateway }), 0);
+  t.equal(ofRun.seen.printed, 'No tools.\n', 'a run may not list the servers');
   const data = stageCommand({ answer: [], flags: { json: true } });
   await listServers(data.context);
   t.equal(data.seen.printed, '[]\n');

@@ -14,6 +14,8 @@ t.test('CFG-2 · HOME-2 · a home without config.yaml, and a line of .env that s
   t.notMatch(stdout, 'C-is-set');
   const none = await askCli(['config', 'check'], `${home.path}/none`);
   t.match(none, { code: 0, stdout: /^There is no .*config\.yaml, so the defaults apply/ });
+  const named = await askCli(['--home', `${home.path}/none`, 'config', 'check'], home.path);
+  t.match(named.stdout, `\`agent --home ${home.path}/none gateway setup\` writes one`);
 });
 
 t.test('CLI-6 · PRF-1 · config show shows the settings of a profile that exists, and of no other', async (t) => {

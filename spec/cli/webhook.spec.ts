@@ -3,6 +3,7 @@ import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { disableWebhook, listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
+import { examineWebhook } from '../../cli/commands/webhook-show.ts';
 import { waitForEvent } from '../../cli/commands/webhook-wait.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stageCommand } from '../support/command-stage.ts';
@@ -135,4 +136,10 @@ t.test('DUR-2 · CLI-6 · what is not edited in a payload is replayed as its sen
     id: 'k',
     payload: '{\n  "id": 1234567890123456789,\n  "price": 1.10,\n  "name": "two"\n}\n',
   });
+});
+
+t.test('CLI-5 · webhook doctor prints a command with the name of its route as a shell reads it', async (t) => {
+  const { context, seen } = stageCommand({ answer: { name: 'my hook', refusals: [] }, args: ['my hook'] });
+  t.equal(await examineWebhook(context), 0);
+  t.match(seen.printed, "`agent events --route 'my hook' --status refused`");
 });

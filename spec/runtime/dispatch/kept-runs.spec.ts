@@ -108,6 +108,8 @@ t.test('COA-3 · SCA-1 · CLI-2 · a journal in Postgres is not listed as an emp
   home.write('config.yaml', 'gateway: {journal: postgres, postgres: {url: "postgres://u@127.0.0.1:1/d"}}\n');
 
   t.match(await list(home), { code: 3, stdout: '', stderr: /its journal is in Postgres, which only a gateway reads/ });
+  const named = await askCli(['--home', home.path, 'runs', 'list'], home.path);
+  t.match(named.stderr, `; start it with \`agent --home ${home.path} gateway\` [gateway-not-running]`);
 });
 
 t.test('COA-3 · a gateway that holds the home without answering is named', async (t) => {
