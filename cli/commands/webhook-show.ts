@@ -20,12 +20,14 @@ export async function showWebhook(context: CommandContext): Promise<ExitCode> {
 function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): string {
   const { coalesce, createdAt, concurrency, prompt } = route;
   const since = createdAt === undefined ? '' : `, since ${moment(createdAt, Date.now())}`;
+  // A route in force may have been removed from the file meanwhile, so that it has no place there.
+  const from = row.place ? `${row.place.file}${since}` : row.source === 'static' ? 'config.yaml' : undefined;
   const head = labelled(out, [
     ['URL', row.url],
     ['Problem', row.problem],
     ['About', row.description],
     ['Profile', row.profile === 'default' ? undefined : row.profile],
-    ['From', row.place && `${row.place.file}${since}`],
+    ['From', from],
     ['Source', route.sender && row.source_words],
     ['Signed', route.signature && formatScheme(route.signature)],
     ['Body', route.body],

@@ -3,7 +3,7 @@ import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { disableWebhook, listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
-import { examineWebhook } from '../../cli/commands/webhook-show.ts';
+import { examineWebhook, showWebhook } from '../../cli/commands/webhook-show.ts';
 import { waitForEvent } from '../../cli/commands/webhook-wait.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stageCommand } from '../support/command-stage.ts';
@@ -142,4 +142,12 @@ t.test('CLI-5 · webhook doctor prints a command with the name of its route as a
   const { context, seen } = stageCommand({ answer: { name: 'my hook', refusals: [] }, args: ['my hook'] });
   t.equal(await examineWebhook(context), 0);
   t.match(seen.printed, "`agent events --route 'my hook' --status refused`");
+});
+
+t.test('CLI-5 · a route in force that config.yaml no longer has is shown with its origin', async (t) => {
+  const definition = { filters: [], skills: [], deliverExtra: {} };
+  const row = { name: 'gone', url: 'u', events: [], deliver: 'log', description: '', profile: 'default', definition };
+  const { context, seen } = stageCommand({ answer: { ...row, source: 'static', enabled: true }, args: ['gone'] });
+  t.equal(await showWebhook(context), 0);
+  t.match(seen.printed, /From +config\.yaml\n/);
 });
