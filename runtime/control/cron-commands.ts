@@ -99,7 +99,8 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
   const zone = needsZone ? hostZone() : undefined;
   if (needsZone && zone === undefined) {
     const rule = process.env.TZ ?? '';
-    const what = `TZ is "${rule}", which names no time zone; give --timezone, such as "UTC" or "Europe/Berlin"`;
+    const why = rule === '' ? 'the system names no time zone' : `TZ is "${rule}", which names no time zone`;
+    const what = `${why}; give --timezone, such as "UTC" or "Europe/Berlin"`;
     throw Refusal.carrying('cron-timezone', `cron job "${textOf(params, 'name')}": ${what}`);
   }
   const record: JsonObject = {

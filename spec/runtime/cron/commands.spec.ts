@@ -106,6 +106,16 @@ t.test('CRN-1 · a job without a zone gets that of the machine, written down', a
     code: 'cron-timezone',
     message: 'cron job "d": TZ is "UTC+3", which names no time zone; give --timezone, such as "UTC" or "Europe/Berlin"',
   });
+  const { DateTimeFormat } = Intl;
+  t.teardown(() => Object.assign(Intl, { DateTimeFormat }));
+  class Nameless {
+    readonly resolvedOptions = () => ({});
+  }
+  Object.assign(Intl, { DateTimeFormat: Nameless });
+  delete process.env.TZ;
+  t.match(await refusal(call('cron.add', { name: 'd', record: { schedule: '@daily', prompt: 'p' } })), {
+    message: /^cron job "d": the system names no time zone; give --timezone/,
+  });
 });
 
 t.test('CRN-1 · what cannot be is refused with its code, and nothing is written', async (t) => {
