@@ -77,7 +77,10 @@ export function takeLock(path: string, version?: string): Result<Lock> {
   const { holder } = verdict;
   if (holder === undefined) {
     const why = `gateway: another start of this home is under way (${path})`;
-    return failed('gateway-starting', `${why}; try again, or, if the file is another user's, run it as that user`);
+    return failed(
+      'gateway-starting',
+      `${why}; try again, or, if the file is another user's, run it as that user, or remove the file if no gateway runs`,
+    );
   }
   return { ok: false, fault: alreadyRuns(holder) };
 }

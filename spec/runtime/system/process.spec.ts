@@ -51,6 +51,17 @@ const taken = takeLock(process.argv[1], '9.9.9');
 process.stdout.write(taken.ok ? 'holds it\\n' : taken.fault.message + '\\n');
 if (taken.ok) setInterval(() => {}, 1000);`;
 
+t.test('HOME-2 · a lock whose holder is unknown refuses a start with the ways out', (t) => {
+  const path = `${makeHome(t, { 'gateway.lock': '' }).path}/gateway.lock`;
+  const { now } = Date;
+  t.teardown(() => Object.assign(Date, { now }));
+  const { mtimeMs } = statSync(path);
+  Date.now = () => mtimeMs;
+  const message = /\(.*gateway\.lock\); try again, .* run it as that user, or remove the file if no gateway runs$/;
+  t.match(takeLock(path), { fault: { code: 'gateway-starting', message } });
+  t.end();
+});
+
 t.test('HOME-2 · the second of two daemons says who runs and since when; a killed one is succeeded', async (t) => {
   const path = `${makeHome(t).path}/gateway.lock`;
   const first = run(t, holding, path);
