@@ -14,9 +14,9 @@ import type { TranscriptEntry } from '../../machines/agent/transcript.ts';
 import { cut } from '../../machines/base/json.ts';
 import type { AgentSettings, ModelSettings, SearchSettings } from '../../machines/config/settings.ts';
 import type { LiveChat, TurnOutcome } from './chats.ts';
-import { createToolDesk, type ToolDeskPorts } from './tool-desk.ts';
+import { createLendTools, type LendToolsPorts } from './lend-tools.ts';
 
-export interface ChatTurnPorts extends Omit<ToolDeskPorts, 'search'> {
+export interface ChatTurnPorts extends Omit<LendToolsPorts, 'search'> {
   readonly redact: (text: string) => string;
 }
 
@@ -89,6 +89,6 @@ interface Lending {
 }
 
 function lendToChat(profile: string, { model, search, ports }: Lending): RunTools {
-  const lend = createToolDesk({ ...ports, ...(search === undefined ? {} : { search }) });
+  const lend = createLendTools({ ...ports, ...(search === undefined ? {} : { search }) });
   return lend({ profile, model, toolsets: resolveToolsets(ownersToolsets, []).names, who: 'the chat', caller: 'chat' });
 }

@@ -89,12 +89,12 @@ async function loadModelRunner(
   model: ModelSettings,
   { servers, redact, nowMs, random, log }: RunnerPorts,
 ): Promise<ModelRunner> {
-  const [{ createModelRunner }, { createToolDesk }] = await Promise.all([
+  const [{ createModelRunner }, { createLendTools }] = await Promise.all([
     import('../../actors/agent/run-model.ts'),
-    import('./tool-desk.ts'),
+    import('./lend-tools.ts'),
   ]);
   const { search } = settings.agent;
-  const lend = createToolDesk({
+  const lend = createLendTools({
     registry: () => servers().registry(name),
     calls: servers().calls,
     approvals: servers().approvals,

@@ -28,7 +28,7 @@ import type { ChatTurnPorts } from '../agent/chat-turn.ts';
 import { wireChatSession } from '../agent/chat-wiring.ts';
 import { type Chats, createChats } from '../agent/chats.ts';
 import { assembleLogins, type LoginHalf } from '../oauth/assemble.ts';
-import { createLoginDesk, type LoginDesk } from '../oauth/login-desk.ts';
+import { createLoginService, type LoginService } from '../oauth/login-service.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { countCall } from '../observe/metrics-counts.ts';
 import type { Redactor } from '../observe/redact.ts';
@@ -82,7 +82,7 @@ export interface Servers {
   chatTools(profile: string): Promise<readonly ToolOffer[]>;
   readonly reconcile: Reconcile;
   readonly connections: Connections;
-  readonly logins: LoginDesk;
+  readonly logins: LoginService;
   readonly storeTokens: LoginHalf['storeTokens'];
   /** The last calls that runs have made. */
   readonly memory: CallMemory;
@@ -341,7 +341,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     connections,
     memory,
     storeTokens,
-    logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
+    logins: createLoginService({ logins, credentials, settings, env: ports.env, version: ports.version }),
     settled,
     registry: (profile) => registries.get(profile),
     serves: (profile) => profileOf(profile) !== undefined,

@@ -15,7 +15,7 @@ import type { ConnectionContext } from '../../machines/mcp/server-connection.mac
 import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ApprovalDetail, ApprovalRow, ServerCall, ServerRow, ToolRow } from '../control/contract.ts';
-import type { LoginDesk } from '../oauth/login-desk.ts';
+import type { LoginService } from '../oauth/login-service.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Approvals, AskedCall } from './approvals.ts';
 import type { CallAnswer, CallRequest } from './calls.ts';
@@ -46,7 +46,7 @@ export interface McpView extends Pick<Approvals, 'answer' | 'answered' | 'onAnsw
   approval(id: string): ApprovalDetail | undefined;
   /** The call of an approval. Its arguments may contain secrets: only for comparison. */
   askedCall(id: string): AskedCall | undefined;
-  readonly logins: LoginDesk;
+  readonly logins: LoginService;
   /** The servers of a profile, or of all, that log in by OAuth. */
   oauthServers(): readonly { readonly profile: string; readonly server: string }[];
 }

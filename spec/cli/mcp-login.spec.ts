@@ -21,7 +21,7 @@ type Step =
   | 'waits'
   | 'hangs up';
 
-interface Desk {
+interface Stage {
   readonly home: TestHome;
   /** The requests so far, each its method and parameters. */
   readonly asked: readonly { readonly method: string; readonly params: JsonObject }[];
@@ -30,7 +30,7 @@ interface Desk {
 }
 
 /** A control socket that plays the daemon's part of each login as told, so that every ending can be had. */
-async function desk(t: Test, script: Readonly<Record<string, readonly Step[]>>): Promise<Desk> {
+async function stage(t: Test, script: Readonly<Record<string, readonly Step[]>>): Promise<Stage> {
   const home = makeHome(t);
   const path = homePaths(home.path).socket;
   mkdirSync(dirname(path), { recursive: true });
@@ -80,7 +80,7 @@ const code = {
 };
 
 t.test('OAU-8 · the address is printed and opened, the outcome told; --no-browser opens nothing', async (t) => {
-  const { home, asked } = await desk(t, { hub: [{ tell: address }, { result: {} }] });
+  const { home, asked } = await stage(t, { hub: [{ tell: address }, { result: {} }] });
   const browser = installBrowser(home, { onlyOpens: true });
 
   const shown = await startCli(t, home, ['mcp', 'login', 'hub', '--profile', 'work'], browser.env).ended;
@@ -98,7 +98,7 @@ t.test('OAU-8 · the address is printed and opened, the outcome told; --no-brows
 
 t.test('OAU-5 · a warning stands on standard error, and the login goes on', async (t) => {
   const warning = { kind: 'warning', code: 'document-status', message: 'the document answers 404\u001b[2J' };
-  const { home } = await desk(t, { hub: [{ tell: address }, { tell: warning }, { result: {} }] });
+  const { home } = await stage(t, { hub: [{ tell: address }, { tell: warning }, { result: {} }] });
   const { code: exit, stderr } = await startCli(t, home, ['mcp', 'login', 'hub', '--no-browser']).ended;
   t.equal(exit, 0);
   t.match(stderr, /^agent: hub: warning: the document answers 404.\[2J \[document-status\]\n$/);
@@ -106,7 +106,7 @@ t.test('OAU-5 · a warning stands on standard error, and the login goes on', asy
 
 t.test('DEV-1 · a code is shown with its address and its life, and nothing is opened', async (t) => {
   const whole = { ...code, verification_uri_complete: 'https://as.example/activate?c=WDJB' };
-  const { home, asked } = await desk(t, { hub: [{ tell: whole }, { result: {} }] });
+  const { home, asked } = await stage(t, { hub: [{ tell: whole }, { result: {} }] });
   const browser = installBrowser(home, { onlyOpens: true });
 
   const { stdout } = await startCli(t, home, ['mcp', 'login', 'hub', '--flow', 'device'], browser.env).ended;
@@ -122,7 +122,7 @@ t.test(
   'DEV-1 · at a terminal the life of the code counts down',
   { skip: spawnSync('script', ['-V']).status !== 0 },
   async (t) => {
-    const { home } = await desk(t, { hub: [{ tell: code }, 'waits'] });
+    const { home } = await stage(t, { hub: [{ tell: code }, 'waits'] });
     const child = spawn('script', ['-qec', `${process.execPath} ${main} mcp login hub --flow device`, '/dev/null'], {
       env: { ...process.env, AGENT_HOME: home.path, NO_COLOR: '1' },
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -142,7 +142,7 @@ t.test(
 );
 
 t.test('CLI-2 · OAU-8 · what a stranger says cannot move the cursor, and every ending has its code', async (t) => {
-  const { home } = await desk(t, {
+  const { home } = await stage(t, {
     evil: [{ tell: { ...code, user_code: '\u001b[2J\u202eHT', verification_uri: 'https://a\u0007' } }, { result: {} }],
     denied: [{ error: 'mcp server "denied": \u001b[31mno', code: 'login-stopped' }],
     gone: [{ tell: code }, 'hangs up'],
@@ -161,7 +161,7 @@ t.test('CLI-2 · OAU-8 · what a stranger says cannot move the cursor, and every
 });
 
 t.test('OAU-8 · what is typed is handed to the login, a refusal of it shown, and Ctrl-C hangs up', async (t) => {
-  const { home, asked, left } = await desk(t, {
+  const { home, asked, left } = await stage(t, {
     hub: [{ tell: address }, 'waits'],
     'mcp.loginPaste': [{ error: 'no login to "hub" waits for this', code: 'login-paste' }],
   });
@@ -183,7 +183,7 @@ t.test('OAU-8 · what is typed is handed to the login, a refusal of it shown, an
 });
 
 t.test('OAU-8 · reauth --all: each in its profile, made again, one at a time; a failure is summed up', async (t) => {
-  const { home, asked } = await desk(t, {
+  const { home, asked } = await stage(t, {
     'mcp.oauthServers': [
       {
         result: [
@@ -213,7 +213,7 @@ t.test('OAU-8 · reauth --all: each in its profile, made again, one at a time; a
 });
 
 t.test('OAU-8 · reauth --all without any server to log in to is done', async (t) => {
-  const { home } = await desk(t, { 'mcp.oauthServers': [{ result: [] as never }] });
+  const { home } = await stage(t, { 'mcp.oauthServers': [{ result: [] as never }] });
   t.match(await startCli(t, home, ['mcp', 'reauth', '--all']).ended, {
     code: 0,
     stdout: 'No server logs in by OAuth.\n',

@@ -43,13 +43,13 @@ t.test('machines touch no clock, chance, process, timer, network or promise, and
 
 t.test('a rule that is lent a clock, an id, a slot or the log is found', (t) => {
   for (const line of [
-    'const nowMs = desk.nowMs();',
+    'const nowMs = ports.nowMs();',
     'readonly nowMs: () => number;',
-    'const id = given ?? desk.newDeliveryId();',
+    'const id = given ?? ports.newDeliveryId();',
     'readonly newDeliveryId: () => string;',
-    'desk.takeSlot(route, nowMs);',
-    'desk.greetings.take(route, nowMs);',
-    'desk.noteDeprecated(route, scheme);',
+    'ports.takeSlot(route, nowMs);',
+    'ports.greetings.take(route, nowMs);',
+    'ports.noteDeprecated(route, scheme);',
     'ports.log.warnOnce(key, text);',
   ]) {
     t.ok(

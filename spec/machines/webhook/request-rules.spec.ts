@@ -13,18 +13,18 @@ import { plainFacts, plainRoute } from '../../support/records.ts';
 
 const { checkSize, matchEvent, readScript, renderTexts } = rules;
 type Known = Partial<RequestContext>;
-type Desk = rules.RequestFacts & { readonly done: string[] };
+type Facts = rules.RequestFacts & { readonly done: string[] };
 const input: rules.RuleInput = { nowMs: 7_000, freshId: 'made' };
 
 /** A rule with what the request takes after it, as the chart's actions take it. */
 const taking =
   (decide: (context: RequestContext, facts: rules.RequestFacts, input: rules.RuleInput) => Known) =>
-  (context: RequestContext, desk: Desk): Known => {
-    const { takes, ...known } = decide(context, desk, input);
+  (context: RequestContext, facts: Facts): Known => {
+    const { takes, ...known } = decide(context, facts, input);
     const { name } = known.route ?? context.route ?? { name: 'none' };
-    if (takes === 'slot') desk.done.push(`slot of ${name} at ${input.nowMs}`);
-    if (takes === 'greeting') desk.done.push(`greeting of ${name}`);
-    if (takes === 'slot' && isDeprecated(known.scheme)) desk.done.push(`${known.scheme} on ${name}`);
+    if (takes === 'slot') facts.done.push(`slot of ${name} at ${input.nowMs}`);
+    if (takes === 'greeting') facts.done.push(`greeting of ${name}`);
+    if (takes === 'slot' && isDeprecated(known.scheme)) facts.done.push(`${known.scheme} on ${name}`);
     return known;
   };
 const findRoute = taking(rules.findRoute);
@@ -69,7 +69,7 @@ function stage({
   const done: string[] = [];
   const sought: string[] = [];
   let asked = 0;
-  const desk: Desk = {
+  const facts: Facts = {
     ...plainFacts(compiled),
     done,
     maxBodyBytes: () => 10,
@@ -102,7 +102,7 @@ function stage({
     route: compiled.route,
     ...known,
   };
-  return { desk, context, done, sought, route: compiled.route };
+  return { facts, context, done, sought, route: compiled.route };
 }
 
 const signed = (body: string): Record<string, string> => ({
@@ -115,8 +115,8 @@ t.test('LIM-1 · a declared length decides before the body is read; exactly the 
     [10, undefined],
     [11, { kind: 'tooLarge' }],
   ] as const) {
-    const { context, desk } = stage({ known: { declaredBytes } });
-    const known = checkSize(context, desk);
+    const { context, facts } = stage({ known: { declaredBytes } });
+    const known = checkSize(context, facts);
     t.same(known.outcome, outcome, `${declaredBytes}`);
     t.equal(known.reason, outcome && 'declared 11 bytes');
   }
@@ -136,13 +136,13 @@ t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) =
     ],
   ];
   for (const [given, expected] of rows) {
-    const { context, desk } = stage(given);
-    t.same(findRoute(context, desk), expected);
+    const { context, facts } = stage(given);
+    t.same(findRoute(context, facts), expected);
   }
   const open = stage();
-  t.same(findRoute(open.context, open.desk), { route: open.route, profile: 'default' });
+  t.same(findRoute(open.context, open.facts), { route: open.route, profile: 'default' });
   const shut = stage({ route: { enabled: false } });
-  t.same(findRoute(shut.context, shut.desk), {
+  t.same(findRoute(shut.context, shut.facts), {
     route: shut.route,
     profile: 'default',
     outcome: { kind: 'routeDisabled' },
@@ -153,26 +153,26 @@ t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) =
 
 t.test('SUB-2 · RTE-3 · while the subscriptions are unread, a missing route is no refusal for good', (t) => {
   for (const method of ['GET', 'POST']) {
-    const { context, desk } = stage({ known: { method, path: '/webhooks/none' }, routesAreRead: false });
-    t.same(findRoute(context, desk), {
+    const { context, facts } = stage({ known: { method, path: '/webhooks/none' }, routesAreRead: false });
+    t.same(findRoute(context, facts), {
       outcome: { kind: 'unavailable' },
       reason: 'the subscriptions could not be read; `agent webhook list` shows why',
     });
   }
   const known = stage({ routesAreRead: false });
-  t.same(findRoute(known.context, known.desk), { route: known.route, profile: 'default' });
+  t.same(findRoute(known.context, known.facts), { route: known.route, profile: 'default' });
   t.end();
 });
 
 t.test('LIM-2 · a full window answers before the signature, and again where it filled meanwhile', (t) => {
   const full = { outcome: { kind: 'rateLimited', retryAfterSeconds: 12 } };
   const before = stage({ windows: [12] });
-  t.same(checkRate(before.context, before.desk), full);
+  t.same(checkRate(before.context, before.facts), full);
   const room = stage();
-  t.same(checkRate(room.context, room.desk), {});
+  t.same(checkRate(room.context, room.facts), {});
 
   const late = stage({ windows: [12], headers: signed('{}') });
-  t.same(verifySignature(late.context, late.desk), full);
+  t.same(verifySignature(late.context, late.facts), full);
   t.same(late.done, [], 'what is turned away takes no slot');
   t.end();
 });
@@ -183,7 +183,7 @@ t.test(
     const holder = { deliveryId: 'd1', route: 'r', profile: defaultProfile };
     const headers = { ...signed('{"n":1}'), 'x-request-id': 'mine' };
     const captured = stage({ body: '{"n":1}', headers, windows: [12], holder });
-    t.match(verifySignature(captured.context, captured.desk), {
+    t.match(verifySignature(captured.context, captured.facts), {
       scheme: 'generic-v1',
       deliveryId: 'mine',
       outcome: { kind: 'duplicate', deliveryId: 'mine' },
@@ -193,22 +193,22 @@ t.test(
     t.same(captured.done, []);
 
     const again = stage({ body: '{"n":1}', headers, holder: { ...holder, deliveryId: 'mine' } });
-    t.equal(verifySignature(again.context, again.desk).reason, undefined, 'the same id says it');
+    t.equal(verifySignature(again.context, again.facts).reason, undefined, 'the same id says it');
 
     const relaxed = { body: '{"n":1}', headers, route: { allowIdenticalBodies: true } };
     const own = stage({ ...relaxed, holder });
     t.match(
-      { outcome: undefined, ...verifySignature(own.context, own.desk) },
+      { outcome: undefined, ...verifySignature(own.context, own.facts) },
       { scheme: 'generic-v1', outcome: undefined },
       'of its own route it may come again',
     );
     const neighbours = stage({ ...relaxed, holder: { ...holder, route: 'other' } });
-    t.match(verifySignature(neighbours.context, neighbours.desk), {
+    t.match(verifySignature(neighbours.context, neighbours.facts), {
       outcome: { kind: 'duplicate' },
       reason: 'same signature as delivery d1 of route "other"',
     });
     const others = stage({ ...relaxed, holder: { ...holder, profile: 'work' as ProfileName } });
-    t.match(verifySignature(others.context, others.desk), {
+    t.match(verifySignature(others.context, others.facts), {
       outcome: { kind: 'duplicate' },
       reason: /^same signature as a delivery of profile "work"; give/,
     });
@@ -228,8 +228,8 @@ t.test(
           sender === 'github'
             ? { 'x-github-event': type, 'x-hub-signature-256': `sha256=${seal}` }
             : { 'x-shopify-topic': type, 'x-shopify-hmac-sha256': seal };
-        const { context, desk } = stage({ route: { sender, events }, headers });
-        return verifySignature(context, desk).signature?.digest;
+        const { context, facts } = stage({ route: { sender, events }, headers });
+        return verifySignature(context, facts).signature?.digest;
       });
     const listed = ['orders/create', 'orders/paid'];
     const count = (all: readonly unknown[]): number => new Set(all).size;
@@ -255,7 +255,7 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
     },
   });
   const asked = stage(sealed(body));
-  t.match(verifySignature(asked.context, asked.desk), {
+  t.match(verifySignature(asked.context, asked.facts), {
     scheme: 'slack',
     outcome: { kind: 'handshake', status: 200, body: '{"challenge":"c"}' },
     reason: 'handshake: url_verification',
@@ -263,8 +263,8 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   t.same(asked.done, []);
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const checked = (text: string) => {
-    const { context, desk } = stage({ ...sealed(text), headers: { ...sealed(text).headers, ...form } });
-    return verifySignature(context, desk).outcome;
+    const { context, facts } = stage({ ...sealed(text), headers: { ...sealed(text).headers, ...form } });
+    return verifySignature(context, facts).outcome;
   };
   t.match(checked('ssl_check=1&token=t'), { kind: 'handshake', status: 200, body: '' });
   t.equal(checked('command=%2Fdeploy&ssl_check=0'), undefined, 'a command is an event');
@@ -275,34 +275,34 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
 
   const full = (of: Stage) => stage({ ...sealed(body), windows: [9], known: { declaredBytes: 50 }, ...of });
   const read = full({});
-  t.same(checkRate(read.context, read.desk), {}, 'it is read');
+  t.same(checkRate(read.context, read.facts), {}, 'it is read');
   t.same(read.done, [], 'which takes nothing yet');
   for (const none of [{ greetings: [30] }, { known: {} }, { known: { declaredBytes: 16_385 } }]) {
-    const { context, desk } = full(none);
-    t.match(checkRate(context, desk), { outcome: { kind: 'rateLimited', retryAfterSeconds: 9 } });
+    const { context, facts } = full(none);
+    t.match(checkRate(context, facts), { outcome: { kind: 'rateLimited', retryAfterSeconds: 9 } });
   }
   const greeted = full({});
-  t.match(verifySignature(greeted.context, greeted.desk), { outcome: { kind: 'handshake' } });
+  t.match(verifySignature(greeted.context, greeted.facts), { outcome: { kind: 'handshake' } });
   t.same(greeted.done, ['greeting of r']);
   const late = full({ greetings: [30] });
-  t.match(verifySignature(late.context, late.desk), { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
+  t.match(verifySignature(late.context, late.facts), { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
   const event = full(sealed('{"type":"event_callback"}'));
-  t.match(verifySignature(event.context, event.desk), { outcome: { kind: 'rateLimited' } });
+  t.match(verifySignature(event.context, event.facts), { outcome: { kind: 'rateLimited' } });
   t.same(event.done, [], 'an event has no part in it');
   const other = stage({ windows: [9] });
-  t.match(checkRate(other.context, other.desk), { outcome: { kind: 'rateLimited' } });
+  t.match(checkRate(other.context, other.facts), { outcome: { kind: 'rateLimited' } });
   t.same(other.done, []);
 
   const meta = (token: string, greetings: (number | undefined)[] = []) => {
-    const { context, desk } = stage({
+    const { context, facts } = stage({
       route: { sender: 'meta' },
       secret: { kind: 'shared', secret: key, verifyToken: 'right' },
       known: { method: 'GET' },
       greetings,
     });
     const query = `hub.mode=subscribe&hub.challenge=7&hub.verify_token=${token}`;
-    const { outcome } = findRoute(context, { ...desk, query: () => query });
-    return { outcome, done: desk.done };
+    const { outcome } = findRoute(context, { ...facts, query: () => query });
+    return { outcome, done: facts.done };
   };
   t.match(meta('right'), {
     outcome: { kind: 'handshake', status: 200, body: '7', contentType: 'text/plain; charset=utf-8' },
@@ -318,8 +318,8 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
 
 t.test('SRC-3 · RTE-3 · a HEAD request is Intercom’s handshake, and no other source’s', (t) => {
   const asked = (sender: 'intercom' | 'github', method = 'HEAD') => {
-    const { context, desk, done } = stage({ route: { sender }, known: { method } });
-    return [findRoute(context, desk).outcome, done] as const;
+    const { context, facts, done } = stage({ route: { sender }, known: { method } });
+    return [findRoute(context, facts).outcome, done] as const;
   };
   t.match(asked('intercom'), [{ kind: 'handshake', status: 200, body: '' }, ['greeting of r']]);
   t.same(asked('intercom', 'GET'), [{ kind: 'methodNotAllowed' }, []]);
@@ -330,8 +330,8 @@ t.test('SRC-3 · RTE-3 · a HEAD request is Intercom’s handshake, and no other
 t.test('SRC-1 · SRC-4 · no event of Microsoft Graph has its clientState, whatever shape the body has', (t) => {
   const body = '{"value":[{"id":"a","clientState":"q8Zr4Lk2Wm7Tn1Bd9X"}]}';
   for (const shape of ['each', 'raw', 'object'] as const) {
-    const { context, desk } = stage({ route: { sender: 'microsoft-graph', body: shape }, body });
-    t.same(parsePayload(context, desk).payload, { [shape === 'each' ? 'items' : 'value']: [{ id: 'a' }] }, shape);
+    const { context, facts } = stage({ route: { sender: 'microsoft-graph', body: shape }, body });
+    t.same(parsePayload(context, facts).payload, { [shape === 'each' ? 'items' : 'value']: [{ id: 'a' }] }, shape);
   }
   t.end();
 });
@@ -345,13 +345,13 @@ t.test('SRC-3 · what Discord asks while an option is typed is answered without 
       'x-signature-timestamp': '7',
       'x-signature-ed25519': sign(null, Buffer.from(`7${body}`), privateKey).toString('hex'),
     };
-    const { context, desk } = stage({
+    const { context, facts } = stage({
       route: { sender: 'discord' },
       secret: { kind: 'shared', secret: key },
       body,
       headers,
     });
-    return verifySignature(context, desk);
+    return verifySignature(context, facts);
   };
   t.match(asked(4).outcome, { kind: 'handshake', status: 200, body: '{"type":8,"data":{"choices":[]}}' });
   t.equal(asked(2).outcome, undefined, 'the command itself is an event');
@@ -363,14 +363,14 @@ t.test('SRC-2 · SRC-3 · Zoom’s token is signed with that secret of a list by
   const hmac = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
   for (const key of ['the-new-secret-of-zoom', 'the-old-secret-of-zoom']) {
     const headers = { 'x-zm-request-timestamp': '7', 'x-zm-signature': `v0=${hmac(key, `v0:7:${body}`)}` };
-    const { context, desk } = stage({
+    const { context, facts } = stage({
       route: { sender: 'zoom' },
       secret: { kind: 'shared', secret: 'the-new-secret-of-zoom', older: ['the-old-secret-of-zoom'] },
       body,
       headers,
     });
     const answer = JSON.stringify({ plainToken: 'p', encryptedToken: hmac(key, 'p') });
-    t.match(verifySignature(context, desk).outcome, { kind: 'handshake', status: 200, body: answer });
+    t.match(verifySignature(context, facts).outcome, { kind: 'handshake', status: 200, body: answer });
   }
   t.end();
 });
@@ -378,8 +378,8 @@ t.test('SRC-2 · SRC-3 · Zoom’s token is signed with that secret of a list by
 t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the allowance', (t) => {
   const body = '{"verification_token":"secret_1"}';
   const notion = (of: Stage) => {
-    const { context, desk, done } = stage({ route: { sender: 'notion' }, body, ...of });
-    return [verifySignature(context, desk), done] as const;
+    const { context, facts, done } = stage({ route: { sender: 'notion' }, body, ...of });
+    return [verifySignature(context, facts), done] as const;
   };
   const [first, done] = notion({});
   t.match(first, { outcome: { kind: 'handshake', status: 200, body: '{}', shownField: 'verification_token' } });
@@ -391,7 +391,7 @@ t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the a
   t.match(notion({ secret: { kind: 'shared', secret: 'new', older } })[0], { outcome: { kind: 'badSignature' } });
   t.match(notion({ body: '{"type":"page.created"}' })[0], { outcome: { kind: 'badSignature' } });
   const full = stage({ route: { sender: 'notion' }, body, windows: [9], known: { declaredBytes: 50 } });
-  t.same(checkRate(full.context, full.desk), {}, 'it is read while the window is full');
+  t.same(checkRate(full.context, full.facts), {}, 'it is read while the window is full');
   t.end();
 });
 
@@ -399,8 +399,8 @@ t.test('SRC-3 · leave to send is given to a well-formed name, and by Event Grid
   const asked = (sender: 'cloudevents' | 'azure-event-grid', origin: string, query = '') => {
     const secret: RouteSecret = { kind: 'shared', secret: 'newer', older: ['older'] };
     const headers = { 'webhook-request-origin': origin };
-    const { context, desk } = stage({ route: { sender }, secret, headers, known: { method: 'OPTIONS' } });
-    return findRoute(context, { ...desk, query: () => query }).outcome;
+    const { context, facts } = stage({ route: { sender }, secret, headers, known: { method: 'OPTIONS' } });
+    return findRoute(context, { ...facts, query: () => query }).outcome;
   };
   const leave = { kind: 'handshake', status: 200, headers: { 'webhook-allowed-origin': 'a.example' } };
   t.match(asked('cloudevents', 'a.example'), leave);
@@ -413,7 +413,7 @@ t.test('SRC-3 · leave to send is given to a well-formed name, and by Event Grid
 
 t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the time of its verdict', (t) => {
   const forged = stage({ headers: signed('other') });
-  t.same(verifySignature(forged.context, forged.desk), {
+  t.same(verifySignature(forged.context, forged.facts), {
     scheme: 'generic-v1',
     outcome: { kind: 'badSignature' },
     reason: 'the signature does not match',
@@ -421,14 +421,14 @@ t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the t
   t.same(forged.done, []);
 
   const genuine = stage({ headers: signed('{}') });
-  t.match(verifySignature(genuine.context, genuine.desk), {
+  t.match(verifySignature(genuine.context, genuine.facts), {
     scheme: 'generic-v1',
     signature: { digest: /^[\w-]{22}$/, isTimed: false },
   });
   t.same(genuine.done, ['slot of r at 7000', 'generic-v1 on r']);
 
   const open = stage({ secret: { kind: 'insecure' } });
-  t.same(verifySignature(open.context, open.desk), { scheme: 'none' });
+  t.same(verifySignature(open.context, open.facts), { scheme: 'none' });
   t.same(open.done, ['slot of r at 7000'], 'nothing deprecated is noted');
   t.end();
 });
@@ -460,8 +460,8 @@ t.test('LIM-3 · EVT-1 · IDM-2 · the payload, its type and its id', (t) => {
     ],
   ];
   for (const [title, given, expected] of rows) {
-    const { context, desk } = stage(given);
-    t.same(parsePayload(context, desk), expected, title);
+    const { context, facts } = stage(given);
+    t.same(parsePayload(context, facts), expected, title);
   }
   for (const [Message, read] of [
     ['{"n":7}', { n: 7 }],
@@ -469,8 +469,8 @@ t.test('LIM-3 · EVT-1 · IDM-2 · the payload, its type and its id', (t) => {
     ['7', '7'],
     ['{"n":7', '{"n":7'],
   ] as const) {
-    const { context, desk } = stage({ route: { sender: 'aws-sns' }, body: JSON.stringify({ Message }) });
-    t.strictSame(parsePayload(context, desk).payload, { Message: read }, 'a text that is JSON of an object or array');
+    const { context, facts } = stage({ route: { sender: 'aws-sns' }, body: JSON.stringify({ Message }) });
+    t.strictSame(parsePayload(context, facts).payload, { Message: read }, 'a text that is JSON of an object or array');
   }
   t.end();
 });
@@ -569,8 +569,8 @@ t.test('EVT-1 · FIL-1 · what is ignored says which event or condition it was a
     ],
   ];
   for (const [title, given, expected] of rows) {
-    const { context, desk } = stage(given);
-    t.same(matchEvent(context, desk), expected, title);
+    const { context, facts } = stage(given);
+    t.same(matchEvent(context, facts), expected, title);
   }
   t.end();
 });
@@ -609,8 +609,8 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
     ['a burst whose key does not resolve runs at once', { coalesce: coalesce('gone') }, 'run', false],
   ];
   for (const [title, more, plan, grouped] of rows) {
-    const { context, desk } = stage({ known, route: { ...route, ...more } as Partial<Route> });
-    const { groupKey, ...rest } = renderTexts(context, desk);
+    const { context, facts } = stage({ known, route: { ...route, ...more } as Partial<Route> });
+    const { groupKey, ...rest } = renderTexts(context, facts);
     t.same(rest, { ...texts, plan }, title);
     t.equal(groupKey !== undefined, grouped, title);
   }
@@ -620,11 +620,11 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
     [{ deliverOnly: true }, 'run'],
     [{ cronJob: 'nightly' }, 'cron'],
   ] as const) {
-    const { context, desk } = stage({ known: { ...known, replay }, route: { ...route, ...more } });
-    t.equal(renderTexts(context, desk).plan, plan, 'a dry replay joins no batch and delivers nothing');
+    const { context, facts } = stage({ known: { ...known, replay }, route: { ...route, ...more } });
+    t.equal(renderTexts(context, facts).plan, plan, 'a dry replay joins no batch and delivers nothing');
   }
   const noticed = stage({ known, route: { ...route, onFailure: 'slack', onFailureExtra: { chat_id: '#{n}' } } });
-  t.same(renderTexts(noticed.context, noticed.desk).onFailure, { target: 'slack', extra: { chat_id: '#7' } });
+  t.same(renderTexts(noticed.context, noticed.facts).onFailure, { target: 'slack', extra: { chat_id: '#7' } });
   t.end();
 });
 
@@ -632,13 +632,13 @@ t.test('DLV-7 · an entry whose condition cannot be judged now makes the event w
   const entry = (file: string) => ({ to: 'slack', extra: {}, when: [{ field: 'who', in_file: file }] });
   const known = { payload: { who: 'mona' }, event: 'push' };
   const told = (...files: readonly string[]) => {
-    const { context, desk } = stage({ known, route: { deliverTo: files.map(entry) } });
-    return renderTexts(context, desk);
+    const { context, facts } = stage({ known, route: { deliverTo: files.map(entry) } });
+    return renderTexts(context, facts);
   };
   t.match(told('vip.txt', 'gone.txt'), { deliverTo: [{ target: 'slack' }], outcome: undefined });
   const deliverTo = ['slack', 'telegram'].map((to) => ({ ...entry('vip.txt'), to }));
   const both = stage({ known, route: { deliverTo } });
-  t.match(renderTexts(both.context, both.desk).deliverTo, [{ target: 'slack' }, { target: 'telegram' }]);
+  t.match(renderTexts(both.context, both.facts).deliverTo, [{ target: 'slack' }, { target: 'telegram' }]);
   t.same(told('vip.txt', 'unread.txt'), {
     outcome: { kind: 'unavailable' },
     reason: 'filter: who in_file "unread.txt" was not tried: the system has no descriptors left to read the list',
@@ -647,11 +647,11 @@ t.test('DLV-7 · an entry whose condition cannot be judged now makes the event w
 });
 
 t.test('RTE-3 · a rule asked before what it needs is known says nothing', (t) => {
-  const { context, desk, done } = stage({ known: { route: undefined } });
-  for (const rule of [checkRate, verifySignature, matchEvent, renderTexts]) t.same(rule(context, desk), {}, rule.name);
+  const { context, facts, done } = stage({ known: { route: undefined } });
+  for (const rule of [checkRate, verifySignature, matchEvent, renderTexts]) t.same(rule(context, facts), {}, rule.name);
   t.same(done, []);
   const plainly = stage();
-  t.equal(rules.missingCertificate(plainly.context, plainly.desk, 0), undefined);
+  t.equal(rules.missingCertificate(plainly.context, plainly.facts, 0), undefined);
   t.end();
 });
 
@@ -676,8 +676,8 @@ t.test('SRC-4 · an array is refused, split or kept as the route says', (t) => {
     [{ body: 'raw' }, '{"type":"a"}', { payload: { type: 'a' }, event: 'a' }],
   ];
   for (const [route, body, expected] of rows) {
-    const { context, desk } = stage({ route, body });
-    t.match({ plan: undefined, outcome: undefined, ...parsePayload(context, desk) }, expected, body.slice(0, 40));
+    const { context, facts } = stage({ route, body });
+    t.match({ plan: undefined, outcome: undefined, ...parsePayload(context, facts) }, expected, body.slice(0, 40));
   }
   t.end();
 });
@@ -691,7 +691,7 @@ t.test(
     const route = { body: 'each', deliveryIdAt: { field: 'id' } } as const;
     const headers = { 'x-github-delivery': 'of-the-request' };
     const own = stage({ route, headers, part, known, body: '{"id":7,"type":"a.b"}' });
-    t.same(parsePayload(own.context, own.desk), {
+    t.same(parsePayload(own.context, own.facts), {
       scheme: 'declared',
       deliveryId: '7',
       payload: { id: 7, type: 'a.b' },
@@ -700,19 +700,19 @@ t.test(
     });
     for (const more of [route, { body: 'each' } as const]) {
       const numbered = stage({ route: more, headers, part, known });
-      t.match(parsePayload(numbered.context, numbered.desk), { deliveryId: 'd#3' });
+      t.match(parsePayload(numbered.context, numbered.facts), { deliveryId: 'd#3' });
     }
     const array = stage({ route, headers, body: '[{"n":1}]' });
-    t.match(parsePayload(array.context, array.desk), { deliveryId: 'of-the-request', plan: 'split' });
+    t.match(parsePayload(array.context, array.facts), { deliveryId: 'of-the-request', plan: 'split' });
     const holder = { deliveryId: 'first', route: 'r', profile: defaultProfile };
     const repeated = stage({ route, part, known, holder });
-    t.match(parsePayload(repeated.context, repeated.desk), {
+    t.match(parsePayload(repeated.context, repeated.facts), {
       outcome: { kind: 'duplicate' },
       reason: /delivery first/,
     });
 
     const relaxed = stage({ route: { ...route, allowIdenticalBodies: true }, part, known, holder });
-    t.equal(parsePayload(relaxed.context, relaxed.desk).outcome, undefined);
+    t.equal(parsePayload(relaxed.context, relaxed.facts).outcome, undefined);
 
     const body = '[{"n":1},{"n":2}]';
     const whole = stage({
@@ -722,7 +722,7 @@ t.test(
       holder,
       held: (one) => /\.[01]$/.test(one),
     });
-    t.match(verifySignature(whole.context, whole.desk), { outcome: { kind: 'duplicate' } });
+    t.match(verifySignature(whole.context, whole.facts), { outcome: { kind: 'duplicate' } });
     t.same(whole.done, [], 'a captured array takes no slot');
     const half = stage({
       route: { body: 'each' },
@@ -731,7 +731,7 @@ t.test(
       holder,
       held: (one) => one.endsWith('.0'),
     });
-    t.equal(verifySignature(half.context, half.desk).outcome, undefined, 'an event that failed may run again');
+    t.equal(verifySignature(half.context, half.facts).outcome, undefined, 'an event that failed may run again');
     t.match(half.done, [/^slot of r/, 'generic-v1 on r']);
     t.end();
   },

@@ -10,7 +10,7 @@ const linkTo = (name: string, config: JsonObject): string =>
 
 const docs = linkTo('docs', { url: 'https://mcp.example.com/mcp' });
 
-function deskOf(t: Test, config: string, profiles: Readonly<Record<string, Readonly<Record<string, string>>>> = {}) {
+function homeOf(t: Test, config: string, profiles: Readonly<Record<string, Readonly<Record<string, string>>>> = {}) {
   const home = t.testdir({ 'config.yaml': config, profiles });
   const table = new Map<string, Command>(Object.entries(serverCommands));
   const peer = { notify: () => {}, onEnd: () => () => {} };
@@ -22,11 +22,11 @@ function deskOf(t: Test, config: string, profiles: Readonly<Record<string, Reado
 }
 
 t.test('LNK-3 · reading a link shows its name, its kind and its whole config, and writes nothing', async (t) => {
-  const desk = deskOf(t, 'mcp_servers:\n  notes: {command: mine}\n');
-  const before = desk.config();
+  const home = homeOf(t, 'mcp_servers:\n  notes: {command: mine}\n');
+  const before = home.config();
 
-  const url = await desk.run('link.read', { url: docs });
-  const command = await desk.run('link.read', { url: linkTo('notes', { command: 'npx', args: ['-y', 'x'] }) });
+  const url = await home.run('link.read', { url: docs });
+  const command = await home.run('link.read', { url: linkTo('notes', { command: 'npx', args: ['-y', 'x'] }) });
 
   const profiles = ['default'];
   const lowers = ['trust: its tools run without asking you.'];
@@ -46,13 +46,13 @@ t.test('LNK-3 · reading a link shows its name, its kind and its whole config, a
     taken: true,
     profiles,
   });
-  t.equal(desk.config(), before);
+  t.equal(home.config(), before);
 });
 
 t.test(
   'LNK-3 · PRF-1 · reading a link tells the profiles that are served, and whether its name is free in one',
   async (t) => {
-    const desk = deskOf(t, 'gateway: {multiplex_profiles: true}\n', {
+    const home = homeOf(t, 'gateway: {multiplex_profiles: true}\n', {
       work: { 'config.yaml': 'mcp_servers:\n  docs: {command: mine}\n' },
     });
     const rows = [
@@ -60,54 +60,54 @@ t.test(
       [{ url: docs, profile: 'work' }, true],
     ] as const;
     for (const [params, taken] of rows)
-      t.match(await desk.run('link.read', params), { taken, profiles: ['default', 'work'] });
-    t.same(await desk.run('link.add', { url: docs, name: 'docs2', profile: 'work' }), {
+      t.match(await home.run('link.read', params), { taken, profiles: ['default', 'work'] });
+    t.same(await home.run('link.add', { url: docs, name: 'docs2', profile: 'work' }), {
       added: 'docs2',
       profile: 'work',
     });
-    t.notMatch(desk.config(), /docs2/, 'the other profile is left alone');
+    t.notMatch(home.config(), /docs2/, 'the other profile is left alone');
   },
 );
 
 t.test('LNK-1 · a link that breaks a rule is refused with the code of the rule', async (t) => {
-  const desk = deskOf(t, '');
-  await t.rejects(desk.run('link.read', { url: 'https://example.com' }), { code: 'link-form' });
-  await t.rejects(desk.run('link.add', { url: linkTo('docs', {}) }), { code: 'link-no-server' });
+  const home = homeOf(t, '');
+  await t.rejects(home.run('link.read', { url: 'https://example.com' }), { code: 'link-form' });
+  await t.rejects(home.run('link.add', { url: linkTo('docs', {}) }), { code: 'link-no-server' });
 });
 
 t.test('LNK-2 · adds under the name that was confirmed, and never over an existing one', async (t) => {
-  const desk = deskOf(t, 'mcp_servers:\n  docs: {command: mine}\n');
-  const before = desk.config();
+  const home = homeOf(t, 'mcp_servers:\n  docs: {command: mine}\n');
+  const before = home.config();
 
-  await t.rejects(desk.run('link.add', { url: docs, name: 'docs' }), { code: 'link-name', message: /exists already/ });
-  await t.rejects(desk.run('link.add', { url: docs, name: '../x' }), { code: 'link-name', message: /1 to 64 letters/ });
-  t.equal(desk.config(), before);
+  await t.rejects(home.run('link.add', { url: docs, name: 'docs' }), { code: 'link-name', message: /exists already/ });
+  await t.rejects(home.run('link.add', { url: docs, name: '../x' }), { code: 'link-name', message: /1 to 64 letters/ });
+  t.equal(home.config(), before);
 
-  t.same(await desk.run('link.add', { url: docs, name: 'docs2' }), { added: 'docs2', profile: 'default' });
-  t.match(desk.config(), /docs: \{ ?command: mine ?\}/);
-  t.match(desk.config(), /docs2:\n {4}url: https:\/\/mcp\.example\.com\/mcp/);
+  t.same(await home.run('link.add', { url: docs, name: 'docs2' }), { added: 'docs2', profile: 'default' });
+  t.match(home.config(), /docs: \{ ?command: mine ?\}/);
+  t.match(home.config(), /docs2:\n {4}url: https:\/\/mcp\.example\.com\/mcp/);
 });
 
 t.test('LNK-2 · a link of a free name can be added under another one', async (t) => {
-  const desk = deskOf(t, '');
-  t.same(await desk.run('link.add', { url: docs, name: 'manuals' }), { added: 'manuals', profile: 'default' });
-  t.notMatch(desk.config(), /docs:/);
+  const home = homeOf(t, '');
+  t.same(await home.run('link.add', { url: docs, name: 'manuals' }), { added: 'manuals', profile: 'default' });
+  t.notMatch(home.config(), /docs:/);
 });
 
 t.test(
   'SEC-2 · reading a link names the guards that it lowers; one that refers to a variable is refused',
   async (t) => {
-    const desk = deskOf(t, '');
+    const home = homeOf(t, '');
     const entry = { url: 'https://hub.example/mcp', trust: 'untrusted', ssl_verify: false };
-    t.match(await desk.run('link.read', { url: linkTo('hub', entry) }), { lowers: [/^ssl_verify: /] });
-    t.match(await desk.run('link.read', { url: docs }), { lowers: [/^trust: /] });
+    t.match(await home.run('link.read', { url: linkTo('hub', entry) }), { lowers: [/^ssl_verify: /] });
+    t.match(await home.run('link.read', { url: docs }), { lowers: [/^trust: /] });
     const taking = linkTo('hub', { ...entry, headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } });
     for (const method of ['link.read', 'link.add'])
       await t.rejects(
-        desk.run(method, { url: taking }),
+        home.run(method, { url: taking }),
         { message: /refers to "GITHUB_TOKEN".*agent mcp add/ },
         method,
       );
-    t.notMatch(desk.config(), /hub/);
+    t.notMatch(home.config(), /hub/);
   },
 );

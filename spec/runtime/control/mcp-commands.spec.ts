@@ -12,7 +12,7 @@ import type { Refusal } from '../../../runtime/control/refusal.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
 import type { CallRequest } from '../../../runtime/mcp/calls.ts';
 import type { McpView } from '../../../runtime/mcp/view.ts';
-import type { LoginRequest, LoginVerdict } from '../../../runtime/oauth/login-desk.ts';
+import type { LoginRequest, LoginVerdict } from '../../../runtime/oauth/login-service.ts';
 import { makeHome } from '../../support/home.ts';
 import { commandOf } from '../../support/mcp/gateway.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';

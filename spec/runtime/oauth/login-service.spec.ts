@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
 import type { LoginInput } from '../../../machines/oauth/login-step.ts';
-import { createLoginDesk, type LoginRequest } from '../../../runtime/oauth/login-desk.ts';
+import { createLoginService, type LoginRequest } from '../../../runtime/oauth/login-service.ts';
 import { createLogins } from '../../../runtime/oauth/logins.ts';
 import { tokenStore } from '../../support/oauth/token-store.ts';
 import { fakeWard } from '../../support/wards.ts';
@@ -15,7 +15,7 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
   const device = fakeWard<LoginInput>();
   const { credentials } = tokenStore(t);
   const logins = createLogins({ browser: browser.handle, device: device.handle });
-  const desk = createLoginDesk({
+  const service = createLoginService({
     logins,
     credentials: () => credentials,
     settings: (_, server): ServerSettings | undefined => {
@@ -26,12 +26,12 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
     version: '0',
   });
   const login = (server: string, change: Partial<LoginRequest> = {}) =>
-    desk.login({
+    service.login({
       ...{ profile: 'default', server, startedFrom: 'terminal', tell: () => {} },
       signal: new AbortController().signal,
       ...change,
     });
-  return { desk, login, logins, credentials, browser, device };
+  return { service, login, logins, credentials, browser, device };
 }
 
 t.test('OAU-1 · DEV-5 · what cannot log in so is refused before anything is begun', async (t) => {
@@ -110,14 +110,14 @@ t.test('TLS-1 · a certificate that is not there ends the login with its own err
 });
 
 t.test('OAU-8 · what is pasted must be an address, and of the login that waits', async (t) => {
-  const { desk, login, logins, browser } = stage(t, { hub: { url, auth: 'oauth' } });
-  t.notOk(desk.paste('default', 'hub', 'http://127.0.0.1/callback?state=s'));
+  const { service, login, logins, browser } = stage(t, { hub: { url, auth: 'oauth' } });
+  t.notOk(service.paste('default', 'hub', 'http://127.0.0.1/callback?state=s'));
   const ended = login('hub');
   while (browser.spawned.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const row = logins.get('hub');
   if (row !== undefined) row.paste = (query) => query === 'code=c&state=s';
-  t.notOk(desk.paste('default', 'hub', 'code=c&state=s'));
-  t.ok(desk.paste('default', 'hub', ' http://127.0.0.1/callback?code=c&state=s '));
+  t.notOk(service.paste('default', 'hub', 'code=c&state=s'));
+  t.ok(service.paste('default', 'hub', ' http://127.0.0.1/callback?code=c&state=s '));
   logins.ended('hub', { kind: 'loggedIn' });
   await ended;
 });

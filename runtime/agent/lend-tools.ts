@@ -20,7 +20,7 @@ import type { Approvals } from '../mcp/approvals.ts';
 import type { CallAnswer, Calls } from '../mcp/calls.ts';
 import type { RegisteredTool, Registry } from '../mcp/registry.ts';
 
-export interface ToolDeskPorts {
+export interface LendToolsPorts {
   readonly registry: () => Pick<Registry, 'all'> | undefined;
   readonly calls: Pick<Calls, 'start'>;
   readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
@@ -48,13 +48,13 @@ export interface Borrower {
   readonly traceparent?: string;
 }
 
-export type ToolDesk = (borrower: Borrower) => RunTools;
+export type LendTools = (borrower: Borrower) => RunTools;
 
 /** The server name in a question of the agent. */
 const asker = 'agent';
 const builtInNames: ReadonlySet<string> = new Set(webhookToolset);
 
-export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
+export function createLendTools(ports: LendToolsPorts): LendTools {
   const { search, fetchPublic, calls, log } = ports;
 
   return (borrower) => {
@@ -114,7 +114,7 @@ function answerOf(answer: CallAnswer): ToolAnswer {
   return { text: toolText(answer.result), isError: answer.result.isError };
 }
 
-function askPersonFor({ profile, who, run, caller }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
+function askPersonFor({ profile, who, run, caller }: Borrower, approvals: LendToolsPorts['approvals']): AskPerson {
   return ({ message, form, timeoutMs }, signal) =>
     new Promise((resolve) => {
       if (signal.aborted) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createToolDesk, type ToolDeskPorts } from '../../../runtime/agent/tool-desk.ts';
+import { createLendTools, type LendToolsPorts } from '../../../runtime/agent/lend-tools.ts';
 import type { ApprovalAnswer, Question } from '../../../runtime/mcp/approvals.ts';
 import type { CallRequest } from '../../../runtime/mcp/calls.ts';
 import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
@@ -20,14 +20,14 @@ function tool(server: string, name: string, definition: RegisteredTool['definiti
 }
 
 interface Stage {
-  readonly ports: ToolDeskPorts;
+  readonly ports: LendToolsPorts;
   readonly called: CallRequest[];
   readonly asked: { readonly question: Question; readonly answer: (answer: ApprovalAnswer) => void }[];
   readonly withdrawn: string[];
   readonly warned: string[];
 }
 
-function stage(more: Partial<ToolDeskPorts> = {}): Stage {
+function stage(more: Partial<LendToolsPorts> = {}): Stage {
   const called: CallRequest[] = [];
   const asked: Stage['asked'] = [];
   const withdrawn: string[] = [];
@@ -37,7 +37,7 @@ function stage(more: Partial<ToolDeskPorts> = {}): Stage {
     tool('files', 'bare', { inputSchema: 'none' }),
     tool('other', 'write'),
   ];
-  const ports: ToolDeskPorts = {
+  const ports: LendToolsPorts = {
     registry: () => ({ all: () => tools }),
     calls: {
       start: (request) => {
@@ -66,7 +66,7 @@ function stage(more: Partial<ToolDeskPorts> = {}): Stage {
 
 t.test('DIS-5 · PRF-2 · a run is lent what its toolsets name, and can call nothing else', async (t) => {
   const { ports, called, warned } = stage();
-  const tools = createToolDesk(ports)(run);
+  const tools = createLendTools(ports)(run);
   t.match(tools.offers, [
     { name: 'clarify' },
     {
@@ -93,20 +93,20 @@ t.test('DIS-5 · PRF-2 · a run is lent what its toolsets name, and can call not
 
 t.test('DIS-5 · what a toolset names in vain is warned of, the default’s servers are not', (t) => {
   const { ports, warned } = stage({ registry: () => undefined });
-  createToolDesk(ports)({ ...run, toolsets: ['web_search', 'mcp-*', 'mcp__files__gone'] });
+  createLendTools(ports)({ ...run, toolsets: ['web_search', 'mcp-*', 'mcp__files__gone'] });
   t.match(warned, [
     /profile "work": web_search is not offered: .*agent\.web_search\.base_url/,
     /"mcp__files__gone" names no tool/,
   ]);
   t.equal(warned.length, 2);
   const found = stage({ search: { baseUrl: 'http://127.0.0.1:9' } });
-  t.match(createToolDesk(found.ports)({ ...run, toolsets: ['web_search'] }).offers, [{ name: 'web_search' }]);
+  t.match(createLendTools(found.ports)({ ...run, toolsets: ['web_search'] }).offers, [{ name: 'web_search' }]);
   t.end();
 });
 
 t.test('TRU-3 · DIS-5 · a question to a person is asked once, and withdrawn with the run', async (t) => {
   const { ports, asked, withdrawn } = stage();
-  const tools = createToolDesk(ports)(run);
+  const tools = createLendTools(ports)(run);
   const first = tools.call('clarify', { question: 'Which?' }, never);
   t.match(asked[0]?.question, {
     profile: 'work',
@@ -137,7 +137,7 @@ t.test('DIS-5 · the model of the run looks at its pictures, not that of the pro
     fetchPublic: ({ url }) => Promise.resolve({ kind: 'fetched', url, type: 'image/png', bytes }),
   });
   const asked = { ...model, baseUrl: server.url, name: 'sees' };
-  const tools = createToolDesk(ports)({ ...run, toolsets: ['vision_analyze'], model: asked });
+  const tools = createLendTools(ports)({ ...run, toolsets: ['vision_analyze'], model: asked });
   t.match(await tools.call('vision_analyze', { image_url: 'https://example.org/a.png' }, never), { text: 'A cat.' });
   t.match(server.asked, [{ body: { model: 'sees' } }]);
 });
@@ -145,7 +145,7 @@ t.test('DIS-5 · the model of the run looks at its pictures, not that of the pro
 t.test('DIS-3 · a call has the names of the tool’s own schema, whatever the model was offered', async (t) => {
   const odata = tool('files', 'odata', { inputSchema: { type: 'object', properties: { $top: { type: 'number' } } } });
   const { ports, called } = stage({ registry: () => ({ all: () => [odata] }) });
-  const tools = createToolDesk(ports)({ ...run, toolsets: ['mcp-files'] });
+  const tools = createLendTools(ports)({ ...run, toolsets: ['mcp-files'] });
   const [name = ''] = Object.keys((tools.offers[0]?.inputSchema.properties ?? {}) as object);
   t.match(name, /^[a-zA-Z0-9_.-]{1,64}$/);
   await tools.call('mcp__files__odata', { [name]: 3 }, never);

@@ -35,13 +35,13 @@ export type LoginVerdict =
       readonly message: string;
     };
 
-export interface LoginDesk {
+export interface LoginService {
   login(request: LoginRequest): Promise<LoginVerdict>;
   /** Passes a pasted redirect URL to the waiting login; false if none waits, or the text is not a URL with an answer. */
   paste(profile: string, server: string, text: string): boolean;
 }
 
-export interface LoginDeskPorts {
+export interface LoginServicePorts {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
@@ -49,7 +49,7 @@ export interface LoginDeskPorts {
   readonly version: string;
 }
 
-export function createLoginDesk({ logins, credentials, settings, env, version }: LoginDeskPorts): LoginDesk {
+export function createLoginService({ logins, credentials, settings, env, version }: LoginServicePorts): LoginService {
   return {
     async login({ profile, server, flow: asked, startedFrom, again = false, signal, tell }) {
       const found = settings(profile, server);
