@@ -1,6 +1,6 @@
 /**
- * The built-in loop over a model as a runner: the event's prompt starts the model loop, the last answer is the response, and the
- * transcript is kept.
+ * The built-in loop over a model as a runner: the event's prompt starts the model loop, the last answer is the response,
+ * and the transcript is kept.
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 

@@ -225,7 +225,10 @@ export function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandCo
   return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
-/** The JSON object of a text; undefined if it is none. An integer that a number cannot hold exactly becomes the text of its digits: a rounded id is another one. */
+/**
+ * The JSON object of a text; undefined if it is none. An integer that a number cannot hold exactly becomes the text of its
+ * digits: a rounded id is another one.
+ */
 export function readObject(text: string): JsonObject | undefined {
   const value = readJson(text);
   return isJsonObject(value) ? value : undefined;

@@ -179,7 +179,7 @@ async function askAgent(prompts: Prompts, standing: Standing): Promise<Answers> 
       return { runner };
     case 'command': {
       const words = standing('agent', 'command');
-      const shown = Array.isArray(words) ? words.map((word) => quotedWord(scalarText(word))).join(' ') : '';
+      const shown = Array.isArray(words) ? words.map((word) => typedWord(scalarText(word))).join(' ') : '';
       const text = await prompts.text('Its command', shown, (given) =>
         wordsOf(given).length === 0 ? 'A program, and every quote its end' : undefined,
       );
@@ -209,7 +209,7 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
 function summary({ enabled, host, port, inspectorPort, secret, routes = [], runner, command, model }: Answers): string {
   const listener = enabled === true ? `on, at ${addressOf(host, port)}` : 'off';
   const held = secret === undefined ? [] : ['secret    into .env'];
-  const how = model === undefined ? (command ?? []).map(quotedWord).join(' ') : `${model.name}, ${model.baseUrl}`;
+  const how = model === undefined ? (command ?? []).map(typedWord).join(' ') : `${model.name}, ${model.baseUrl}`;
   return [
     `webhooks  ${listener}`,
     ...(inspectorPort === undefined ? [] : [`inspector at port ${inspectorPort}`]),
@@ -236,8 +236,8 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Quotes a word if a shell would not read it as one. */
-function quotedWord(word: string): string {
+/** A word of a command as a person types it: an option stays without quotes, which `shellWord` adds. */
+function typedWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 

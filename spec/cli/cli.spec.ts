@@ -265,7 +265,7 @@ t.test('CLI-1 · HOME-4 · setup by flags keeps the comments and puts the secret
   t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
 });
 
-t.test('INS-1 · INS-2 · CLI-5 · CON-4 · the living machines as a tree, one by one, and as a stream', async (t) => {
+t.test('INS-1 · INS-2 · CLI-5 · CON-4 · the running actors as a tree, one by one, and as a stream', async (t) => {
   const secret = 'inspect-secret-inspect';
   const home = makeHome(t, {
     'config.yaml': `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: ${secret}, routes: {co: {prompt: p, coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}, gh: {prompt: p}}}}}\n`,

@@ -11,7 +11,7 @@ const config = `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, po
 mcp_servers: {off: {command: "true", enabled: false}}
 `;
 
-t.test('CLI-2 · completion takes names from the living gateway, and is silent where none answers', async (t) => {
+t.test('CLI-2 · completion takes names from the running gateway, and is silent where none answers', async (t) => {
   const home = makeHome(t, { 'config.yaml': config, 'profiles/work/.env': '' });
   const complete = async (...words: string[]): Promise<string[]> => {
     const { code, stdout, stderr } = await runCli(['complete', '--', ...words], home.path);
