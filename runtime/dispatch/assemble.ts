@@ -208,11 +208,12 @@ export function assembleWork(ports: WorkPorts) {
     older,
     bound: runBound,
     room(queue) {
-      if (isShared && life.signal.aborted) return 0;
+      const room = roomFor(inMemory('runs'), queue);
+      if (!isShared) return room;
+      if (life.signal.aborted) return 0;
       const { running, ready } = places.load();
       // A run that waits for its route's limit uses no slot of the others.
-      const own = isShared ? runBound() - running - ready : Number.POSITIVE_INFINITY;
-      return Math.min(own, roomFor(inMemory('runs'), queue));
+      return Math.min(runBound() - running - ready, room);
     },
     // The leader sends the deliveries that others have left.
     inMemory: (name) => (name === 'deliveries' && !keeper.leads() ? { ...inMemory(name), most: 0 } : inMemory(name)),
