@@ -39,6 +39,7 @@ function makeWard(): {
     createWard({
       name: 'children',
       logic: child,
+      queueOf: ({ n }) => (n % 2 === 0 ? 'even' : 'odd'),
       onDone: (key, output) => told.done.push([key, output]),
       onCrashed: (key) => told.crashed.push(key),
     }),
@@ -87,6 +88,21 @@ t.test('INS-1 · a crashed child harms neither the ward nor its siblings', (t) =
   ward.get('good')?.send({ type: 'end' });
   t.equal(told.done.length, 1);
   ref.stop();
+  t.end();
+});
+
+t.test('DIS-3 · the children of each queue are counted until they end, crash or are stopped', (t) => {
+  const { ward } = makeWard();
+  const counts = (): unknown => Object.fromEntries(ward.queues);
+  for (const [key, n] of Object.entries({ a: 1, b: 3, c: 2, d: 5 })) ward.spawn(key, { n });
+  t.equal(ward.spawn('a', { n: 2 }), undefined);
+  t.same(counts(), { odd: 3, even: 1 });
+  ward.get('a')?.send({ type: 'end' });
+  ward.get('b')?.send({ type: 'fail' });
+  ward.get('c')?.send({ type: 'end' });
+  t.same(counts(), { odd: 1 }, 'an empty queue is forgotten');
+  ward.clear();
+  t.same(counts(), {});
   t.end();
 });
 

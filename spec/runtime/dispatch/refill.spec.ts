@@ -1,10 +1,12 @@
+import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import type { Journal } from '../../../actors/store/journal.ts';
+import type { Journal, News } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { type Memory, roomFor, runShare } from '../../../machines/webhook/work-queue.ts';
 import { createRefill } from '../../../runtime/dispatch/refill.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
+import { until } from '../../support/processes.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
 import { resumePorts } from '../../support/resuming.ts';
 import { fakeWards } from '../../support/wards.ts';
@@ -31,6 +33,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
     return { most, share: runShare(most, 4), total, queues };
   };
   let ticks: () => void = () => {};
+  let hear: (news: News) => void = () => {};
   let takes = 0;
   let flaw: Error | undefined;
   let underWay = 0;
@@ -57,6 +60,10 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
       ...keeper,
       journal: () => watched,
       isElsewhere: (heldBy) => heldBy !== undefined && elsewhere.has(heldBy),
+      heard: (callback) => {
+        hear = callback;
+        return () => {};
+      },
     },
     log: { log: (level, message) => void (level === 'error' && told.push(message)), warnOnce: () => {} },
     bound: () => most,
@@ -116,6 +123,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
     living,
     elsewhere,
     takes: () => takes,
+    hear: (news: News) => hear(news),
     mostUnderWay: () => mostUnderWay,
     drain: () => life.abort(),
     told,
@@ -174,6 +182,20 @@ t.test('DIS-3 · a route that stands still leaves memory to the others, however 
 
   await it.end(500);
   t.equal(it.living(), 1_000, 'the rest of the first follows as its own end');
+});
+
+t.test('SCA-2 · news of other gateways begin a check, except while it would step over a full queue', async (t) => {
+  const it = await openRefill({ most: 8 });
+  it.hear('work');
+  await until(() => it.takes() > 0);
+
+  await it.arrive(8, 0);
+  const takes = it.takes();
+  it.hear('work');
+  await setTimeout(150);
+  t.equal(it.takes(), takes);
+  await it.tick();
+  t.ok(it.takes() > takes, 'the clock begins one');
 });
 
 t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (t) => {
