@@ -92,10 +92,7 @@ export function isRequestKept({ headers, body }: Pick<EventRecord, 'headers' | '
 }
 
 /** The cron job that was fired, or noted why it was not, by its schedule or by hand; undefined for a request. */
-export function firedJob(
-  event: Pick<EventRecord, 'route' | 'scheme' | 'outcome' | 'replayOf' | 'told'>,
-): string | undefined {
-  const { route, scheme, outcome, replayOf, told } = event;
+export function firedJob({ route, scheme, outcome, replayOf, told }: EventRecord): string | undefined {
   // A route may be named like a firing; its requests are signed, replayed or handed in, or have an outcome.
   return (scheme ?? outcome ?? replayOf ?? told?.handedIn) === undefined ? /^cron\/(.+)$/s.exec(route)?.[1] : undefined;
 }

@@ -48,8 +48,8 @@ export function runShare(most: number, concurrency: number): number {
 }
 
 /**
- * Deliveries: a target that is away leaves half. It is no smaller share, because texts in memory may wait for one of their
- * chat that is on disk, and that must find room.
+ * Deliveries: a target that is away leaves half to the others. The share is no smaller, because texts in memory may wait
+ * for an earlier one of their chat that is on disk, and that one must find room.
  */
 export const deliveryShare = (most: number): number => halfOf(most);
 
