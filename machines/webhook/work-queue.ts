@@ -1,7 +1,7 @@
 /**
  * Divides the work that waits into queues, runs by their route and deliveries by their target. One that stands still, such
  * as that of a platform that is away, leaves memory to the others, however much waits in it.
- * @see DIS-3 and DLV-4 in docs/specification.md
+ * @see DIS-3 and DLV-4 in docs/specification.md, docs/decisions/0020-work-in-queues.md
  */
 
 import type { JsonObject } from '../base/json.ts';
