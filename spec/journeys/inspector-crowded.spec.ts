@@ -48,14 +48,18 @@ t.test('a page with many routes', options, async (t) => {
     await goTo(page, '#/overview');
     await page.getByText(/first steps? (?:is|are) left/).waitFor();
     await context.clock.fastForward(6_000);
-    await eventually(async () => reads === 2 || undefined);
-    await page.getByRole('button', { name: /^Hide/ }).click();
+    await eventually(async () => reads >= 2 || undefined);
+    const hide = page.getByRole('button', { name: /^Hide/ });
+    await hide.click();
+    await hide.waitFor({ state: 'detached' });
+    // The clock of the page runs on, so a slow machine may see more than two reads by now.
     await page.waitForTimeout(300);
+    const before = reads;
     for (let at = 0; at < 3; at += 1) {
       await context.clock.fastForward(6_000);
       await page.waitForTimeout(300);
     }
-    t.equal(reads, 2);
+    t.equal(reads, before);
   });
 
   await t.test('INS-4 · all that needs a person can be shown', async (t) => {
