@@ -182,7 +182,7 @@ function formProblem(name: string, { form }: Flag, value: string): string | unde
       return profileName(value) === undefined ? `--${name} "${value}" is no profile name [profile-name]` : undefined;
     case 'since':
       return sinceMs(value, Date.now()) === undefined
-        ? `--${name} "${value}" must be such as 2h, 3d or 2026-01-31T12:00:00Z`
+        ? `--${name} "${value}" must be a time, such as 2h, 3d or 2026-01-31T12:00:00Z`
         : undefined;
     case 'key':
       return /^[0-9a-z]{9,}/.test(value)

@@ -3,6 +3,8 @@
  * @see INS-4 in docs/specification.md
  */
 
+import { timeMs } from './since.ts';
+
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
@@ -42,10 +44,10 @@ export function readRange(text: string, nowMs: number): TimeRange | undefined {
     return { fromMs: (Math.floor(nowMs / widthMs) + 1) * widthMs - spanMs };
   }
   const [from = '', to, ...rest] = text.split('..');
-  const fromMs = Date.parse(from);
+  const fromMs = timeMs(from);
   if (to === undefined || rest.length > 0 || Number.isNaN(fromMs)) return undefined;
   if (to === '') return { fromMs: Math.floor(fromMs / cellMs) * cellMs };
-  const toMs = Date.parse(to);
+  const toMs = timeMs(to);
   return toMs > fromMs ? { fromMs, toMs } : undefined;
 }
 

@@ -7,6 +7,7 @@
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { wordInSentence } from '../base/shown-json.ts';
+import { timeMs } from '../base/since.ts';
 import { boolLike } from './server-settings.ts';
 
 export interface ElicitationFinding {
@@ -28,8 +29,10 @@ const mostListed = 20;
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
   uri: (text) => URL.canParse(text),
-  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
-  'date-time': (text) => /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(text),
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(timeMs(text)),
+  'date-time': (text) =>
+    !Number.isNaN(timeMs(text.slice(0, 10))) &&
+    /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(text),
 };
 
 /** Converts the values and applies the form's defaults; returns all findings. */

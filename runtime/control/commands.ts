@@ -9,6 +9,7 @@ import { hostname } from 'node:os';
 import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
 import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
+import { timeMs } from '../../machines/base/since.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { Route } from '../../machines/config/route.ts';
@@ -65,7 +66,7 @@ const table: Commands = {
   ...setupCommands,
   ...eventCommands,
   'audit.list': async ({ source, audit }, { limit = 100, since, search = '' }) => {
-    const fromMs = since === undefined ? 0 : Date.parse(String(since));
+    const fromMs = since === undefined ? 0 : timeMs(String(since));
     if (!Number.isInteger(limit) || Number(limit) < 0 || Number.isNaN(fromMs)) {
       refuse('params-missing', '"limit" must be a whole number from 0, and "since" a time of ISO 8601');
     }

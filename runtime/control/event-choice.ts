@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
+import { timeMs } from '../../machines/base/since.ts';
 import { textOf } from './command.ts';
 import type { EventChoice, HistoryQuery } from './contract.ts';
 import { type AskedRoute, profileOf } from './home-view.ts';
@@ -22,7 +23,7 @@ export function choiceOf({ route, profile }: JsonObject): EventChoice {
 /** The filters of a list. @throws Refusal `params-missing` if `since` is not a time */
 export function queryOf(params: JsonObject): HistoryQuery {
   const { limit, before, status, since } = params;
-  if (since !== undefined && Number.isNaN(Date.parse(String(since)))) {
+  if (since !== undefined && Number.isNaN(timeMs(String(since)))) {
     return refuse('params-missing', `since "${String(since)}" must be an ISO 8601 time`);
   }
   return {

@@ -28,6 +28,11 @@ t.test('CLI-6 · a period begins at a time, or so long ago', (t) => {
     ['3d', '2026-01-07T00:00:00.000Z'],
     ['2026-01-02', '2026-01-02T00:00:00.000Z'],
     ['2026-01-02T10:00:00+01:00', '2026-01-02T09:00:00.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['2026-02-29', undefined],
+    ['2026-02-30T10:00:00+01:00', undefined],
+    ['2026-04-31', undefined],
+    ['2026-01-02T25:00', undefined],
     ['2026-13-02', undefined],
     ['yesterday', undefined],
     ['2 h', undefined],
@@ -57,9 +62,11 @@ t.test('CLI-6 · the log is shown by level, since and limit, for people and as i
   t.equal((await logs('--limit', '5')).stderr, '');
   home.write('logs/gateway.log.1', lineOf('2025-12-31T10:00:00.000Z', 'error', 'earlier'));
   t.equal((await logs('--level', 'warn')).stdout, `  2025-12-31 10:00:00Z error earlier route=gh\n${failed}`);
-  const misused = await logs('--since', 'yesterday');
-  t.equal(misused.code, 2);
-  t.match(misused.stderr, '--since "yesterday" must be such as 2h, 3d or 2026-01-31T12:00:00Z');
+  for (const time of ['yesterday', '2026-02-30']) {
+    const misused = await logs('--since', time);
+    t.equal(misused.code, 2);
+    t.match(misused.stderr, `--since "${time}" must be a time, such as 2h, 3d or 2026-01-31T12:00:00Z`);
+  }
   const none = await askCli(['gateway', 'logs'], makeHome(t).path);
   t.equal(none.code, 1);
   t.match(none.stderr, /gateway\.log does not exist: .*`journalctl --user -u agent-gateway`/);

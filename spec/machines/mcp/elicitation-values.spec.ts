@@ -82,7 +82,9 @@ t.test('SRV-1 · a value that the form does not allow is a finding', (t) => {
     [{ type: 'string', format: 'email' }, 'ann', 'takes an email'],
     [{ type: 'string', format: 'uri' }, '/x', 'takes a uri'],
     [{ type: 'string', format: 'date' }, '2026-13-01', 'takes a date'],
+    [{ type: 'string', format: 'date' }, '2026-02-30', 'takes a date'],
     [{ type: 'string', format: 'date-time' }, '2026-07-28', 'takes a date-time'],
+    [{ type: 'string', format: 'date-time' }, '2026-02-30T10:00:00Z', 'takes a date-time'],
     [{ type: 'object', properties: {} }, {}, 'asks for a type that forms do not have'],
     ['string', 'x', 'has a schema that is not an object'],
   ];

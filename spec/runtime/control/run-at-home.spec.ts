@@ -40,7 +40,7 @@ t.test('SEC-1 · the audit log has what was refused while no gateway ran too, an
   t.notMatch(readFileSync(join(home.path, 'logs', 'audit.log'), 'utf8'), /Violet/);
   t.match(await run('audit.list', { limit: 1 }), [{ on: { name: '[redacted]' } }], 'the newest');
   t.match(await run('audit.list', { limit: 1, search: 'GONE' }), [{ on: { name: 'gone' } }]);
-  for (const wrong of [{ limit: -1 }, { limit: 'all' }, { since: 'yesterday' }]) {
+  for (const wrong of [{ limit: -1 }, { limit: 'all' }, { since: 'yesterday' }, { since: '2026-02-30' }]) {
     await t.rejects(run('audit.list', wrong), { code: 'params-missing' }, JSON.stringify(wrong));
   }
 });

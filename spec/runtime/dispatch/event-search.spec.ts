@@ -209,7 +209,8 @@ t.test('INS-4 · pages follow each other without a gap, in any range, and what c
   clock.nowMs += 24 * hourMs;
   t.equal((await search('', '1h')).total, 0, 'the hour moves on');
   await t.rejects(search('rute:x'), { code: 'search-unreadable', message: /no filter/ });
-  await t.rejects(search('', '9h'), { code: 'search-unreadable', message: /"9h" is no range; use 15m/ });
+  for (const wrong of ['9h', '2026-02-30..', '2026-02-01..2026-02-30'])
+    await t.rejects(search('', wrong), { code: 'search-unreadable', message: `"${wrong}" is no range; use 15m` });
 });
 
 t.test('INS-4 · a reading that would take too long says how far it came, and the next one continues', async (t) => {
