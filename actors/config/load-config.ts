@@ -5,7 +5,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { isAbsolute, sep } from 'node:path';
+import { basename, dirname, isAbsolute, sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
@@ -52,7 +52,7 @@ export interface LoadedHome {
   /** The default profile first. */
   readonly profiles: ReadonlyMap<ProfileName, LoadedProfile>;
   readonly main: LoadedProfile;
-  /** Every profile that has a folder, served or not. */
+  /** Every profile that has a folder or a draft, served or not. */
   readonly existing: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
   /** The findings that stop the webhook adapter. */
@@ -76,7 +76,7 @@ export function loadHome(source: HomeSource): LoadedHome {
   const folder = homePaths(source.home).profiles;
   stamps.set(folder, stampOf(folder));
   const unlisted: Diagnostic[] = [];
-  const named = profilesOf(folder, unlisted);
+  const named = [...new Set([...profilesOf(folder, unlisted), ...profilesOfDrafts(folder, source)])];
   const existing = new Set<string>([defaultProfile, ...named]);
   const main = loadProfile(defaultProfile, source, { known: { profiles: existing }, stamps });
   const profiles = new Map([[defaultProfile, main.profile]]);
@@ -215,6 +215,14 @@ function textOf(path: string, unread: Diagnostic[]): string {
 function unreadable(path: string, thrown: unknown): Diagnostic {
   const message = `cannot be read: ${causeOf(thrown)}; check its owner and permissions`;
   return findingOfFile(path, { message, code: 'file-unreadable' });
+}
+
+/** A profile is made when its first draft is saved. */
+function profilesOfDrafts(folder: string, { drafts = new Map() }: HomeSource): ProfileName[] {
+  return [...drafts.keys()].flatMap((path) => {
+    const home = dirname(path);
+    return dirname(home) === folder ? (profileName(basename(home)) ?? []) : [];
+  });
 }
 
 /** Finds a folder that cannot be listed, because its profiles are not gone, and one in it that is no profile. */

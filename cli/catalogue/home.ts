@@ -42,7 +42,7 @@ export const homeRows: Rows = {
     help: 'Open config.yaml in an editor, and save it only without errors.',
     flags: [profile],
     about: [
-      'Opens a draft in the editor of VISUAL or EDITOR and checks it when the editor ends. A draft without errors takes the place of config.yaml, which a running gateway applies by itself. With errors it asks whether to continue editing; a draft that is not saved is kept, and the message names it. Errors of a single MCP server or platform are shown and do not keep the draft from being saved.',
+      'Opens a draft in the editor of VISUAL or EDITOR and checks it when the editor ends. A draft without errors takes the place of config.yaml, which a running gateway applies by itself. With errors it asks whether to continue editing; a changed draft that is not saved is kept, and the message names it. Errors of a single MCP server or platform are shown and do not keep the draft from being saved.',
     ],
     examples: [
       ['config edit', 'edit with the usual editor'],

@@ -1,14 +1,14 @@
 /**
  * `agent config edit`: opens a draft of config.yaml in an editor and checks it before it replaces the file. A draft with
- * errors is kept beside the file and never replaces it, so the running configuration cannot break.
+ * errors is kept and never replaces it, so the running configuration cannot break.
  * @see CLI-6 in docs/specification.md
  */
 
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
-import { profilePaths } from '../../machines/config/profile.ts';
-import { type CommandContext, type ExitCode, profileFlag } from '../context.ts';
+import { type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
+import { type CommandContext, type ExitCode, profileFlag, refuse } from '../context.ts';
 import { makeDraft, openEditor } from '../editor.ts';
 import { canAsk, loadPrompts, QuestionsLeft } from '../prompts.ts';
 import { oneLine, plain } from '../terminal.ts';
@@ -16,29 +16,31 @@ import { oneLine, plain } from '../terminal.ts';
 export async function editConfigFile(context: CommandContext): Promise<ExitCode> {
   const { out, home } = context;
   const paths = profilePaths(home, profileFlag(context));
-  const isNew = !existsSync(paths.home);
-  await ensurePrivateFolder(paths.home);
+  const isNewHome = !existsSync(home);
+  await ensurePrivateFolder(home);
   const before = await readText(paths.config);
-  const draft = makeDraft((number) => `${paths.home}/config.draft-${number}.yaml`, before ?? '');
+  // The folder of a mistyped profile would be served as one, so it is made when the draft is saved.
+  const folder = existsSync(paths.home) ? paths.home : home;
+  const draft = makeDraft((number) => `${folder}/config.draft-${number}.yaml`, before ?? '');
   const leave = (why: string, code: ExitCode = 1): ExitCode => {
     out.complain(`agent: ${why}; ${oneLine(paths.config)} is unchanged, and the draft is ${oneLine(draft)}\n`);
     return code;
   };
   for (;;) {
     const problem = await openEditor(context, draft);
-    if (problem !== undefined) return leave(problem);
-    const text = (await readText(draft)) ?? '';
+    const text = (await readText(draft)) ?? before ?? '';
     if (text === (before ?? '')) {
       rmSync(draft, { force: true });
-      // The folder of a mistyped profile would be served as one.
-      if (isNew && readdirSync(paths.home).length === 0) rmdirSync(paths.home);
+      if (isNewHome && readdirSync(home).length === 0) rmdirSync(home);
+      if (problem !== undefined) return refuse(context, `${problem}; nothing was changed`, 1);
       out.print('Nothing was changed.\n');
       return 0;
     }
+    if (problem !== undefined) return leave(problem);
     const findings = await findingsOf(context, text);
     for (const one of findings) out.complain(`${plain(printDiagnostic(one))}\n\n`);
     const errors = findings.filter(stopsMore).length;
-    if (errors === 0) return await save(paths.config, { before, text }, { context, draft, leave });
+    if (errors === 0) return await save(paths, { before, text }, { context, draft, leave });
     const broken = `the draft has ${errors === 1 ? 'an error' : `${errors} errors`}`;
     if (!canAsk()) return leave(broken);
     try {
@@ -64,15 +66,20 @@ interface Edit {
 }
 
 /** Refuses if the file has changed since the draft was made: the draft lacks that change. */
-async function save(path: string, { before, text }: Edited, { context, draft, leave }: Edit): Promise<ExitCode> {
+async function save(
+  { home, config }: ProfilePaths,
+  { before, text }: Edited,
+  { context, draft, leave }: Edit,
+): Promise<ExitCode> {
   let isStale = false;
-  await updateFileLocked(path, (now) => {
+  await ensurePrivateFolder(home);
+  await updateFileLocked(config, (now) => {
     isStale = now !== before;
     return isStale ? undefined : text;
   });
   if (isStale) return leave('the file was changed by something else while you edited');
   rmSync(draft, { force: true });
-  context.out.print(`Saved ${oneLine(path)}. A running gateway applies it by itself.\n`);
+  context.out.print(`Saved ${oneLine(config)}. A running gateway applies it by itself.\n`);
   return 0;
 }
 

@@ -85,11 +85,40 @@ t.test('CLI-6 · PRF-2 · config edit checks the draft of a profile that is not 
   t.equal(readFileSync(`${home.path}/profiles/work/config.yaml`, 'utf8'), good);
 });
 
-t.test('CLI-6 · PRF-1 · config edit makes no profile where nothing is written', async (t) => {
-  const { home, env } = edited(t, ['']);
-  const { code, stdout } = await askCli(['config', 'edit', '--profile', 'wrok'], home.path, env);
-  t.same([code, stdout], [0, 'Nothing was changed.\n']);
-  t.notOk(existsSync(`${home.path}/profiles/wrok`));
+t.test('CLI-6 · PRF-1 · config edit makes no profile before the draft is saved', async (t) => {
+  const { home, env, drafts } = edited(t, ['', 'agent: {runner: nothing}\n', good]);
+  const edit = () => askCli(['config', 'edit', '--profile', 'wrok'], home.path, env);
+  t.match(await edit(), { code: 0, stdout: 'Nothing was changed.\n' });
+  t.match(await edit(), { code: 1, stderr: /^profiles\/wrok\/config\.yaml:1:\d+: / });
+  t.notOk(existsSync(`${home.path}/profiles`));
+  t.same(drafts(), ['agent: {runner: nothing}\n'], 'a draft with errors is kept all the same');
+  t.match(await edit(), { code: 0 });
+  t.equal(readFileSync(`${home.path}/profiles/wrok/config.yaml`, 'utf8'), good);
+});
+
+t.test('CLI-6 · an editor that ends with an error and wrote nothing leaves nothing behind', async (t) => {
+  const home = makeHome(t).path;
+  const env = { VISUAL: 'false' };
+  for (const [words, place] of [
+    [['--profile', 'wrok'], home],
+    [[], `${home}/new`],
+  ] as const) {
+    const { code, stderr } = await askCli(['config', 'edit', ...words], place, env);
+    t.equal(code, 1);
+    t.equal(stderr, 'agent: the editor "false" ended with 1; nothing was changed\n');
+    t.strictSame(readdirSync(home), []);
+  }
+});
+
+t.test('CLI-6 · a draft that was written before the editor ended with an error is kept and named', async (t) => {
+  const next = 'agent: {runner: echo, concurrency: 2}\n';
+  const { home, env, config, drafts } = edited(t, [next]);
+  home.write('failing.sh', `${env.VISUAL} "$1"; exit 1`);
+  const { code, stderr } = await askCli(['config', 'edit'], home.path, { VISUAL: `sh '${home.path}/failing.sh'` });
+  t.equal(code, 1);
+  t.match(stderr, /ended with 1; .*config\.yaml is unchanged, and the draft is .*draft-\d+\.yaml\n$/);
+  t.equal(config(), good);
+  t.same(drafts(), [next]);
 });
 
 t.test(
@@ -102,6 +131,7 @@ t.test(
     const missing = await askCli(['config', 'edit'], failed.home.path, { VISUAL: '', EDITOR: 'no-such-editor-here' });
     t.equal(missing.code, 1);
     t.match(missing.stderr, 'ended with 127; set VISUAL or EDITOR to an editor that is installed');
+    t.same(failed.drafts(), []);
     const raced = edited(t, ['agent: {runner: echo, concurrency: 2}\n']);
     raced.home.write('other', 'agent: {concurrency: 9}\n');
     const env = { VISUAL: `cp '${raced.home.path}/other' '${raced.home.path}/config.yaml'; ${raced.env.VISUAL}` };
