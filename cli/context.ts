@@ -74,6 +74,12 @@ export function textFlags(context: CommandContext, ...names: readonly string[]):
   return Object.fromEntries(given.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])));
 }
 
+/** The usage error of a chat without its target; undefined if there is none. */
+export function strayChat(context: CommandContext): string | undefined {
+  const flag = ['deliver', 'on-failure'].find((name) => !hasFlag(context, name) && hasFlag(context, `${name}-chat-id`));
+  return flag === undefined ? undefined : `--${flag}-chat-id needs --${flag}, which names its target`;
+}
+
 /** Where the results go, as a subscription and a job write it. */
 export function deliveryOf(context: CommandContext): JsonObject {
   return Object.fromEntries(

@@ -54,6 +54,8 @@ export function parseWords(words: readonly string[]): Parsed {
     const text = flag?.value === undefined ? true : meantOf(flag, value ?? '');
     flags[name] = typeof earlier === 'string' ? `${earlier}${betweenValues}${text}` : text;
   }
+  if (flags.node !== undefined && command.staysHere === true)
+    return misused('--node is for commands that ask a gateway; this one works on this machine, so leave it out');
   const args = bare.slice(command.path.length);
   const required = command.args.filter((arg) => !arg.startsWith('['));
   if (args.length < required.length) return misused(`missing <${required[args.length] ?? ''}>`);

@@ -18,6 +18,7 @@ const start: Row = {
   files: [...configFiles, 'gateway.lock', 'logs/', 'state/'],
   env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'AGENT_LOG_LEVEL'],
   see: ['gateway run', 'gateway stop', 'gateway status', 'gateway service'],
+  staysHere: true,
   load: async () => (await gateway()).startGateway,
 };
 
@@ -41,6 +42,7 @@ export const gatewayRows: Rows = {
     files: [...configFiles, 'gateway.sock', 'gateway.lock', 'state/'],
     env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'AGENT_LOG_LEVEL'],
     see: ['gateway', 'gateway service', 'docs/durability.md'],
+    staysHere: true,
     load: async () => (await gateway()).runGateway,
   },
   'gateway stop': {
@@ -115,6 +117,7 @@ export const gatewayRows: Rows = {
     exits: { 1: 'The home has no such log.' },
     files: ['logs/'],
     see: ['gateway', 'gateway status', 'mcp logs'],
+    staysHere: true,
     load: async () => (await import('../commands/gateway-logs.ts')).showGatewayLog,
   },
   'gateway setup': {
@@ -166,6 +169,7 @@ export const gatewayRows: Rows = {
     exits: { 4: 'No terminal and no flags, or the questions were left.' },
     files: configFiles,
     see: ['webhook subscribe', 'doctor', 'docs/configuration.md'],
+    staysHere: true,
     load: async () => (await import('../commands/setup.ts')).setupGateway,
   },
   'gateway service': {
@@ -184,6 +188,7 @@ export const gatewayRows: Rows = {
       ['gateway service --launchd > ~/Library/LaunchAgents/agent-gateway.plist', 'a service of one user on macOS'],
     ],
     see: ['gateway run', 'docs/service.md'],
+    staysHere: true,
     load: async () => (await import('../commands/service.ts')).printService,
   },
   'journal copy': {

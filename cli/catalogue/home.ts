@@ -54,6 +54,7 @@ export const homeRows: Rows = {
     files: ['config.yaml'],
     env: ['VISUAL', 'EDITOR'],
     see: ['config show', 'config check', 'gateway reload'],
+    staysHere: true,
     load: async () => (await import('../commands/config-edit.ts')).editConfigFile,
   },
   'config schema': {
@@ -182,6 +183,7 @@ export const homeRows: Rows = {
     },
     files: [...configFiles, 'gateway.sock', 'gateway.lock', 'state/'],
     see: ['config check', 'gateway status', 'mcp list'],
+    staysHere: true,
     load: async () => (await import('../commands/doctor.ts')).runDoctor,
   },
   'completion <shell>': {
@@ -197,6 +199,7 @@ export const homeRows: Rows = {
     ],
     exits: { 2: 'No script for that shell.' },
     see: ['help'],
+    staysHere: true,
     load: async () => (await completion()).printCompletion,
   },
   'complete [word…]': {
@@ -213,6 +216,7 @@ export const homeRows: Rows = {
     ],
     exits: { 2: 'No command of that name.' },
     see: ['completion', 'docs/cli.md'],
+    staysHere: true,
     load: async () => (await import('../commands/help.ts')).showHelp,
   },
 };

@@ -178,6 +178,7 @@ export const mcpRows: Rows = {
     },
     files: configFiles,
     see: ['mcp add', 'docs/mcp-servers.md'],
+    staysHere: true,
     load: async () => (await import('../commands/mcp-import.ts')).importServers,
   },
   'mcp remove <name:server>': {
@@ -231,7 +232,7 @@ export const mcpRows: Rows = {
   },
   'mcp reauth [server:login-server]': {
     help: 'Log in again; the old credentials are kept until the new ones are stored.',
-    flags: [{ name: 'all', help: 'Every server that logs in by OAuth, one after another.' }, noBrowser, profile],
+    flags: [{ name: 'all', help: 'Every server that logs in by OAuth, one after another; with --profile those of it.' }, noBrowser, profile],
     examples: [
       ['mcp reauth tracker', 'log in anew'],
       ['mcp reauth --all', 'one after another'],
@@ -263,6 +264,7 @@ export const mcpRows: Rows = {
     exits: { 1: 'The link is malformed, or nothing was added.', 4: 'There is no terminal to ask on.' },
     files: ['config.yaml'],
     see: ['mcp add', 'mcp import'],
+    staysHere: true,
     load: async () => (await link()).openLink,
   },
   'link register': {
@@ -274,6 +276,7 @@ export const mcpRows: Rows = {
     ],
     exits: { 1: 'The system has no xdg-utils, as macOS has none.' },
     see: ['link open'],
+    staysHere: true,
     load: async () => (await link()).registerLinks,
   },
   chat: {

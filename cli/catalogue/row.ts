@@ -58,6 +58,8 @@ export interface Row {
   readonly examples?: readonly (readonly [words: string, what: string])[];
   /** Calls the running gateway; exits with 3 if there is none. */
   readonly needsGateway?: true;
+  /** Works on the files and programs of this machine, so that --node is refused. */
+  readonly staysHere?: true;
   /** Exit codes with a meaning specific to the command. */
   readonly exits?: Readonly<Partial<Record<ExitCode, string>>>;
   /** Names of the home's files that the command reads or writes. */

@@ -94,6 +94,9 @@ function rememberedOf(context: CommandContext): Kept | string {
   const where = listFlag(context, 'where');
   const always = hasFlag(context, 'always');
   const forRun = hasFlag(context, 'for-run');
+  const remembers = always ? '--always' : forRun ? '--for-run' : undefined;
+  if (remembers !== undefined && hasFlag(context, 'values'))
+    return `--values fills a form and ${remembers} is for a call; give one of them`;
   if (always && forRun) return 'give --for-run or --always';
   if (!always && where.length > 0) return '--where limits a rule; give --always with it';
   if (!always) return forRun ? { remember: 'run' } : {};

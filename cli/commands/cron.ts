@@ -13,7 +13,17 @@ import type {
   Params,
   Result,
 } from '../../runtime/control/contract.ts';
-import { type CommandContext, deliveryOf, type ExitCode, hasFlag, listFlag, textFlag, textFlags } from '../context.ts';
+import {
+  type CommandContext,
+  deliveryOf,
+  type ExitCode,
+  hasFlag,
+  listFlag,
+  refuse,
+  strayChat,
+  textFlag,
+  textFlags,
+} from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, indented, inTime, oneLine, show, table } from '../terminal.ts';
@@ -24,6 +34,8 @@ type CronMethod = Extract<Method, `cron.${string}`>;
 
 export async function addJob(context: CommandContext): Promise<ExitCode> {
   const [name = '', schedule] = context.args;
+  const stray = strayChat(context);
+  if (stray !== undefined) return refuse(context, stray, 2);
   const grace = textFlag(context, 'grace');
   const skills = listFlag(context, 'skill');
   const record: JsonObject = {

@@ -120,6 +120,8 @@ async function change(
   const [id] = context.args;
   const all = hasFlag(context, 'all');
   if ((id === undefined) === !all) return refuse(context, 'name one delivery, or give --all for every dead letter', 2);
+  const stray = all ? undefined : ['target', 'route'].find((name) => hasFlag(context, name));
+  if (stray !== undefined) return refuse(context, `--${stray} is for --all; beside an id leave it out`, 2);
   const params: Params<typeof method> = {
     ...(all ? { ...sendingQuery(context), all: true } : { id: id ?? '' }),
     force: hasFlag(context, 'force'),

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import { connectGateway } from '../call.ts';
-import { type CommandContext, type ExitCode, hasFlag, textFlags } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, refuse, textFlags } from '../context.ts';
 import { eventText, line } from '../draw.ts';
 import { followConnection } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
@@ -17,9 +17,11 @@ const againMs = 250;
 
 export async function followActors(context: CommandContext): Promise<ExitCode> {
   const asJson = hasFlag(context, 'json');
+  const isFull = hasFlag(context, 'full');
+  if (isFull && !asJson) return refuse(context, '--full prints records for programs; give --json too', 2);
   const query = {
     ...textFlags(context, 'actor', 'machine', 'route', 'server', 'delivery'),
-    ...(hasFlag(context, 'full') && asJson ? { full: true } : {}),
+    ...(isFull ? { full: true } : {}),
   };
   for (let again = false; ; again = true) {
     const client = await connectGateway(context.gateway);

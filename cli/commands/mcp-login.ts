@@ -27,11 +27,12 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
   const all = hasFlag(context, 'all');
   if ((server === undefined) === !all) return refuse(context, 'name one server, or give --all', 2);
+  const given = textFlag(context, 'profile');
   const rows = all
-    ? await context.ask('mcp.oauthServers')
-    : [{ server: server ?? '', profile: textFlag(context, 'profile') ?? 'default' }];
+    ? (await context.ask('mcp.oauthServers')).filter(({ profile }) => profile === (given ?? profile))
+    : [{ server: server ?? '', profile: given ?? 'default' }];
   if (rows.length === 0) {
-    context.out.print('No server logs in by OAuth.\n');
+    context.out.print(`No server${given === undefined ? '' : ` of profile ${given}`} logs in by OAuth.\n`);
     return 0;
   }
   const failed: string[] = [];

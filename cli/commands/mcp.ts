@@ -161,6 +161,8 @@ export async function testServer(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function showServerLog(context: CommandContext): Promise<ExitCode> {
+  if (hasFlag(context, 'limit') && hasFlag(context, 'lines'))
+    return refuse(context, '--limit and --lines are the same; give one of them', 2);
   const limit = Number(textFlag(context, 'limit') ?? textFlag(context, 'lines') ?? defaultLines);
   // One more than is shown, to see whether there are more.
   const found = await context.ask('mcp.logs', { ...serverChoice(context), lines: limit + 1 });
@@ -174,6 +176,8 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
 /** Reloads the configuration; with a server's name, reconnects that server. */
 export async function reloadServers(context: CommandContext): Promise<ExitCode> {
   const [server] = context.args;
+  if (server === undefined && hasFlag(context, 'profile'))
+    return refuse(context, '--profile is for one server; name it, or leave --profile out to reload everything', 2);
   if (server === undefined) return reloadGateway(context);
   await context.ask('mcp.reconnect', serverChoice(context));
   context.out.print(`${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`);

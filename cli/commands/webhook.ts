@@ -15,6 +15,7 @@ import {
   listFlag,
   refuse,
   routeChoice,
+  strayChat,
   textFlag,
   textFlags,
 } from '../context.ts';
@@ -24,6 +25,8 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
   const bound = textFlag(context, 'route-profile');
   const named = textFlag(context, 'profile');
   const profile = bound ?? named;
+  const stray = strayChat(context);
+  if (stray !== undefined) return refuse(context, stray, 2);
   const record = recordOf(context, await givenSecret(context));
   if (bound !== undefined && named !== undefined && bound !== named)
     return refuse(context, '--route-profile and --profile name two profiles; give one of them', 2);

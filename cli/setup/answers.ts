@@ -52,6 +52,7 @@ const answerFlags = [
   'host',
   'port',
   'secret',
+  'weak-secret',
   'route',
   'toolsets',
   'runner',
@@ -82,8 +83,9 @@ export function answersOf(context: CommandContext, input: readonly string[]): An
   if (route !== undefined && !dynamicRoutePattern.test(route)) return { misused: `--route "${route}" ${badName}` };
   if (toolsets !== undefined && route === undefined)
     return { misused: '--toolsets needs --route, whose runs have them' };
-  const weakness = secret === undefined || secret === '' ? undefined : whyWeak(secret, route);
   const takesWeak = hasFlag(context, 'weak-secret');
+  if (takesWeak && secret === undefined) return { misused: '--weak-secret needs --secret, which it is about' };
+  const weakness = secret === undefined || secret === '' ? undefined : whyWeak(secret, route);
   if (weakness !== undefined && !takesWeak) {
     return {
       misused: `the secret ${weakness}; give \`generate\` or a better one, or --weak-secret to use it all the same`,

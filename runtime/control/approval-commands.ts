@@ -59,6 +59,8 @@ export const approvalCommands = {
     const note = optionalText(params, 'note')?.trim();
     const more = { remember, ...(note ? { note: cut(note, longestNote) } : {}) };
     const grant = params.grant === true;
+    if (grant && Object.keys(values ?? {}).length > 0 && mcp.approval(id)?.kind === 'tool')
+      refuse('approval-values', `approval ${id} is for a call, which takes no values; approve it without, or deny it`);
     if (grant && remember === 'always') await writeRule(id, params.where, host);
     const verdict = mcp.answer(id, grant, optionalText(params, 'by') ?? 'cli', values, more);
     switch (verdict.kind) {

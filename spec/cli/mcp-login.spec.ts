@@ -212,6 +212,22 @@ t.test('OAU-8 · reauth --all: each in its profile, made again, one at a time; a
   );
 });
 
+t.test('OAU-8 · CLI-2 · reauth --all with a profile logs in to the servers of that profile alone', async (t) => {
+  const servers = [
+    { profile: 'default', server: 'a' },
+    { profile: 'work', server: 'b' },
+  ] as never;
+  const { home, asked } = await stage(t, { 'mcp.oauthServers': [{ result: servers }], b: [{ result: {} }] });
+
+  const work = await startCli(t, home, ['mcp', 'reauth', '--all', '--profile', 'work']).ended;
+
+  t.match(work, { code: 0, stdout: 'Logged in to b.\n' });
+  t.strictSame(
+    asked.filter(({ method }) => method === 'mcp.login').map(({ params }) => params),
+    [{ server: 'b', profile: 'work', again: true }],
+  );
+});
+
 t.test('OAU-8 · reauth --all without any server to log in to is done', async (t) => {
   const { home } = await stage(t, { 'mcp.oauthServers': [{ result: [] as never }] });
   t.match(await startCli(t, home, ['mcp', 'reauth', '--all']).ended, {

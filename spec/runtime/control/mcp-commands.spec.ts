@@ -312,6 +312,16 @@ t.test('TRU-3 · SRV-1 · questions are shown and answered; what is none, or doe
   });
 });
 
+t.test('CLI-2 · TRU-3 · values for the question of a call are refused: its arguments stay as they are', async (t) => {
+  const { run } = stage(t, {
+    approval: () => ({ id: 'a1', kind: 'tool' }) as never,
+    answer: () => ({ kind: 'taken' }),
+  });
+  const answer = (more: JsonObject) => run('approvals.answer', { id: 'a1', grant: true, ...more });
+  await t.rejects(answer({ values: { path: '/' } }), { code: 'approval-values', message: /is for a call/ });
+  t.same(await answer({ values: {} }), { answered: 'a1' });
+});
+
 t.test(
   'CLI-5 · a server is tested apart from the daemon: a configured one, or an entry that is only read',
   async (t) => {
