@@ -4,7 +4,8 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { type Flag, type NameKind, nameKinds } from './catalogue/row.ts';
+import { defaultProfile } from '../machines/base/names.ts';
+import { type Flag, type NameKind, nameKinds, ofProfile } from './catalogue/row.ts';
 import { type CliCommand, globalFlags } from './catalogue.ts';
 import { findCommand, sortWords } from './parse.ts';
 import { groupOf } from './unknown-command.ts';
@@ -19,6 +20,8 @@ export type Expected =
   | {
       readonly kind: 'names';
       readonly names: NameKind;
+      /** The profile that the names are of; undefined: of all profiles. */
+      readonly profile: string | undefined;
       /** What precedes the name in the same word, such as `--profile=`. */
       readonly before: string;
       /** Other words that are possible here. */
@@ -35,6 +38,16 @@ export function expectedAt(words: readonly string[]): Expected {
   const { bare, given } = sortWords(earlier, command, known);
   const last = given.at(-1);
   const open = known.find(({ name, value }) => name === last?.name && value !== undefined);
+  const namesOf = (names: NameKind, before: string, words: readonly Candidate[] = []): Expected => {
+    return { kind: 'names', names, profile: profileOf(names, command, given), before, words };
+  };
+  const valuesOf = (flag: Flag, before: string): Expected => {
+    const { oneOf, name } = flag;
+    if (oneOf !== undefined)
+      return { kind: 'words', words: oneOf.map((value) => ({ word: `${before}${value}`, help: '' })) };
+    const names = flag.names ?? nameKinds.find((kind) => kind === name);
+    return names === undefined ? nothing : namesOf(names, before);
+  };
   if (open !== undefined && last?.value === undefined) return valuesOf(open, '');
   const inline = /^--([a-z-]+)=/.exec(current);
   if (inline !== null && after < 0) {
@@ -47,7 +60,7 @@ export function expectedAt(words: readonly string[]): Expected {
   const names = command === undefined ? undefined : argumentNames(command, bare.length - command.path.length);
   if (names === undefined) return { kind: 'words', words: further };
   if (names === 'command') return { kind: 'words', words: nextWords(bare.slice(command?.path.length ?? 0)) };
-  return { kind: 'names', names, before: '', words: further };
+  return namesOf(names, '', further);
 }
 
 const nothing: Expected = { kind: 'words', words: [] };
@@ -73,12 +86,19 @@ function flagsOf(known: readonly Flag[], earlier: readonly string[]): readonly C
     .map(({ name, help }) => ({ word: `--${name}`, help }));
 }
 
-function valuesOf(flag: Flag, before: string): Expected {
-  if (flag.oneOf !== undefined) {
-    return { kind: 'words', words: flag.oneOf.map((value) => ({ word: `${before}${value}`, help: '' })) };
-  }
-  const names = flag.names ?? nameKinds.find((kind) => kind === flag.name);
-  return names === undefined ? nothing : { kind: 'names', names, before, words: [] };
+/** Kinds of names that a command without a profile looks for in the default one; a route is found in any. */
+const ofOneProfile: ReadonlySet<NameKind> = new Set(['job', 'login-server', 'server', 'subscription', 'tool']);
+
+/** The profile that the command will look in; a list is of all profiles unless one is given. */
+function profileOf(
+  kind: NameKind,
+  command: CliCommand | undefined,
+  given: ReturnType<typeof sortWords>['given'],
+): string | undefined {
+  const named = given.findLast(({ name }) => name === 'profile' || name === 'route-profile')?.value;
+  const flag = command?.flags.find(({ name }) => name === 'profile');
+  const isChosen = flag !== undefined && flag !== ofProfile;
+  return named ?? (isChosen && ofOneProfile.has(kind) ? defaultProfile : undefined);
 }
 
 /** A repeatable last argument covers all that follow. */

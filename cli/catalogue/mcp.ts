@@ -232,7 +232,11 @@ export const mcpRows: Rows = {
   },
   'mcp reauth [server:login-server]': {
     help: 'Log in again; the old credentials are kept until the new ones are stored.',
-    flags: [{ name: 'all', help: 'Every server that logs in by OAuth, one after another; with --profile those of it.' }, noBrowser, profile],
+    flags: [
+      { name: 'all', help: 'Every server that logs in by OAuth, one after another; with --profile those of it.' },
+      noBrowser,
+      profile,
+    ],
     examples: [
       ['mcp reauth tracker', 'log in anew'],
       ['mcp reauth --all', 'one after another'],

@@ -98,7 +98,8 @@ export function printCompletion(context: CommandContext): Promise<ExitCode> {
 
 /** The last word is the one at the cursor. */
 export async function completeWords(context: CommandContext): Promise<ExitCode> {
-  const { args: words, out } = context;
+  const { out } = context;
+  const words = context.args.map(unquoted);
   const found = await candidates(words, context);
   if (found === 'folders') {
     out.print(':folders\n');
@@ -110,6 +111,11 @@ export async function completeWords(context: CommandContext): Promise<ExitCode> 
     out.print(`${oneLine(word)}\t${cutTo(oneLine(help), longestHelp)}\n`);
   }
   return 0;
+}
+
+/** bash and zsh hand a word over as it was typed. */
+function unquoted(word: string): string {
+  return word.replace(/^(--[a-z-]+=)?(["'])(.*)\2$/, '$1$3');
 }
 
 /** Names that are the same for every home. */
@@ -133,10 +139,10 @@ async function candidates(
 ): Promise<readonly Candidate[] | 'folders'> {
   const expected = expectedAt(words);
   if (expected.kind === 'words') return expected.words;
-  const { names, before, words: further } = expected;
+  const { names, profile, before, words: further } = expected;
   if (names === 'folder') return 'folders';
   const { liveNames } = await import('../live-names.ts');
-  const found = await (fixedNames[names]?.() ?? liveNames(names, placeIn(words, context), flagIn('--profile', words)));
+  const found = await (fixedNames[names]?.() ?? liveNames(names, placeIn(words, context), profile));
   return [...further, ...found.map(({ word, help }) => ({ word: `${before}${word}`, help }))];
 }
 

@@ -32,6 +32,28 @@ t.test('CLI-2 · the word at the cursor is a command, a flag, a value or a name'
   t.end();
 });
 
+t.test('CLI-2 · PRF-1 · names are of the profile that the command will look in', (t) => {
+  const rows: readonly (readonly [words: string, profile: string | undefined])[] = [
+    ['mcp test ', 'default'],
+    ['mcp test --profile work ', 'work'],
+    ['--profile=work mcp logs ', 'work'],
+    ['mcp reauth --profile work --profile home ', 'home'],
+    ['cron show ', 'default'],
+    ['webhook remove ', 'default'],
+    ['webhook show ', undefined],
+    ['webhook show --profile work ', 'work'],
+    ['webhook subscribe ci --prompt --profile --cron-job ', 'default'],
+    ['webhook subscribe ci --route-profile work --cron-job ', 'work'],
+    ['events --route ', undefined],
+    ['inspect follow --server ', undefined],
+  ];
+  for (const [words, profile] of rows) {
+    const expected = expectedAt(words.split(' '));
+    t.strictSame(expected.kind === 'names' ? expected.profile : expected, profile, words);
+  }
+  t.end();
+});
+
 t.test('CLI-2 · every path of the catalogue can be completed word by word', (t) => {
   for (const { path } of catalogue.filter(({ hidden }) => hidden !== true)) {
     for (const [at, word] of path.entries()) {

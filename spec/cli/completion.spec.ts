@@ -70,14 +70,28 @@ t.test('SEC-7 · a question is completed without the words of its server', async
   t.equal(stdout, 'a1\tnotes form\n');
 });
 
-t.test('CLI-2 · PRF-1 · names are completed of the profile that is given', async (t) => {
-  const home = makeHome(t, {
-    'config.yaml': `gateway: {multiplex_profiles: true}\n${config}`,
-    'profiles/work/config.yaml': 'mcp_servers: {notes: {command: "true", enabled: false}}\n',
-  });
+t.test('CLI-2 · PRF-1 · each shell completes servers of the given profile, else of the default one', async (t) => {
+  const home = withProgram(
+    makeHome(t, {
+      'config.yaml': `gateway: {multiplex_profiles: true}\n${config}`,
+      'profiles/work/config.yaml': 'mcp_servers: {notes: {command: "true", enabled: false}}\n',
+    }),
+  );
   await startDaemon(t, home.path);
-  const { stdout } = await runCli(['complete', '--', 'mcp', 'test', '--profile', 'work', ''], home.path);
-  t.match(stdout, /^notes\t\w+\n$/);
+  for (const [given, expected] of [
+    [[], 'off'],
+    [['--profile', 'work'], 'notes'],
+    [['--profile', '"work"'], 'notes'],
+  ] as const) {
+    const words = ['agent', 'mcp', 'test', ...given, ''];
+    const line = words.join(' ');
+    t.strictSame(inBash(line, words, home), [expected], `bash: ${line}`);
+    if (missing('zsh', 'fish') !== false) continue;
+    const ofZsh = inShell('zsh', ['-f', '-c', zshShowing(words)], home);
+    t.strictSame(ofZsh, [`${expected}:disabled`], `zsh: ${line}`);
+    const fish = `${completionScripts.get('fish') ?? ''}\ncomplete -C ${quoted(line)}`;
+    t.strictSame(inShell('fish', ['--no-config', '-c', fish], home), [`${expected}\tdisabled`], `fish: ${line}`);
+  }
 });
 
 t.test('CLI-2 · a gateway that does not answer holds no key up', async (t) => {
@@ -150,13 +164,10 @@ t.test('CLI-2 · a name of any characters comes quoted onto the line of bash', a
 
 t.test('CLI-2 · zsh and fish complete with what each word does', { skip: missing('zsh', 'fish') }, async (t) => {
   const home = withProgram(makeHome(t, { 'profiles/work/.env': '' }));
-  const zsh = [
-    'compdef() { :; }',
-    '_describe() { print -l -- "${(@)shown}"; }',
-    completionScripts.get('zsh') ?? '',
-    'words=(agent mcp lo) CURRENT=3; _agent',
-  ].join('\n');
-  t.match(inShell('zsh', ['-f', '-c', zsh], home), [/^logs:Show what a server wrote/, /^login:Log in to a server/]);
+  t.match(inShell('zsh', ['-f', '-c', zshShowing(['agent', 'mcp', 'lo'])], home), [
+    /^logs:Show what a server wrote/,
+    /^login:Log in to a server/,
+  ]);
   const fish = `${completionScripts.get('fish') ?? ''}\ncomplete -C 'agent webhook show --profile=w'\ncomplete -C 'agent mcp log'`;
   t.match(inShell('fish', ['--no-config', '-c', fish], home), ['--profile=work', /^login\tLog in/, /^logs\tShow/]);
 });
@@ -166,6 +177,16 @@ function withProgram(home: TestHome): TestHome & { readonly bin: string } {
   home.write('bin/agent', `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(main)} "$@"\n`);
   chmodSync(`${home.path}/bin/agent`, 0o700);
   return { ...home, bin: `${home.path}/bin` };
+}
+
+/** A script that prints what zsh offers for the last of these words, each as it was typed. */
+function zshShowing(words: readonly string[]): string {
+  return [
+    'compdef() { :; }',
+    '_describe() { print -l -- "${(@)shown}"; }',
+    completionScripts.get('zsh') ?? '',
+    `words=(${words.map(quoted).join(' ')}) CURRENT=${words.length}; _agent`,
+  ].join('\n');
 }
 
 /** The candidates at the end of a line, which bash has cut into these words. */
