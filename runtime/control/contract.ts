@@ -242,7 +242,7 @@ export interface Contract {
   'webhook.deliveries': { params: Partial<HistoryQuery>; result: readonly HistoryRow[] };
   /**
    * With `handshake` the text of a handshake is complete, even if it may be a secret. With `acts` the event is the one that
-   * `webhook.replay` finds by this id.
+   * `webhook.replay` finds by this id; one that has no payload to replay is refused.
    */
   'webhook.delivery': {
     params: EventChoice & ById & { readonly handshake?: boolean; readonly acts?: boolean };

@@ -30,7 +30,7 @@ export const eventCommands = {
     const choice = choiceOf(params);
     const acts = params.acts === true;
     const found = await daemon.delivery(id, choice, params.handshake === true, acts);
-    if (found !== undefined) return found;
+    if (found !== undefined && (!acts || isRequestKept(found.record))) return found;
     return acts ? withoutBody(await daemon.delivery(id, choice), id, choice) : unknownDelivery(id, choice);
   }),
 
@@ -87,13 +87,13 @@ function explained(opened: OpenedEvent, findings: Diagnosis['findings']): Opened
 /** Refuses what needs the payload of an event that has none: which event is meant, why, and what helps. */
 function withoutBody(found: HistoryDetail | undefined, id: string, choice: EventChoice): never {
   if (found === undefined) return unknownDelivery(id, choice);
-  const { delivery_id: meant, profile, record } = found;
+  const { key, delivery_id: meant, profile, record } = found;
   if (isRequestKept(record))
     return refuse('delivery-unknown', `"${id}" is only the beginning of the id ${meant}; give it in full`);
   const job = firedJob(record);
   const why =
     job === undefined
-      ? 'its request was refused or is too old, and its body was not kept; the sender can send it again'
+      ? `its request was refused or is too old, and its body was not kept; the sender can send it again, or \`agent events replay ${key} --payload <file>\` gives it one`
       : `it is a firing of the cron job ${job}, which \`agent cron run ${argumentsOf(record.cronJob ?? job, profile)}\` fires again`;
   return refuse('delivery-unknown', `${meant} has no payload: ${why}`);
 }

@@ -186,6 +186,28 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
 });
 
 t.test(
+  'DUR-2 · CLI-6 · an event without a payload, as a refused one, can be neither replayed nor edited',
+  async (t) => {
+    const refused = {
+      key: 'k1',
+      delivery_id: 'd1',
+      profile: 'default',
+      record: { route: 'r', outcome: 'refused', headers: {}, body: '' },
+    };
+    const host = hostOf(t, { delivery: async () => refused as never, replay: async () => undefined });
+    t.match(await ask(host, 'webhook.delivery', { id: 'd1' }), { delivery_id: 'd1' });
+    for (const [method, params] of [
+      ['webhook.replay', { id: 'd1' }],
+      ['webhook.delivery', { id: 'd1', acts: true }],
+    ] as const) {
+      const message =
+        /^d1 has no payload: its request was refused .* the sender can send it again, or `agent events replay k1 --payload <file>` /;
+      await t.rejects(ask(host, method, params), { code: 'delivery-unknown', message }, method);
+    }
+  },
+);
+
+t.test(
   'INS-2 · CLI-2 · an actor that does not live is answered with the pool that the tree shows by that name',
   async (t) => {
     const host = hostOf(t, { actor: (id) => (id === 'gateway/runs' ? ({ id } as never) : undefined) });
