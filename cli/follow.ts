@@ -1,7 +1,7 @@
 /** Keeps a command that shows changes running until the gateway ends; Ctrl-C ends it like any other command. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ControlClient } from '../runtime/control/client.ts';
+import type { ConnectionLost, ControlClient } from '../runtime/control/client.ts';
 import { NotRunning } from './call.ts';
 import type { GatewayPlace } from './context.ts';
 
@@ -35,7 +35,8 @@ export async function followConnection(client: ControlClient, begin: () => Promi
     await begin();
   } catch (thrown) {
     client.close();
-    if ((thrown as { readonly code?: unknown }).code !== 'gateway-gone') throw thrown;
+    const { code, isHung } = thrown as Partial<ConnectionLost>;
+    if (code !== 'gateway-gone' || isHung === true) throw thrown;
   }
   await client.closed;
 }

@@ -8,7 +8,8 @@ import { unwritableFault } from '../actors/files.ts';
 import { placedPaths } from '../actors/socket-place.ts';
 import { userHomeFolder } from '../actors/user-home.ts';
 import { homeOf, runSocketOf } from '../machines/config/profile.ts';
-import { createAsk, HomeRefused, NotRunning } from './call.ts';
+import { ConnectionLost } from '../runtime/control/client.ts';
+import { createAsk, HomeRefused, hungWords, NotRunning } from './call.ts';
 import { agentOf, type ExitCode, type GatewayPlace, type Output } from './context.ts';
 import { standardOutput } from './output.ts';
 import { parseWords } from './parse.ts';
@@ -101,6 +102,7 @@ function described(thrown: unknown, gateway: GatewayPlace): { readonly code: unk
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
   const { home } = gateway;
   const { code, message } = thrown as NodeJS.ErrnoException;
+  if (thrown instanceof ConnectionLost && thrown.isHung) return { code, message: hungWords(gateway) };
   if (code === 'gateway-not-running')
     return { code, message: `${message}; start it with \`${agentOf(gateway)} gateway\`` };
   return (home === undefined ? undefined : unwritableFault(thrown, home)) ?? { code, message };

@@ -10,7 +10,7 @@ import { stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract.ts';
-import { connectGateway } from '../call.ts';
+import { connectGateway, greetMs } from '../call.ts';
 import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { oneLine, show, table } from '../terminal.ts';
 import { version } from '../version.ts';
@@ -79,7 +79,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
 
 /** Asked anew each time: a home that is too deep has its socket where the gateway finds room for it. */
 function connect({ home, env }: CommandContext): Promise<ControlClient | undefined> {
-  return connectControl(placedPaths(home, env).socket);
+  return connectControl(placedPaths(home, env).socket, { greetMs });
 }
 
 /** Reports a gateway that runs; waits for the end of one that is stopping. */

@@ -36,7 +36,7 @@ const changes: Readonly<Record<string, (server: Server) => Promise<void>>> = {
 
 export async function serve(context: CommandContext): Promise<ExitCode> {
   const { gateway } = context;
-  const first = await connectGateway(gateway);
+  const first = await connectGateway(gateway, true);
   const bounds = textFlags(context, 'profile', 'toolsets');
   // Set up before anything is read: the input may end at once.
   const end = new AbortController();

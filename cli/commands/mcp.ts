@@ -122,7 +122,7 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
   const [name = '', text = '{}'] = context.args;
   const given = readObject(text);
   if (given === undefined) return refuse(context, `the arguments must be a JSON object, such as '{"path": "."}'`, 2);
-  const client = await connectGateway(context.gateway);
+  const client = await connectGateway(context.gateway, true);
   let cancelled = false;
   const cancel = (): void => {
     cancelled = true;

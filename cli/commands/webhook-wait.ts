@@ -39,7 +39,7 @@ export async function waitForEvent(
   const pause = pausesOf(client);
   for (;;) {
     const rows = await rowsOf(client, route).catch((thrown: unknown) => {
-      throw thrown instanceof ConnectionLost ? new NotRunning(context.gateway) : thrown;
+      throw thrown instanceof ConnectionLost && !thrown.isHung ? new NotRunning(context.gateway) : thrown;
     });
     const fresh = rows.filter(({ key }) => !known.has(key));
     for (const row of fresh.reverse()) {

@@ -14,7 +14,7 @@ import { formatRequest, type RpcError, readMessage, rpcCodes } from './protocol.
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
-/** A gateway that answers nothing meanwhile, not even that it lacks a method, hangs. */
+/** A gateway that answers nothing in two of these periods, not even that it lacks a method, hangs. */
 const mostSilentMs = 10_000;
 const silent = 'the gateway does not answer; `agent doctor` names its process';
 /** How often a gateway that has as many callers waiting as the system allows is tried. */
@@ -24,10 +24,13 @@ const fullPollMs = 50;
 export class ConnectionLost extends Refusal {
   /** Whether the gateway may have read the request. */
   readonly wasSent: boolean;
+  /** Whether the gateway has not closed the connection, but hangs. */
+  readonly isHung: boolean;
 
-  constructor(message: string, wasSent: boolean) {
+  constructor(message: string, { wasSent, isHung = false }: { readonly wasSent: boolean; readonly isHung?: boolean }) {
     super('gateway-gone', message);
     this.wasSent = wasSent;
+    this.isHung = isHung;
   }
 }
 
@@ -48,6 +51,8 @@ interface ConnectOptions {
   readonly signal?: AbortSignal | undefined;
   readonly node?: string | undefined;
   readonly silentMs?: number;
+  /** How long the gateway may take for its first sign of life. */
+  readonly greetMs?: number | undefined;
 }
 
 /**
@@ -57,11 +62,11 @@ interface ConnectOptions {
  */
 export async function connectControl(
   path: string,
-  { signal, node, silentMs = mostSilentMs }: ConnectOptions = {},
+  { signal, node, silentMs = mostSilentMs, greetMs = 2 * silentMs }: ConnectOptions = {},
 ): Promise<ControlClient | undefined> {
   demandOwnFolder(path);
-  const socket = await open(path, signal, silentMs);
-  return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node }, silentMs);
+  const socket = await open(path, signal, greetMs);
+  return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node }, { silentMs, greetMs });
 }
 
 /** One request on a connection of its own; undefined if it is refused, or there is no answer in time. */
@@ -82,11 +87,11 @@ export async function askOnce(
   }
 }
 
-async function open(path: string, signal: AbortSignal | undefined, silentMs: number): Promise<Socket | undefined> {
+async function open(path: string, signal: AbortSignal | undefined, greetMs: number): Promise<Socket | undefined> {
   for (let waited = 0; ; waited += fullPollMs) {
     const opened = await openOnce(path, signal);
     if (opened !== 'full') return opened;
-    if (waited >= silentMs) throw new ConnectionLost(silent, false);
+    if (waited >= greetMs) throw new ConnectionLost(silent, { wasSent: false, isHung: true });
     await wait(fullPollMs, undefined, { signal }).catch(() => {});
     if (signal?.aborted === true) return undefined;
   }
@@ -112,7 +117,11 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-function clientOf(socket: Socket, always: JsonObject, silentMs: number): ControlClient {
+function clientOf(
+  socket: Socket,
+  always: JsonObject,
+  { silentMs, greetMs }: { readonly silentMs: number; readonly greetMs: number },
+): ControlClient {
   const waiting = new Map<number, Waiting>();
   const listeners: ((method: string, params: JsonObject) => void)[] = [];
   let next = 1;
@@ -141,15 +150,23 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
   // A call that waits for a person has no time limit, so a gateway that is silent is asked for what it always answers.
   let isAsked = false;
   let isHung = false;
-  const watch = setInterval(() => {
+  const look = (): void => {
     if (waiting.size === 0) return;
     isHung = isAsked;
     if (isHung) socket.destroy();
     else socket.write(formatRequest({ id: 0, method: 'alive', params: {} }));
     isAsked = true;
-  }, silentMs);
+  };
+  // Two looks, so that a command that was stopped itself does not take its own rest for the silence of the gateway.
+  let watch = setInterval(look, greetMs / 2);
+  let hasGreeted = false;
   socket.on('data', (chunk) => {
     isAsked = false;
+    if (!hasGreeted) {
+      hasGreeted = true;
+      clearInterval(watch);
+      watch = setInterval(look, silentMs);
+    }
     lines.add(chunk);
   });
   socket.on('error', () => {});
@@ -157,7 +174,7 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
     socket.on('close', () => {
       clearInterval(watch);
       const why = isHung ? silent : 'the gateway closed the connection before it answered';
-      for (const { reject } of waiting.values()) reject(new ConnectionLost(why, true));
+      for (const { reject } of waiting.values()) reject(new ConnectionLost(why, { wasSent: true, isHung }));
       waiting.clear();
       resolve();
     });
@@ -165,7 +182,7 @@ function clientOf(socket: Socket, always: JsonObject, silentMs: number): Control
   const call = (method: string, params: JsonObject = {}): Promise<Json> =>
     new Promise((resolve, reject) => {
       if (socket.destroyed || socket.writableEnded) {
-        reject(new ConnectionLost('the connection to the gateway is closed', false));
+        reject(new ConnectionLost('the connection to the gateway is closed', { wasSent: false }));
         return;
       }
       const id = next;

@@ -59,8 +59,8 @@ const readFromDisk = 'these runs are read from its journal on disk';
 const neverStarted = 'it has no journal on disk yet, so there are no runs';
 const memoryAlone = 'its journal is kept in memory, so no runs are left';
 
-/** A gateway that holds the lock without answering is about to listen, or has already closed its socket. */
+/** A gateway that holds the lock without answering is about to listen, has already closed its socket, or hangs. */
 function absenceOf(home: string, lock: ReturnType<typeof holderOf>): string {
   if (lock.kind !== 'living') return `The gateway of ${home} is not running`;
-  return `The gateway of ${home} (process ${lock.holder.pid}) does not answer, as it is starting or stopping`;
+  return `The gateway of ${home} (process ${lock.holder.pid}) does not answer, as it is starting, stopping or hangs`;
 }

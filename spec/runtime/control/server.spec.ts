@@ -184,20 +184,43 @@ t.test('CLI-3 · a gateway that hangs is reported, and one that takes its time i
   const { path, home } = await serve(t, {
     replay: () => new Promise((resolve) => setTimeout(resolve, 200, { status: 1, body: '', key: 'k' })),
   });
-  const patient = await connectControl(path, { silentMs: 20 });
+  const patient = await connectControl(path, { silentMs: 20, greetMs: 40 });
   t.match(await patient?.call('webhook.replay', { id: 'a' }), { status: 1 });
   patient?.close();
 
   const mute = createServer(() => {}).listen(join(home.path, 'mute.sock'));
   t.teardown(() => mute.close());
   await once(mute, 'listening');
-  const lost = await connectControl(join(home.path, 'mute.sock'), { silentMs: 20 });
-  await t.rejects(async () => lost?.call('gateway.status'), /does not answer; `agent doctor` names its process/);
+  const lost = await connectControl(join(home.path, 'mute.sock'), { greetMs: 40 });
+  await t.rejects(async () => lost?.call('gateway.status'), {
+    message: /does not answer; `agent doctor` names its process/,
+    isHung: true,
+  });
   await lost?.closed;
   const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   const before = timers();
   lost?.close();
   t.equal(timers(), before, 'a command whose gateway has ended ends with it');
+});
+
+t.test('CLI-3 · a gateway that is held up for a moment, and answers late, has not hung', async (t) => {
+  const path = join(makeHome(t).path, 'slow.sock');
+  const asked: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('data', (bytes) => {
+      for (const line of String(bytes).trim().split('\n')) {
+        asked.push((JSON.parse(line) as { readonly method: string }).method);
+        // It reads both at once, when it is held up no longer.
+        if (asked.length === 2) socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: 'late' })}\n`);
+      }
+    });
+  }).listen(path);
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const client = await connectControl(path, { greetMs: 1_000 });
+  t.equal(await client?.call('gateway.status'), 'late');
+  t.strictSame(asked, ['gateway.status', 'alive']);
+  client?.close();
 });
 
 t.test('CLI-3 · a gateway without room for one more caller is not taken for one that has ended', only, async (t) => {
@@ -206,10 +229,10 @@ t.test('CLI-3 · a gateway without room for one more caller is not taken for one
   t.teardown(() => server.close());
   await once(server, 'listening');
   // All at once, before this process can accept any.
-  const outcomes = async (silentMs: number): Promise<readonly (string | undefined)[]> =>
+  const outcomes = async (greetMs: number): Promise<readonly (string | undefined)[]> =>
     Promise.all(
       Array.from({ length: 8 }, () =>
-        connectControl(path, { silentMs }).then(
+        connectControl(path, { greetMs }).then(
           (client) => {
             client?.close();
             return client === undefined ? undefined : 'connected';
