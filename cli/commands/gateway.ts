@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ensurePrivateFolder } from '../../actors/files.ts';
 import { isRunning } from '../../actors/lock-file.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
-import { stateWords } from '../../machines/base/status.ts';
+import { journalOpening, stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract.ts';
@@ -148,7 +148,7 @@ function reportStart(
   { out }: CommandContext,
   { state, pid, webhook, config, inspector, journal }: GatewayStatus,
 ): boolean {
-  if (!/^(?:booting|up)\b/.test(state)) return false;
+  if (!/^(?:booting|up)\b/.test(state) || journal === journalOpening) return false;
   const { url, enabled, fault } = webhook;
   if (url === null && fault !== undefined) {
     out.print(`The gateway runs (pid ${pid}); webhooks do not.\n`);

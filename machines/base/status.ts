@@ -1,5 +1,8 @@
 /** The words for the outcome of an event, a run and a delivery: in records, in rows and on the command line. */
 
+/** What `gateway.status` says of a journal that is neither ready nor has a fault. */
+export const journalOpening = 'the journal is being opened, and nothing is accepted until it is open';
+
 export const eventStatuses = [
   'accepted',
   'coalesced',

@@ -657,6 +657,7 @@ export interface GatewayStatus {
   readonly restart_for?: readonly string[];
   readonly webhook: ListenerStatus;
   readonly inspector: ListenerStatus;
+  /** `ready`, or why it is not. */
   readonly journal: string;
   /** MCP connections by state. */
   readonly servers: Readonly<Record<string, number>>;

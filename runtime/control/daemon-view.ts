@@ -6,7 +6,9 @@
 import type { AnyActorRef } from 'xstate';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { journalOpening } from '../../machines/base/status.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
+import type { JournalContext } from '../../machines/webhook/journal.machine.ts';
 import {
   type DeliveryRecord,
   type DeliveryRow,
@@ -123,7 +125,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       ...restartFor(ports.configHistory.restartFor()),
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       inspector: { ...inspector.listener() },
-      journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
+      journal: journalState(root.system.get('journal')),
       servers: ports.mcp.states(),
       actors: countActors(root),
       requests_by_minute: ports.recent.requests.lastHour(anyRoute),
@@ -233,6 +235,13 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;
+}
+
+/** Once its connection was cut, a journal has no fault before the attempt to open it again has failed. */
+function journalState(journal: AnyActorRef | undefined): string {
+  if (journal === undefined) return 'ready';
+  const { context, value } = journal.getSnapshot() as { readonly context: JournalContext; readonly value: unknown };
+  return context.fault ?? (value === 'opening' ? journalOpening : 'ready');
 }
 
 function restartFor(keys: readonly string[]): Pick<GatewayStatus, 'restart_for'> {

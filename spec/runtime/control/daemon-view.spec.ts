@@ -1,10 +1,11 @@
 import t from 'tap';
-import { createActor, createMachine } from 'xstate';
+import { createActor, createMachine, fromPromise } from 'xstate';
 import type { Logger } from '../../../actors/ports.ts';
 import type { Collection } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { runAsSeen } from '../../../machines/webhook/interruption.ts';
+import { journalMachine } from '../../../machines/webhook/journal.machine.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createDaemonView, type ViewPorts } from '../../../runtime/control/daemon-view.ts';
@@ -15,6 +16,7 @@ import type { Wards } from '../../../runtime/system/wards.ts';
 import { createDecisions } from '../../../runtime/webhook/event-log.ts';
 import type { Exchanges } from '../../../runtime/webhook/exchanges.ts';
 import { openKeeper } from '../../support/keeper.ts';
+import { until } from '../../support/processes.ts';
 import { turn } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -180,6 +182,32 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
   const partly = await stage([], { configFindings: () => 'config.yaml:1:1: no' });
   t.same(partly.view.status(), { ...known, config: { in_force: true, fault: 'config.yaml:1:1: no' } });
 });
+
+t.test(
+  'CON-4 · DUR-1 · the status says that the journal is being opened, also after its connection was cut',
+  async (t) => {
+    const opens: { readonly resolve: (value: undefined) => void; readonly reject: (why: Error) => void }[] = [];
+    const openJournal = fromPromise<undefined, undefined>(
+      () => new Promise((resolve, reject) => opens.push({ resolve, reject })),
+    );
+    const none = (): void => {};
+    const actions = { reportFault: none, reportMended: none, tellReady: none, tellUnavailable: none };
+    const journal = journalMachine.provide({ actors: { openJournal }, actions });
+    const invoke = { src: journal, id: 'journal', systemId: 'journal' };
+    const root = createActor(createMachine({ id: 'supervisor', initial: 'up', states: { up: {} }, invoke })).start();
+    t.teardown(() => root.stop());
+    const { view } = await stage([], { root });
+    const opening = 'the journal is being opened, and nothing is accepted until it is open';
+    t.equal(view.status().journal, opening);
+    opens[0]?.resolve(undefined);
+    await until(() => view.status().journal === 'ready');
+    root.system.get('journal')?.send({ type: 'journal.cut' });
+    t.equal(view.status().journal, opening);
+    opens[1]?.reject(new Error('no answer'));
+    await until(() => view.status().journal !== opening);
+    t.match(view.status().journal, 'no answer');
+  },
+);
 
 t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first, refused ones among them', async (t) => {
   const { view, decisions } = await stage([
