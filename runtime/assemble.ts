@@ -250,6 +250,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       runsThatWait: questions.runsThatWait,
       url: () => gatewayContext()?.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
+      webhookServer: () => webhooks.front(),
       webhookFault: () => gatewayContext()?.fault ?? undefined,
       configFault: () => {
         const { refusal } = root.getSnapshot().context;

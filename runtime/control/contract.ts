@@ -643,6 +643,13 @@ export interface ListenerStatus {
   readonly fault?: string;
 }
 
+export interface WebhookStatus extends ListenerStatus {
+  /** The HTTP server that listens. */
+  readonly server?: 'uWebSockets.js' | 'node:http';
+  /** Why uWebSockets.js is not used, or what it does not take. */
+  readonly server_remark?: string;
+}
+
 export interface GatewayStatus {
   readonly pid: number;
   readonly version: string;
@@ -655,7 +662,7 @@ export interface GatewayStatus {
   readonly config: { readonly in_force: boolean; readonly fault?: string };
   /** Settings whose new value takes effect at the next start; absent if there are none. */
   readonly restart_for?: readonly string[];
-  readonly webhook: ListenerStatus;
+  readonly webhook: WebhookStatus;
   readonly inspector: ListenerStatus;
   /** `ready`, or why it is not. */
   readonly journal: string;

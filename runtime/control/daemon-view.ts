@@ -25,7 +25,7 @@ import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import { furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
-import type { Reply } from '../http/front.ts';
+import { type Front, frontNames, type Reply } from '../http/front.ts';
 import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
@@ -44,6 +44,7 @@ import type {
   HistoryQuery,
   RecoveredWork,
   SeenRun,
+  WebhookStatus,
 } from './contract.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
@@ -72,6 +73,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly webhookEnabled: () => boolean;
   /** Why the HTTP server does not listen as configured; undefined while it does. */
   readonly webhookFault: () => string | undefined;
+  readonly webhookServer: () => Front | undefined;
   /** Why the configuration on disk is not in force; undefined if it is. */
   readonly configFault: () => string | undefined;
   /** What of the configuration in force takes its default because of findings; undefined if nothing does. */
@@ -123,7 +125,12 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...faultOf(ports.configFault() ?? ports.configFindings()),
       },
       ...restartFor(ports.configHistory.restartFor()),
-      webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
+      webhook: {
+        enabled: ports.webhookEnabled(),
+        url: ports.url() ?? null,
+        ...serverOf(ports.webhookServer()),
+        ...faultOf(ports.webhookFault()),
+      },
       inspector: { ...inspector.listener() },
       journal: journalState(root.system.get('journal')),
       servers: ports.mcp.states(),
@@ -235,6 +242,12 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;
+}
+
+function serverOf(front: Front | undefined): Pick<WebhookStatus, 'server' | 'server_remark'> {
+  if (front === undefined) return {};
+  const { kind, remark } = front;
+  return { server: frontNames[kind], ...(remark === undefined ? {} : { server_remark: remark }) };
 }
 
 /** Once its connection was cut, a journal has no fault before the attempt to open it again has failed. */

@@ -1,10 +1,12 @@
 /**
- * Checks what the gateway runs on: Node, the native modules, and the HTTP server that they allow.
+ * Checks what the gateway runs on: Node, the native modules, and the HTTP server that they allow. A running gateway is asked
+ * which server it has.
  * @see CLI-2 in docs/specification.md
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
 import { isTooOld, oldestNode } from '../../machines/base/node-version.ts';
+import { frontNames } from '../http/front.ts';
 import type { NativeFault } from '../http/native.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
@@ -55,8 +57,12 @@ export async function checkEngine(
       cure: 'install the package again on this machine, with --include=optional',
     });
   }
-  const fault = front === 'node' ? undefined : await whyNotNative();
-  const usesNode = front === 'node' || (fault !== undefined && front === 'auto');
+  // A service may have another Node and other libraries than this command.
+  const { server, server_remark: remark } = gateway?.status.webhook ?? {};
+  const told: NativeFault | undefined = remark === undefined ? undefined : { kind: 'unfit', text: remark };
+  const fault = front === 'node' ? undefined : server === undefined ? await whyNotNative() : told;
+  const usesNode =
+    server === undefined ? front === 'node' || (fault !== undefined && front === 'auto') : server === 'node:http';
   // The library is not installed by default, so with `auto` its absence is no finding.
   if (fault !== undefined && !(front === 'auto' && fault.kind === 'absent')) {
     const isStuck = front === 'uws' && fault.kind !== 'unfit';
@@ -71,7 +77,7 @@ export async function checkEngine(
           : 'nothing need be done; `gateway.front: node` removes this warning',
     });
   }
-  const used = usesNode ? 'node:http' : 'uWebSockets.js';
+  const used = frontNames[usesNode ? 'node' : 'uws'];
   return findings.length > 0
     ? findings
     : [good(`Node ${node}, ${process.platform} ${process.arch}, HTTP server ${used}, journal ${journal}`)];

@@ -6,7 +6,7 @@
 
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { ExchangeHandler, Front, FrontSettings, OpenFront } from './front.ts';
+import { type ExchangeHandler, type Front, type FrontSettings, frontNames, type OpenFront } from './front.ts';
 import { failedProofs, type NativeFault, whyNotLoadable } from './native.ts';
 import { openNodeFront } from './node.ts';
 import { openUwsFront } from './uws.ts';
@@ -47,13 +47,13 @@ export async function openFront(
   }
   const useNode = choice === 'node' || (choice === 'auto' && fault !== undefined);
   const front = await (useNode ? openNodeFront : library.open)(settings, handle);
-  const name = front.kind === 'uws' ? 'uWebSockets.js' : 'node:http';
+  const name = frontNames[front.kind];
   const isExpected = fault === undefined || fault.kind === 'absent';
   log.log(
     isExpected ? 'info' : 'warn',
     isExpected ? `HTTP server: ${name}` : `HTTP server: ${name} (uWebSockets.js ${fault.text})`,
   );
-  return front;
+  return isExpected ? front : { ...front, remark: fault.text };
 }
 
 /** Resolves with undefined if the library loads and passes its self-test; a test that cannot run counts as failed. */

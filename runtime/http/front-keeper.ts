@@ -22,7 +22,8 @@ export interface FrontKeeper {
   retired(): Promise<void>;
   /** Whether the server listens where these settings require it. */
   standsAs(settings: Settings): boolean;
-  stands(): boolean;
+  /** The server that listens. */
+  front(): Front | undefined;
 }
 
 export interface FrontKeeperPorts {
@@ -104,7 +105,7 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
     async retired() {
       while (closings.size > 0) await Promise.all(closings);
     },
-    stands: () => standing !== undefined,
+    front: () => standing?.front,
     standsAs: (settings) => standing !== undefined && sameListener(standing.at, settings),
   };
 }

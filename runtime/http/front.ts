@@ -76,8 +76,12 @@ export interface FrontSettings {
   readonly maxConnections?: number;
 }
 
+export const frontNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
+
 export interface Front {
   readonly kind: 'uws' | 'node';
+  /** Why uWebSockets.js is not used, or what it does not take; absent if it was not asked for or is not installed. */
+  readonly remark?: string;
   readonly host: string;
   readonly port: number;
   /** Stops accepting at once, lets exchanges in progress finish for up to `graceMs`, then aborts them. */

@@ -40,7 +40,7 @@ import type { ProgressReports } from '../dispatch/notices.ts';
 import type { LeftWork } from '../dispatch/work-log.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
 import { openFront } from '../http/choose.ts';
-import type { Reply } from '../http/front.ts';
+import type { Front, Reply } from '../http/front.ts';
 import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
 import { createRequestCount, timedKeeper } from '../observe/metrics-counts.ts';
 import { createEventTraces } from '../observe/tracing-spans.ts';
@@ -93,6 +93,8 @@ export interface Webhooks
   routesVersion(): number;
   /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
   listensAs(settings: Settings): boolean;
+  /** The HTTP server that listens. */
+  front(): Front | undefined;
   /** Recovers the work of the journal. */
   resume(): Promise<void>;
   /** Applies a home that was just read. */
@@ -378,7 +380,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     ...(others === undefined ? {} : { neighbours: others.reach }),
     sources: () => sources,
     routesVersion: routes.version,
-    listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
+    listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : fronts.front() === undefined),
+    front: fronts.front,
     reconfigure() {
       sources = reader.read(home());
       routes.replace(sources);

@@ -122,6 +122,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     mcp: { states: () => ({ connected: 2 }) } as unknown as ViewPorts['mcp'],
     url: () => 'http://127.0.0.1:1',
     webhookEnabled: () => true,
+    webhookServer: () => ({ kind: 'node' }) as never,
     webhookFault: () => undefined,
     configFault: () => undefined,
     configFindings: () => undefined,
@@ -164,7 +165,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     path: '/usr/bin',
     state: 'up',
     config: { in_force: true },
-    webhook: { enabled: true, url: 'http://127.0.0.1:1' },
+    webhook: { enabled: true, url: 'http://127.0.0.1:1', server: 'node:http' },
     inspector: { enabled: false, url: null },
     journal: 'ready',
     servers: { connected: 2 },
@@ -173,7 +174,11 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     commit_ms: { median: 3.1, p95: 9 },
   };
   t.same(view.status(), known);
-  const closed = await stage([], { url: () => undefined, webhookFault: () => 'cannot bind' });
+  const closed = await stage([], {
+    url: () => undefined,
+    webhookServer: () => undefined,
+    webhookFault: () => 'cannot bind',
+  });
   t.same(closed.view.status(), { ...known, webhook: { enabled: true, url: null, fault: 'cannot bind' } });
   const refused = await stage([], { configFault: () => 'config.yaml:1:1: no' });
   t.same(refused.view.status(), { ...known, config: { in_force: false, fault: 'config.yaml:1:1: no' } });

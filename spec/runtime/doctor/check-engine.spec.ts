@@ -38,6 +38,39 @@ t.test(
   },
 );
 
+t.test(
+  'CLI-2 · RTE-4 · the HTTP server of a running gateway is its own, whatever this command could load',
+  async (t) => {
+    const lacks = { lmdb: async () => undefined, native: async () => ({ kind: 'unloadable', text: 'libc' }) as const };
+    const shown = async (front: string, webhook: object, engine: object = lacks) => {
+      const gateway = answering({ status: { version: '1.0.0', webhook: { enabled: true, ...webhook } } });
+      const [one] = await checkEngine(
+        { ...examined(t, { 'config.yaml': `gateway: {front: ${front}}\n` }), gateway },
+        engine,
+      );
+      return `${one?.level}: ${one?.what}`;
+    };
+    t.match(await shown('auto', { server: 'uWebSockets.js' }), /^good: .*, HTTP server uWebSockets\.js, /);
+    t.match(await shown('uws', { server: 'uWebSockets.js' }), /^good: /);
+    const has = { ...lacks, native: async () => undefined };
+    const remark = 'cannot load: no such libc';
+    t.equal(
+      await shown('auto', { server: 'node:http', server_remark: remark }, has),
+      `note: ${remark}; node:http serves`,
+    );
+    t.match(
+      await shown('auto', { server: 'node:http' }, has),
+      /^good: .*, HTTP server node:http, /,
+      'not installed there',
+    );
+    t.equal(
+      await shown('uws', { server: 'uWebSockets.js', server_remark: 'does not take x' }),
+      'warning: does not take x',
+    );
+    t.equal(await shown('auto', {}), 'note: libc; node:http serves', 'one that has no server does not say');
+  },
+);
+
 t.test('PKG-2 · CLI-2 · a gateway that still runs another version after an upgrade is found', async (t) => {
   const well = { lmdb: async () => undefined, native: async () => undefined };
   const beside = (version: string) =>

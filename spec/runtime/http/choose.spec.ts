@@ -50,7 +50,8 @@ t.test('RTE-4 · auto takes the native library where it loads and takes what a s
     ['uws', { ...loads, open: unfit }, 'uws', `warn HTTP server: uWebSockets.js ${refuses}`],
   ] as const) {
     const { front, lines } = await opened(t, { choice, library });
-    t.same([front.kind, lines], [kind, [line]]);
+    const remark = /\(uWebSockets\.js (.+)\)/.exec(line)?.[1];
+    t.strictSame([front.kind, lines, front.remark], [kind, [line], remark]);
   }
   for (const [library, fault] of [
     [broken, 'cannot load: no such libc; set gateway.front to "auto" or "node"'],

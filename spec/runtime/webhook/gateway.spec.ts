@@ -34,7 +34,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     move: async () => ({ url: 'http://a:2', fault: null }),
     retire: () => void steps.push('retire'),
     retired: () => answered.promise,
-    stands: () => true,
+    front: () => undefined,
     standsAs: () => true,
   };
   const wards = {
