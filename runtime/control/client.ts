@@ -173,7 +173,9 @@ function clientOf(
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
       clearInterval(watch);
-      const why = isHung ? silent : 'the gateway closed the connection before it answered';
+      const why = isHung
+        ? silent
+        : 'the gateway closed the connection before it answered; its log says why, see `agent gateway logs`';
       for (const { reject } of waiting.values()) reject(new ConnectionLost(why, { wasSent: true, isHung }));
       waiting.clear();
       resolve();

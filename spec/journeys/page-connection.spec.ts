@@ -88,6 +88,14 @@ t.test('INS-2 · an answer that is cut off is read again, and of a change it is 
     .getByRole('status')
     .getByText('The daemon’s answer did not arrive; look whether it was done before you do it again.', { exact: true })
     .waitFor();
+
+  await goTo(page, '#/events');
+  await page.getByRole('button', { name: 'Export', exact: true }).waitFor();
+  await page.getByText('first').first().waitFor();
+  await page.evaluate('cuts = ["events.search"]');
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  const midway = 'Not exported: the daemon ended the connection before its answer was complete; try again';
+  await page.getByText(midway, { exact: true }).waitFor();
 });
 
 t.test('INS-2 · a change that was not sent is said to be one that cannot reach the daemon', options, async (t) => {

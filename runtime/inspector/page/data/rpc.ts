@@ -87,17 +87,21 @@ async function untilLost<Value>(ask: (signal: AbortSignal) => Promise<Value>): P
   }
 }
 
-/** Like `call`, with the notifications before the result; aborting ends the command. */
+/** Like `call`, with the notifications before the result; aborting ends the command. Rejects with why if it is cut off. */
 export async function stream<M extends Method>(
   method: M,
   params: Params<M>,
   { signal, heard }: { readonly signal: AbortSignal; readonly heard: (method: string, params: JsonObject) => void },
 ): Promise<Result<M>> {
-  for await (const message of messagesOf(method, params, signal)) {
-    if (message.method === undefined) return resultOf(message) as Result<M>;
-    heard(message.method, message.params ?? {});
+  try {
+    for await (const message of messagesOf(method, params, signal)) {
+      if (message.method === undefined) return resultOf(message) as Result<M>;
+      heard(message.method, message.params ?? {});
+    }
+  } catch (error) {
+    if (!(error instanceof CutOff) || signal.aborted) throw error;
   }
-  throw closed();
+  throw new RpcRefusal('the daemon ended the connection before its answer was complete; try again', 'closed');
 }
 
 /** Subscribes: passes on the result, then each notification, until it is aborted. Rejects when the stream ends. */
@@ -126,7 +130,7 @@ async function* messagesOf(method: string, params: object, signal: AbortSignal):
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
-    const read = await reader?.read();
+    const read = await reader?.read().catch(cutOff);
     if (read === undefined || read.done) return;
     const lines = (rest + read.value).split('\n');
     rest = lines.pop() ?? '';
@@ -266,8 +270,12 @@ async function bodyOf<Body>(response: Response): Promise<Body> {
   try {
     return (await response.json()) as Body;
   } catch (error) {
-    throw new CutOff('the answer was cut off', { cause: error });
+    return cutOff(error);
   }
+}
+
+function cutOff(error: unknown): never {
+  throw new CutOff('the answer was cut off', { cause: error });
 }
 
 function refuseFailed({ ok, status }: Response): void {
