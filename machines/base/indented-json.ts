@@ -6,8 +6,8 @@
 
 import { isTooDeep } from './read-json.ts';
 
-/** Strings, punctuation, and numbers and words. */
-const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+/** The tokens of JSON: strings, punctuation, and numbers and words. */
+export const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /** Returns any other text unchanged, and one that is nested too deep to be read. */
 export function indentedJson(text: string): string {
@@ -16,7 +16,7 @@ export function indentedJson(text: string): string {
 
 /** The tokens of a text that is JSON; each string as JavaScript writes it. */
 export function jsonTokens(json: string): readonly string[] {
-  const found = json.match(tokens) ?? [];
+  const found = json.match(jsonToken) ?? [];
   return found.map((token) => (token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token));
 }
 

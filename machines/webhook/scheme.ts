@@ -5,6 +5,8 @@
 
 import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { putField } from '../base/put-field.ts';
+import { readJson } from '../base/read-json.ts';
 import {
   type Algorithm,
   type Place,
@@ -392,7 +394,7 @@ export interface Sealed {
 
 export interface Unsealed {
   readonly payload: JsonObject;
-  /** The payload as its owner wrote it, which is sent unless something of the sender's is put into it. */
+  /** The payload as its owner wrote it, of which only the fields that the sender fills in are changed. */
   readonly text?: string;
   /** As in the history; placed where the source expects it. */
   readonly event?: string | undefined;
@@ -417,10 +419,10 @@ export function sealEvent(
   const scheme = schemeWith(given, secret);
   const { at, algorithm, prefix = '', timestamp } = scheme;
   const headers: Record<string, string> = {};
-  let held: Json = payload;
+  let json = text ?? JSON.stringify(payload);
   const put = (place: Place | undefined, value: string | number): void => {
     if (place !== undefined && 'header' in place) headers[place.header] = headerValue(place.header, String(value));
-    else if (place !== undefined && 'field' in place) held = withField(held, place.field.split('.'), value);
+    else if (place !== undefined && 'field' in place) json = putField(json, place.field.split('.'), value);
   };
   const [type] = source?.event ?? [];
   if (event !== undefined && Array.isArray(type)) {
@@ -449,8 +451,7 @@ export function sealEvent(
   const inside = 'header' in at ? undefined : signatureOf('');
   if (inside !== undefined) put(at, inside);
   if (scheme.form === 'twilio') headers['content-type'] = 'application/x-www-form-urlencoded';
-  const json = held === payload && text !== undefined ? text : JSON.stringify(held);
-  const body = scheme.form === 'twilio' ? formOfFields(held) : wrapped(json, source?.body);
+  const body = scheme.form === 'twilio' ? formOfFields(readJson(json)) : wrapped(json, source?.body);
   const signature = 'header' in at ? signatureOf(body) : undefined;
   if ('header' in at && signature !== undefined)
     headers[at.header] = `${stampOf(scheme, time)}${labelOf(scheme)}${signature}`;
@@ -470,13 +471,8 @@ function wrapped(json: string, rule: Source['body']): string {
   return rule.items === undefined ? `[${json}]` : `{${JSON.stringify(rule.items)}:[${json}]}`;
 }
 
-function formOfFields(held: Json): string {
+function formOfFields(held: Json | undefined): string {
   const form = new URLSearchParams();
   if (isJsonObject(held)) for (const [name, value] of Object.entries(held)) form.set(name, scalarText(value));
   return form.toString();
-}
-
-function withField(held: Json, [key = '', ...rest]: readonly string[], value: string | number): Json {
-  const object = isJsonObject(held) ? held : {};
-  return { ...object, [key]: rest.length === 0 ? value : withField(object[key] ?? {}, rest, value) };
 }
