@@ -132,6 +132,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return unusable(failure.message);
     case 'oversized':
       return { kind: 'unusable', why: clean(failure.message) };
+    case 'ownTools':
     case 'setting':
     case 'revision':
     case 'spawn':

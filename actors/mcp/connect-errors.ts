@@ -16,7 +16,7 @@ import {
 import { causeOf } from '../../machines/base/fault.ts';
 import { objectAt } from '../../machines/base/json.ts';
 import { parseJson, parseObject } from '../../machines/base/read-json.ts';
-import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
+import { type ConnectFailure, ownToolsWords } from '../../machines/mcp/connect-failure.ts';
 
 /** The command of a stdio server did not start. The code is the system's, such as ENOENT. */
 export class SpawnFailure extends Error {
@@ -64,6 +64,18 @@ export class SettingFailure extends Error {
 /** A page of a listing exceeds the size limit. */
 export class OversizedFailure extends Error {
   override readonly name = 'OversizedFailure';
+}
+
+/** The server lists the tools of this gateway. */
+export class OwnToolsFailure extends Error {
+  override readonly name = 'OwnToolsFailure';
+  /** Whether it is `agent mcp serve` of this gateway; otherwise another gateway is between. */
+  readonly isDirect: boolean;
+
+  constructor(isDirect: boolean) {
+    super(ownToolsWords(isDirect));
+    this.isDirect = isDirect;
+  }
 }
 
 /** The address answers with a content type that MCP does not use. */
@@ -128,6 +140,7 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (thrown instanceof Error && thrown.name === 'ZodError')
     return { kind: 'notMcp', contentType: 'JSON that is no JSON-RPC message' };
   if (thrown instanceof SseError) return readSse(thrown);
+  if (thrown instanceof OwnToolsFailure) return { kind: 'ownTools', isDirect: thrown.isDirect };
   if (thrown instanceof OversizedFailure) return { kind: 'oversized', message: thrown.message };
   if (thrown instanceof ProtocolError) return { kind: 'rpc', code: thrown.code, message: thrown.message };
   if (thrown instanceof SdkHttpError) return readHttp(thrown.status, textOf(thrown.data) ?? thrown.message);

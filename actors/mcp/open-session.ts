@@ -48,6 +48,8 @@ export interface SessionPorts {
   readonly requests: RequestHandlers;
   /** The handshake that last succeeded with the server. */
   readonly handshake: { get(): Handshake | undefined; set(handshake: Handshake): void };
+  /** The name of this gateway in listings. */
+  readonly gateway?: string | undefined;
 }
 
 export type OpenVerdict =
@@ -138,7 +140,17 @@ async function attemptOnce(
     accepted = true;
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession(
-      { client, opened, stream, settings, era, calls, namesOauth: () => hasNamedOauth, log: ports.transport.log },
+      {
+        client,
+        opened,
+        stream,
+        settings,
+        era,
+        calls,
+        namesOauth: () => hasNamedOauth,
+        gateway: ports.gateway,
+        log: ports.transport.log,
+      },
       ports.facts,
     );
     const listing = await unlessAborted(session.list(limit), limit);

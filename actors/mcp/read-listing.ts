@@ -15,10 +15,11 @@ import {
   maxPageBytes,
   nameOf,
 } from '../../machines/mcp/listing-limits.ts';
+import { servedGateways } from '../../machines/mcp/served-gateways.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Handler } from './adapt-transport.ts';
-import { OversizedFailure } from './connect-errors.ts';
+import { OversizedFailure, OwnToolsFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
 /** By method: the key of its list, the noun for an entry, and the entry's schema. */
@@ -44,8 +45,9 @@ type List = (typeof lists)[Method];
 export interface ListReader extends Handler {
   /**
    * Requests a list; if the client refuses it, requests it once more and validates it entry by entry. Returns the answer,
-   * and a sentence per reason for what is left out. Rejects with an OversizedFailure if a page is too long. Lists of one
-   * method are read one after another, as each has its own limits.
+   * and a sentence per reason for what is left out. Rejects with an OversizedFailure if a page is too long, and with an
+   * OwnToolsFailure if it comes from this gateway. Lists of one method are read one after another, as each has its own
+   * limits.
    */
   ask<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>>;
 }
@@ -53,6 +55,8 @@ export interface ListReader extends Handler {
 export interface CheckedList<Value> {
   readonly answer: Value;
   readonly leftOut: readonly string[];
+  /** The gateways that it comes from. */
+  readonly gateways: readonly string[];
 }
 
 /** One listing, page by page. */
@@ -70,12 +74,17 @@ interface Listed {
   cut: string | undefined;
   /** The names of the entries that the client was given. */
   readonly given: (string | undefined)[];
+  gateways: readonly string[];
 }
 
-/** A request without a cursor begins a new listing of its method. */
+/**
+ * A request without a cursor begins a new listing of its method.
+ * @param gateway the name of this gateway in listings
+ */
 export function createListReader(
   { messageBytes, isCut }: Pick<OpenTransport, 'messageBytes' | 'isCut'>,
   isLegacy: boolean,
+  gateway?: string,
 ): ListReader {
   let repairs = false;
   const latest = new Map<Method, Listed>();
@@ -97,8 +106,11 @@ export function createListReader(
       return work();
     });
     const listed = latest.get(method);
-    if (listed !== undefined) addExcluded(answer, listed);
-    return { answer, leftOut: listed === undefined ? [] : sentencesOf(listed) };
+    if (listed === undefined) return { answer, leftOut: [], gateways: [] };
+    const { gateways } = listed;
+    if (gateway !== undefined && gateways.includes(gateway)) throw new OwnToolsFailure(gateways[0] === gateway);
+    addExcluded(answer, listed);
+    return { answer, leftOut: sentencesOf(listed), gateways };
   }
 
   return {
@@ -145,7 +157,17 @@ function begin(method: Method, request: string | number): Listed {
   const list = lists[method];
   const leftOut = createLeftOut(list.noun);
   const admission = createAdmission(list.noun, leftOut);
-  return { list, leftOut, admission, request, isTooLong: false, emptyPages: 0, cut: undefined, given: [] };
+  return {
+    list,
+    leftOut,
+    admission,
+    request,
+    isTooLong: false,
+    emptyPages: 0,
+    cut: undefined,
+    given: [],
+    gateways: [],
+  };
 }
 
 /** The client excludes a tool only if it cannot send its headers, and does not report that to its caller. */
@@ -169,6 +191,7 @@ interface Reading {
 /** A page without a list is left to the client, which refuses it. */
 function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Reading): void {
   const { list, leftOut, admission } = listed;
+  if (page._meta !== undefined) listed.gateways = servedGateways(page._meta);
   // Go writes an empty list as null.
   if (page[list.key] === null) Object.assign(page, { [list.key]: [] });
   for (const [key, value] of Object.entries(page)) if (value === null) delete (page as Record<string, Json>)[key];

@@ -18,7 +18,7 @@ import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
 import { deliverInTurn } from './adapt-transport.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
-import { readConnectError } from './connect-errors.ts';
+import { OwnToolsFailure, readConnectError } from './connect-errors.ts';
 import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { paceProgress } from './progress-pace.ts';
@@ -38,6 +38,8 @@ export interface Listing {
   readonly leftOut?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
+  /** The gateways that its tools come from; absent if they come from none. */
+  readonly gateways?: readonly string[];
   /** In a cached listing, the last answers to clients about resources and prompts. */
   readonly offered?: Offered;
   /** How long the server declares the list valid. */
@@ -94,6 +96,8 @@ export interface SessionParts {
   readonly calls: OpenCalls;
   /** Whether a refusal of the server has named resource metadata. */
   readonly namesOauth: () => boolean;
+  /** The name of this gateway in listings. */
+  readonly gateway: string | undefined;
   readonly log: Logger;
 }
 
@@ -107,7 +111,7 @@ const longestReason = 500;
 const nothingToCancel = (): void => {};
 
 export function createSession(
-  { client, opened, stream, settings, era, calls, namesOauth, log }: SessionParts,
+  { client, opened, stream, settings, era, calls, namesOauth, gateway, log }: SessionParts,
   facts: SessionFacts,
 ): Session {
   const ended = new AbortController();
@@ -136,7 +140,7 @@ export function createSession(
     if (error instanceof SseError) end(error.message.replace(/^SSE error: undefined$/, 'its event stream has ended'));
     else log.log('debug', `mcp server "${settings.name}": ${strangersWords(error.message)}`, { server: settings.name });
   };
-  const reader = createListReader(opened, era === 'legacy');
+  const reader = createListReader(opened, era === 'legacy', gateway);
   /** Requests a list, and logs what is left out. */
   async function listed<Value>(...asked: Parameters<typeof reader.ask<Value>>): Promise<CheckedList<Value>> {
     const given = await reader.ask(...asked);
@@ -283,12 +287,13 @@ export function createSession(
       const instructions = client.getInstructions();
       const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
       if (capabilities.tools !== undefined) listings += 1;
-      const { answer, leftOut } =
+      const { answer, leftOut, gateways } =
         capabilities.tools === undefined
-          ? { answer: { tools: [] }, leftOut: [] }
+          ? { answer: { tools: [] }, leftOut: [], gateways: [] }
           : await listed('tools/list', () => client.listTools(undefined, options))
               .catch((thrown: unknown) => {
-                if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
+                if (thrown instanceof OwnToolsFailure) end(thrown.message);
+                else if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
                 throw thrown;
               })
               .finally(() => {
@@ -306,6 +311,7 @@ export function createSession(
         ...(leftOut.length === 0 ? {} : { leftOut }),
         capabilities,
         ...(instructions === undefined ? {} : { instructions: boundInstructions(instructions) }),
+        ...(gateways.length === 0 ? {} : { gateways }),
         ...(typeof ttlMs === 'number' && ttlMs > 0 ? { ttlMs } : {}),
       };
     },

@@ -7,6 +7,7 @@ import { fromJsonSchema, isSpecType, type Server, type Tool } from '@modelcontex
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { gatewayLost } from '../../machines/mcp/call-faults.ts';
+import { servedMeta } from '../../machines/mcp/served-gateways.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
@@ -17,16 +18,19 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
   const withUsableSchema = usableSchemas(isLegacy);
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
-    const listed = await withGateway(gateway, mcpReq, (client) => client.ask('mcp.tools', gateway.bounds));
+    const listed = await withGateway(gateway, mcpReq, async (client) => ({
+      tools: await client.ask('mcp.tools', gateway.bounds),
+      gateways: await client.ask('mcp.gateways', gateway.bounds),
+    }));
     if (listed === undefined) throw new NotRunning(gateway.place);
-    const offered = listed.map(withoutOutputFormats);
+    const offered = listed.tools.map(withoutOutputFormats);
     const rows = (isLegacy ? offered.map(withObjects) : offered).map(withUsableSchema);
     outputs = new Map(
       rows.flatMap(({ name, output_schema: schema }) =>
         schema === undefined ? [] : [[name, schema as JsonObject] as const],
       ),
     );
-    return { tools: rows.map(toolOf) };
+    return { tools: rows.map(toolOf), _meta: servedMeta(listed.gateways) };
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
     const params = { ...gateway.bounds, name, arguments: args as JsonObject, caller: 'serve' };

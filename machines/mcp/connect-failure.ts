@@ -34,6 +34,8 @@ export type ConnectFailure =
   | { readonly kind: 'notMcp'; readonly contentType: string }
   /** An answer that violates the protocol: no list, no handshake. */
   | { readonly kind: 'malformed'; readonly message: string }
+  /** It serves the tools of this gateway to itself, directly or through another gateway. */
+  | { readonly kind: 'ownTools'; readonly isDirect: boolean }
   /** A page of a listing exceeds the limit; the message says which listing. */
   | { readonly kind: 'oversized'; readonly message: string }
   /** The handshake offered a protocol revision that is not supported. */
@@ -100,6 +102,9 @@ export function isPermanent(failure: ConnectFailure): boolean {
     case 'setting':
     case 'tlsFile':
       return true;
+    case 'ownTools':
+      // The other gateway may be corrected.
+      return failure.isDirect;
     case 'timeout':
     case 'network':
     case 'otherGateway':
@@ -135,6 +140,11 @@ const unknownMember = /\b(?:unrecogni[sz]ed|unknown) (?:field|property|key)\b|in
  */
 export function refusesMember(failure: ConnectFailure): boolean {
   return (failure.kind === 'rpc' || failure.kind === 'http') && unknownMember.test(failure.message);
+}
+
+export function ownToolsWords(isDirect: boolean): string {
+  const by = isDirect ? 'by `agent mcp serve`' : 'through another gateway';
+  return `it serves the tools of this gateway to itself ${by}, where they would multiply without end`;
 }
 
 export interface FailurePlace {
@@ -180,6 +190,8 @@ function whatOf(failure: ConnectFailure): string {
         : `command ended before it answered: ${lastWords(failure.words)}`;
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
+    case 'ownTools':
+      return ownToolsWords(failure.isDirect);
     case 'otherGateway':
     case 'redirect':
     case 'oversized':
@@ -218,6 +230,10 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return wantsCertificate(failure.message, place)
         ? 'check url and the network, or set client_cert if the server demands a certificate of its clients'
         : 'check url and the network';
+    case 'ownTools':
+      return failure.isDirect
+        ? `remove it by \`${serverCommand('remove', place.server, place.profile)}\``
+        : 'remove it, or let its `agent mcp serve` offer only the tools of others by --toolsets';
     case 'otherGateway':
       return 'see `agent gateway nodes`';
     case 'spawn':

@@ -12,7 +12,11 @@ export function loginCommand(server: string, profile: string): string {
 }
 
 /** A command for one server of a profile, quoted for a shell. */
-export function serverCommand(verb: 'enable' | 'login' | 'logs' | 'test', server: string, profile: string): string {
+export function serverCommand(
+  verb: 'enable' | 'login' | 'logs' | 'remove' | 'test',
+  server: string,
+  profile: string,
+): string {
   return `agent mcp ${verb} ${shellWord(server)}${profileOption(profile)}`;
 }
 

@@ -178,6 +178,7 @@ export interface Contract {
     result: { readonly edited: string } & ChangedServer;
   };
   'mcp.enable': { params: ServerChoice; result: { readonly enabled: string } & ChangedServer };
+  'mcp.gateways': { params: Caller; result: readonly string[] };
   'mcp.getPrompt': { params: Caller & { readonly name: string; readonly arguments?: JsonObject }; result: Offered };
   /** Adds servers of other agent programs, by their names in `mcp.importable`. */
   'mcp.import': {

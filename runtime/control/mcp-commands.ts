@@ -147,6 +147,8 @@ export const mcpCommands = {
     return instructions === undefined ? {} : { instructions };
   }),
 
+  'mcp.gateways': ofServers((mcp, params) => mcp.gateways(profileIn(mcp, params), allowedBy(params))),
+
   'mcp.resources': ofOffers((offers, _, caller) => offers.resources(caller)),
   'mcp.resourceTemplates': ofOffers((offers, _, caller) => offers.resourceTemplates(caller)),
   'mcp.prompts': ofOffers((offers, _, caller) => offers.prompts(caller)),
@@ -263,7 +265,7 @@ export function mcpOf(host: CommandHost): McpView {
  * Independent of the daemon's connections.
  */
 async function testServer(
-  { source, version = '0' }: CommandHost,
+  { source, daemon, version = '0' }: CommandHost,
   params: JsonObject,
   peer: CommandPeer,
 ): Promise<Result<'mcp.test'>> {
@@ -284,8 +286,10 @@ async function testServer(
   learnSecrets(loaded, redactor);
   const credentials = learntCredentials(createCredentials(tokens, loaded.documents), redactor.learnNext);
   for (const value of secretTexts(settings, entry !== undefined)) redactor.learn(value);
+  const { env } = source;
+  const gateway = daemon?.mcp.gateway(profile);
   const report = await whileAsked(peer, (signal) =>
-    probeServer(settings, { profile, home, credentials, env: source.env, version, nowMs: Date.now, signal }),
+    probeServer(settings, { profile, home, credentials, env, version, gateway, nowMs: Date.now, signal }),
   );
   return redactor.record(report);
 }

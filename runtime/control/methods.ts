@@ -78,6 +78,7 @@ const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'mcp.disable': home('disabled a server'),
   'mcp.edit': home('edited a server'),
   'mcp.enable': home('enabled a server'),
+  'mcp.gateways': daemon('reads'),
   'mcp.getPrompt': daemon('calls'),
   'mcp.import': home('imported servers'),
   'mcp.importable': home('reads'),

@@ -64,6 +64,7 @@ const bound: ReadonlyMap<string, Bind> = new Map([
   ['mcp.tools', ofTools('server')],
   ['mcp.call', ofTools('name', 'arguments')],
   ['mcp.instructions', ofTools()],
+  ['mcp.gateways', ofTools()],
   ['mcp.resources', ofTools()],
   ['mcp.resourceTemplates', ofTools()],
   ['mcp.readResource', ofTools('uri')],

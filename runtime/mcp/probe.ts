@@ -24,6 +24,8 @@ export interface ProbePorts {
   readonly credentials: Credentials;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** The name of this gateway in listings; undefined if none runs in this process. */
+  readonly gateway?: string | undefined;
   readonly nowMs: () => number;
   /** Aborts the attempt. */
   readonly signal?: AbortSignal;
@@ -36,7 +38,7 @@ const silent: Logger = { log: () => {}, warnOnce: () => {} };
 const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 
 export async function probeServer(settings: ServerSettings, ports: ProbePorts): Promise<ProbeReport> {
-  const { env, version, profile, credentials } = ports;
+  const { env, version, profile, credentials, gateway } = ports;
   const beganAt = performance.now();
   let stderr = Buffer.alloc(0);
   const userHome = userHomeFolder();
@@ -60,6 +62,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
         sample: () => Promise.resolve({ kind: 'refused', reason: 'nothing is sampled during a test' }),
       },
       handshake: { get: () => undefined, set: () => {} },
+      gateway,
     },
     ports.signal ?? new AbortController().signal,
   );

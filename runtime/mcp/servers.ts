@@ -4,6 +4,7 @@
  * @see INS-1 and LIF-1 in docs/specification.md
  */
 
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { AnyActorLogic, AnyActorRef, AnyStateMachine } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
@@ -89,6 +90,8 @@ export interface Servers {
   readonly settled: Settled;
   readonly offers: Offers;
   registry(profile: string): Registry | undefined;
+  /** The name of this gateway in listings of a profile's tools. */
+  gateway(profile: string): string;
   serves(profile: string): boolean;
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
@@ -96,6 +99,9 @@ export interface Servers {
 
 export function assembleServers(ports: ServersHalfPorts): Servers {
   const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, steadyMs, log } = ports;
+  // Made anew at each start, because a copied home or a path on another machine is not this gateway.
+  const start = randomUUID();
+  const gateway = (profile: string): string => `${start}/${profile}`;
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
   /** Calls may arrive before a pool runs; sessions and abort signals may send events after it has stopped. */
   const ward =
@@ -206,6 +212,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     userHome: userHomeFolder(),
     homeOf: (profile) => profileOf(profile)?.paths.home ?? paths.home,
     version: ports.version,
+    gateway,
     nowMs,
     random: Math.random,
     redact: redactor.text,
@@ -344,6 +351,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     logins: createLoginService({ logins, credentials, settings, env: ports.env, version: ports.version }),
     settled,
     registry: (profile) => registries.get(profile),
+    gateway,
     serves: (profile) => profileOf(profile) !== undefined,
     logFolder,
   };

@@ -52,6 +52,8 @@ export interface SessionsPorts {
   /** The working folder of a command whose settings name none: the home of the profile. */
   readonly homeOf: (profile: string) => string;
   readonly version: string;
+  /** The name of this gateway in listings of a profile's tools. */
+  readonly gateway: (profile: string) => string;
   readonly nowMs: () => number;
   readonly random: () => number;
   /** How long the event loop has been busy, in milliseconds that only rise; the process's own loop unless given. */
@@ -226,7 +228,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
       set: (taken: Handshake) => void handshakes.set(settings, taken),
     };
     const requests = ports.requests(profile, server);
-    return openSession(settings, { transport, facts, requests, handshake }, stop).finally(leave);
+    const gateway = ports.gateway(profile);
+    return openSession(settings, { transport, facts, requests, handshake, gateway }, stop).finally(leave);
   }
 
   async function openThere({ settings, facts }: Attempt, there: Extract<Place, { kind: 'there' }>) {

@@ -42,6 +42,10 @@ export interface McpView extends Pick<Approvals, 'answer' | 'answered' | 'onAnsw
   readonly offers: Offers;
   /** The servers' instructions, of those with a tool that the caller may use; undefined if there are none. */
   instructions(profile: string, allows: (tool: ServerTool) => boolean): string | undefined;
+  /** The name of this gateway in listings of a profile's tools. */
+  gateway(profile: string): string;
+  /** This gateway, and the others that the tools which the caller may use come from. */
+  gateways(profile: string, allows: (tool: ServerTool) => boolean): readonly string[];
   approvals(): readonly ApprovalRow[];
   approval(id: string): ApprovalDetail | undefined;
   /** The call of an approval. Its arguments may contain secrets: only for comparison. */
@@ -74,6 +78,11 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
   }
 
   const { answer, answered, onAnswered, onAsked, list, callOf } = approvals;
+  /** The servers with a tool that the caller may use. */
+  function offering(profile: string, allows: (tool: ServerTool) => boolean): ReadonlySet<string> {
+    return new Set((servers.registry(profile)?.all() ?? []).filter(allows).map(({ server }) => server));
+  }
+
   return {
     ...{ answer, answered, onAnswered, onAsked },
     serves: servers.serves,
@@ -158,13 +167,18 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
     offers: servers.offers,
     instructions(profile, allows) {
       const registry = servers.registry(profile);
-      const offering = new Set((registry?.all() ?? []).filter(allows).map(({ server }) => server));
       return joinInstructions(
-        [...offering].flatMap((server) => {
+        [...offering(profile, allows)].flatMap((server) => {
           const { instructions } = registry?.listing(server) ?? {};
           return instructions === undefined ? [] : [{ server, instructions: redactor.text(instructions) }];
         }),
       );
+    },
+    gateway: servers.gateway,
+    gateways(profile, allows) {
+      const registry = servers.registry(profile);
+      const others = [...offering(profile, allows)].flatMap((server) => registry?.listing(server)?.gateways ?? []);
+      return [...new Set([servers.gateway(profile), ...others])];
     },
     onListsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
     approvals: list,

@@ -22,6 +22,7 @@ const permanent: readonly ConnectFailure[] = [
   { kind: 'notMcp', contentType: 'text/html' },
   { kind: 'malformed', message: 'no list' },
   { kind: 'oversized', message: 'a long page' },
+  { kind: 'ownTools', isDirect: true },
   { kind: 'revision', offered: '1999-01-01' },
   { kind: 'tlsFile', key: 'client_cert', path: '~/a.pem', resolved: '/home/u/a.pem' },
 ];
@@ -36,6 +37,7 @@ const passing: readonly ConnectFailure[] = [
   { kind: 'timeout', afterMs: 60_000 },
   { kind: 'network', message: 'ECONNREFUSED' },
   { kind: 'exited', status: 1 },
+  { kind: 'ownTools', isDirect: false },
   { kind: 'tls', message: 'CERT_HAS_EXPIRED' },
 ];
 

@@ -102,6 +102,7 @@ const ofRun = [
   ...[
     'call',
     'getPrompt',
+    'gateways',
     'instructions',
     'prompts',
     'readResource',

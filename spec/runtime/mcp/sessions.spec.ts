@@ -48,6 +48,7 @@ function stage(t: Test, entry: JsonObject | undefined, more: object = {}) {
     homeOf: () => home.path,
     isAwaited: () => false,
     version: '1.2.3',
+    gateway: () => 'here',
     nowMs: () => 0,
     random: () => 0.25,
     redact: (text: string) => text,
