@@ -63,6 +63,19 @@ const keptStderrBytes = 16_384;
 
 const markName = 'AGENT_PROCESS_MARK';
 
+/** Waits for the pipe to break, and then kills the group. Ignores SIGTERM as the shell that starts it. */
+const reader = [
+  // Runs when the reader ends for any reason: if no process can be started, it ends at the search.
+  "( trap 'kill -KILL 0' EXIT",
+  'read -r _ <&3',
+  // Further passes find the processes that were being started during the one before.
+  `for pass in 1 2 3 4 5; do files=$(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ)`,
+  '[ -n "$files" ] || break; for file in $files; do',
+  'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done; done ) >/dev/null 2>&1 &',
+];
+const begin = ["trap '' TERM HUP INT", 'mark=$1; shift'];
+const becomeCommand = ['trap - TERM HUP INT', `export ${markName}="$mark"`, 'exec "$@" 3<&-'];
+
 /**
  * The command runs in the foreground with the pipe closed. Beside it, a reader waits for the pipe to break and then kills
  * their group. The reader and the shell ignore SIGTERM from the start, so that the reader still watches while a group is
@@ -71,24 +84,22 @@ const markName = 'AGENT_PROCESS_MARK';
  * @param first Lines that run in the process that becomes the command, after the last process has been started.
  */
 export const watched = (first: readonly string[]): readonly string[] => [
-  "trap '' TERM HUP INT",
-  'mark=$1; shift',
-  // Runs when the reader ends for any reason: if no process can be started, it ends at the search.
-  "( trap 'kill -KILL 0' EXIT",
-  'read -r _ <&3',
-  // Further passes find the processes that were being started during the one before.
-  `for pass in 1 2 3 4 5; do files=$(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ)`,
-  '[ -n "$files" ] || break; for file in $files; do',
-  'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done; done ) >/dev/null 2>&1 &',
+  ...begin,
+  ...reader,
   '(',
   ...first,
-  'trap - TERM HUP INT',
-  `export ${markName}="$mark"`,
-  'exec "$@" 3<&- )',
+  ...becomeCommand,
+  ')',
   // The reader runs until its group is killed. When the daemon is killed, the command's input and the reader's pipe break
   // at once, and a command that ends with its input must not end the reader before it has killed the rest.
   'exit $?',
 ];
+
+/**
+ * The command takes the place of the shell, which would keep its output open after the command has closed it. The reader is
+ * no child of the command, which may wait for all of its own.
+ */
+export const watchedLeader: readonly string[] = [...begin, '(', ...reader, ') || exit 1', ...becomeCommand];
 
 /** If a shell ends without this report, one of the processes could not be started and the command has not begun. */
 const reported = ['echo >&3'];
@@ -168,7 +179,7 @@ export function spawnWatched(
   words: readonly string[],
   place: Pick<CommandRequest, 'cwd' | 'env'>,
 ): Watched {
-  const { child, mark, start } = spawnMarked(command, words, place, watched([]));
+  const { child, mark, start } = spawnMarked(command, words, place, watchedLeader);
   return { child, sweep: () => endStrays(mark, start) };
 }
 

@@ -227,6 +227,12 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     stdout?.on('data', (chunk: Buffer) => {
       if (ending === undefined) follow(lines.push(chunk));
     });
+    // An ended child closes it too, and its exit says more.
+    stdout?.once('end', () => {
+      void settlesWithin(exited, pipeGraceMs).then((hasExited) => {
+        if (!hasExited && ending === undefined) cutOff('it closed its standard output');
+      });
+    });
     stderr?.on('data', (chunk: Buffer) => {
       // One piece per turn, because it is searched for secrets.
       stderr.pause();

@@ -12,6 +12,7 @@ import {
   scrubbedEnv,
   spawnWatched,
   watched,
+  watchedLeader,
 } from '../../actors/process-group.ts';
 import { processIdLimit } from '../../actors/process-numbers.ts';
 import { makeHome } from '../support/home.ts';
@@ -397,9 +398,9 @@ const shells = (
 function startWatched(
   shell: readonly string[],
   script: string,
-  { limit = '', ...more }: SpawnOptions & { limit?: string },
+  { limit = '', lines = watched([]), ...more }: SpawnOptions & { limit?: string; lines?: readonly string[] },
 ) {
-  const command = ['-c', watched([]).join('\n'), 'sh', 'no-mark', '/bin/sh', '-c', script];
+  const command = ['-c', lines.join('\n'), 'sh', 'no-mark', '/bin/sh', '-c', script];
   const [program = '', ...words] = ['/bin/sh', '-c', `${limit} exec "$@"`, 'sh', ...shell, ...command];
   const child = spawn(program, words, { ...more, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])));
@@ -412,19 +413,22 @@ for (const [index, { shell, missing, name }] of shells.entries()) {
     { skip: missing || ('skip' in asOther && asOther.skip) || (name === 'bash' && inAllOnly) },
     async (t) => {
       // One of its own, since the processes of all specs of a user count.
-      const uid = 60_000 + 1_000 * index + (process.pid % 1_000);
-      const { path } = makeHome(t);
-      chmodSync(path, 0o777);
-      // The shell, its reader and the command are all that this user may run.
-      const { child, ended } = startWatched(shell, 'echo began >began; exec sleep 600', {
-        ...{ uid, cwd: path, limit: 'ulimit -p 3 2>/dev/null || ulimit -u 3;' },
-      });
-      await until(() => existsSync(`${path}/began`));
+      let uid = 50_000 + 2_000 * index + 2 * (process.pid % 1_000);
+      for (const lines of [watched([]), watchedLeader]) {
+        uid += 1;
+        const { path } = makeHome(t);
+        chmodSync(path, 0o777);
+        // The shell, its reader and the command are all that this user may run.
+        const { child, ended } = startWatched(shell, 'echo began >began; exec sleep 600', {
+          ...{ uid, cwd: path, lines, limit: 'ulimit -p 3 2>/dev/null || ulimit -u 3;' },
+        });
+        await until(() => existsSync(`${path}/began`));
 
-      // What the death of the daemon does.
-      child.stdio[3]?.destroy();
+        // What the death of the daemon does.
+        child.stdio[3]?.destroy();
 
-      t.same(await ended, [null, 'SIGKILL']);
+        t.same(await ended, [null, 'SIGKILL']);
+      }
     },
   );
 
@@ -441,6 +445,15 @@ for (const [index, { shell, missing, name }] of shells.entries()) {
         const { child, ended } = startWatched(shell, script, {});
         t.same(await ended, [code, null], script);
         process.kill(-(child.pid ?? 0), 'SIGKILL');
+      }
+      for (const [script, outcome] of [
+        ['kill -INT 0; exec sleep 600', [null, 'SIGINT']],
+        ['kill -TERM 0; exec sleep 600', [null, 'SIGTERM']],
+        ['exit 3', [3, null]],
+      ] as const) {
+        const { child, ended } = startWatched(shell, script, { lines: watchedLeader });
+        t.same(await ended, outcome, `as its leader: ${script}`);
+        t.ok(process.kill(-(child.pid ?? 0), 'SIGKILL'), 'the watcher is still there');
       }
     },
   );

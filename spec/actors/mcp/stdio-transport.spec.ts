@@ -142,6 +142,29 @@ t.test('LIF-9 · children that a child leaves behind end with it, and the end is
   t.equal(closes(), 1);
 });
 
+t.test('LIF-7 · LIF-9 · a child that closes its output, and lives on, is ended with the reason', async (t) => {
+  const home = makeHome(t);
+  const { transport, closed } = peer(t, {
+    plan: sh('echo $$ >>pids; echo why >&2; exec >&-; exec sleep 600'),
+    cwd: home.path,
+    graceMs: 60_000,
+  });
+  await transport.start();
+
+  await closed;
+
+  t.equal(transport.whyClosed(), 'it closed its standard output; it said: why');
+  t.ok(numbersIn(`${home.path}/pids`).every(hasEnded));
+});
+
+t.test('LIF-9 · a child that waits for all of its children waits for none of ours', async (t) => {
+  const plan = sh('read -r children </proc/$$/task/$$/children; [ -z "$children" ] && exit 7');
+  const { transport, closed } = peer(t, { plan, cwd: '/', graceMs: 60_000 });
+  await transport.start();
+  await closed;
+  t.equal(transport.exitStatus(), 7);
+});
+
 t.test('LIF-9 · the group dies with a parent that SIGKILL ends', async (t) => {
   const home = makeHome(t);
   const module = new URL('../../../actors/mcp/stdio-transport.js', import.meta.url).href;
