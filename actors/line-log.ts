@@ -1,12 +1,13 @@
 /**
  * Keeps lines in a rotated file, such as the standard error of a server. Writes one piece after the other, never blocks
  * or fails its caller, and uses little memory: lines that the disk does not take in time, or at all, are dropped and
- * counted, always complete lines. Secrets are removed before writing.
+ * counted, always complete lines. A log may keep what fits until the disk takes it. Secrets are removed before writing.
  * @see LIF-10, OBS-1 and HOME-3 in docs/specification.md
  */
 
 import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { causeOf } from '../machines/base/fault.ts';
 import { ensurePrivateFolder, privateFile } from './files.ts';
 import { createRedactedLines } from './mcp/redacted-lines.ts';
 import { safeName } from './safe-name.ts';
@@ -23,6 +24,8 @@ export interface LineLogSettings {
   readonly maxBytes?: number;
   /** Largest number of files, including the current one. */
   readonly files?: number;
+  /** Keeps the lines that cannot be written now, as far as they fit; called with the cause when that begins. */
+  readonly onKept?: (cause: string) => void;
 }
 
 export interface LineLog {
@@ -37,13 +40,15 @@ export interface LineLog {
 const defaultMaxBytes = 1_048_576;
 const defaultFiles = 3;
 const defaultPatienceMs = 1_000;
+/** From a failed attempt to the next one, which a further line makes at once. */
+const againMs = 5_000;
 const lineFeed = 0x0a;
 /** Bytes that may wait for the disk; more is dropped. */
 const mostPendingBytes = 262_144;
 
 export function createLineLog(settings: LineLogSettings): LineLog {
   const { folder, name, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
-  const { redact, patienceMs = defaultPatienceMs } = settings;
+  const { redact, patienceMs = defaultPatienceMs, onKept } = settings;
   const path = join(folder, logFileName(name));
   const lines = createRedactedLines(redact);
   const room = Math.min(mostPendingBytes, maxBytes);
@@ -58,6 +63,7 @@ export function createLineLog(settings: LineLogSettings): LineLog {
   let inode = 0;
   let closed = false;
   let flushing: Promise<void> | undefined;
+  let again: NodeJS.Timeout | undefined;
 
   const opened = async (more: number): Promise<FileHandle> => {
     // A file that was removed or moved away takes lines that cannot be read any more.
@@ -93,23 +99,39 @@ export function createLineLog(settings: LineLogSettings): LineLog {
         const handle = await opened(batch.length);
         await handle.appendFile(batch);
         fileBytes += batch.length;
-      } catch {
-        // On a full disk or a missing folder the count is kept for the next piece, which tries again.
-        droppedBytes += dropped + bytes;
+        again = undefined;
+      } catch (thrown) {
+        // What a full disk took of it may end within a line.
+        await file?.truncate(fileBytes).catch(() => {});
         await file?.close().catch(() => {});
         file = undefined;
+        if (onKept !== undefined) {
+          pending.unshift(batch.subarray(0, bytes));
+          pendingBytes += bytes;
+          droppedBytes += dropped;
+          if (again === undefined) onKept(causeOf(thrown));
+          clearTimeout(again);
+          again = setTimeout(flushNow, againMs).unref();
+          return;
+        }
+        // On a full disk or a missing folder the count is kept for the next piece, which tries again.
+        droppedBytes += dropped + bytes;
         if (pending.length === 0) return;
       }
     }
+  };
+
+  const flushNow = (): void => {
+    flushing ??= flush().finally(() => {
+      flushing = undefined;
+    });
   };
 
   const keep = (piece: Buffer): void => {
     if (piece.length === 0) return;
     pending.push(piece);
     pendingBytes += piece.length;
-    flushing ??= flush().finally(() => {
-      flushing = undefined;
-    });
+    flushNow();
   };
 
   const keepRest = (): void => {
@@ -150,7 +172,9 @@ export function createLineLog(settings: LineLogSettings): LineLog {
     close: async () => {
       closed = true;
       keepRest();
+      flushNow();
       await flushing;
+      clearTimeout(again);
       await file?.close().catch(() => {});
       file = undefined;
     },

@@ -215,7 +215,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   countRestarts(root, metrics);
   const gatewayContext = (): GatewayContext | undefined => root.system.get('gateway')?.getSnapshot().context;
 
-  const audit = createAuditLog(paths.logs, redactor.text);
+  const audit = createAuditLog(paths.logs, redactor.text, { warn: (message) => log.log('warn', message) });
   const nodes =
     neighbours &&
     createNodes({ neighbours, session: keeper.session, leads: keeper.leads, host: () => host, redact: redactor.text });

@@ -64,12 +64,22 @@ const named = new Set([
   ...['remember', 'reason', 'force', 'to', 'dry', 'sample', 'checks_only', 'key', 'status', 'flow', 'as', 'read_only'],
 ]);
 
-/** @param folder of the home's logs */
-export function createAuditLog(folder: string, redact: (text: string) => string, nowMs = Date.now): AuditLog {
+/**
+ * @param folder of the home's logs
+ * @param warn reports that rows cannot be written now; they wait in memory
+ */
+export function createAuditLog(
+  folder: string,
+  redact: (text: string) => string,
+  { nowMs = Date.now, warn }: { readonly nowMs?: () => number; readonly warn?: (message: string) => void } = {},
+): AuditLog {
   const logs = new Map<string, LineLog>();
   const loggedAtMs = new Map<string, number>();
+  const onKept = (cause: string): void => {
+    warn?.(`the audit log cannot be written: ${cause}; its rows wait in memory, up to 256 KiB, until it can`);
+  };
   const write = (name: string, row: AuditRow): void => {
-    const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: mostLogBytes });
+    const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: mostLogBytes, onKept });
     logs.set(name, log);
     log.write(Buffer.from(`${JSON.stringify(row)}\n`));
   };

@@ -1,11 +1,15 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { createLineLog, logFileName, readLog } from '../../actors/line-log.ts';
 import { heldBytes } from '../support/collect-garbage.ts';
 import { makeHome } from '../support/home.ts';
+import { lentTime } from '../support/lent-time.ts';
 import { until } from '../support/processes.ts';
 import { runs } from '../support/property.ts';
+
+const noFullDisk = spawnSync('unshare', ['-m', 'true']).status === 0 ? false : 'needs `mount`: run as root on Linux';
 
 const redact = (line: string): string => line.replaceAll('s3cret-value', '[redacted]');
 
@@ -129,6 +133,49 @@ t.test('LIF-10 · a disk that takes nothing is no failure, and writing goes on w
   log.write(Buffer.from('too late\n'));
 
   t.same(await readLog(folder, 'files', 100), ['kept', '', '… 5 bytes dropped']);
+});
+
+t.test('SEC-1 · a log that keeps what the disk does not take writes it, in order, once the disk does', async (t) => {
+  const time = lentTime(t);
+  const folder = join(makeHome(t).path, 'logs');
+  writeFileSync(folder, 'a file where the folder should be');
+  const causes: string[] = [];
+  const log = createLineLog({ folder, name: 'audit', redact, onKept: (cause) => causes.push(cause) });
+  for (const line of ['one\n', 'two\n']) {
+    log.write(Buffer.from(line));
+    await log.settled();
+  }
+  t.match(causes, [/EEXIST|ENOTDIR/]);
+  t.equal(causes.length, 1);
+  log.write(Buffer.from(`${'x'.repeat(300_000)}\nthree\n`));
+  await log.settled();
+  rmSync(folder);
+
+  time.pass(5_000);
+
+  await log.settled();
+  t.strictSame(await readLog(folder, 'audit', 100), ['one', 'two', '', '… 300007 bytes dropped']);
+  writeFileSync(join(folder, 'audit.log'), '');
+  log.write(Buffer.from('four\n'));
+  await log.close();
+  t.strictSame(await readLog(folder, 'audit', 100), ['four']);
+});
+
+t.test('SEC-1 · a full disk leaves no half of a row', { skip: noFullDisk }, async (t) => {
+  const { path } = makeHome(t);
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'none', path]);
+  t.teardown(() => void spawnSync('umount', ['-l', path]));
+  const log = createLineLog({ folder: path, name: 'audit', redact, onKept: () => {} });
+  const lines = Array.from({ length: 2_000 }, (_, number) => `${number} ${'x'.repeat(80)}`);
+  for (const line of lines) log.write(Buffer.from(`${line}\n`));
+  await log.settled();
+  const taken = readFileSync(join(path, 'audit.log'), 'utf8');
+  t.ok(taken === '' || taken.endsWith('\n'));
+  spawnSync('mount', ['-o', 'remount,size=1m', path]);
+
+  await log.close();
+
+  t.strictSame(await readLog(path, 'audit', 3_000), lines);
 });
 
 t.test('OBS-1 · LIF-10 · lines after the folder was removed or the file was moved are in a new file', async (t) => {

@@ -17,7 +17,7 @@ interface Stage {
 
 function stage(t: Test, nowMs = Date.now): Stage {
   const folder = makeHome(t).path;
-  const audit = createAuditLog(folder, (text) => text.replaceAll('hunter2hunter2', '[redacted]'), nowMs);
+  const audit = createAuditLog(folder, (text) => text.replaceAll('hunter2hunter2', '[redacted]'), { nowMs });
   t.teardown(() => audit.close());
   return {
     audit,
