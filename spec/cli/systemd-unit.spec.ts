@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { hiddenFromUnit, systemdUnit, type UnitInput } from '../../cli/systemd-unit.ts';
 import { askCli, runCli } from '../support/daemon.ts';
@@ -14,6 +14,19 @@ const input: UnitInput = {
   socketInHome: true,
   drainSeconds: 30,
 };
+
+t.test('PKG-1 · CON-2 · a container is given as long to stop as a unit', (t) => {
+  const seconds = /^TimeoutStopSec=(\d+)$/m.exec(systemdUnit(input))?.[1] ?? '';
+  const [compose = '', page = ''] = ['deploy/compose.yaml', 'deploy.md'].map((name) =>
+    readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'),
+  );
+  const given = [
+    ...compose.matchAll(/stop_grace_period: (\d+)s/g),
+    ...page.matchAll(/(?:docker stop -t|terminationGracePeriodSeconds:) (\d+)/g),
+  ].map(([, stated]) => stated);
+  t.strictSame(given, Array(4).fill(seconds));
+  t.end();
+});
 
 t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes what systemd would read', (t) => {
   const unit = systemdUnit(input);
