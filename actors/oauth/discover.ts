@@ -235,6 +235,11 @@ function otherIssuer(authorizationServerUrl: string, issuer: string): string {
   return `${what}, so no login is begun; ${cure}`;
 }
 
+function otherResource(resource: string): string {
+  const what = `the server's metadata is that of another resource, ${strangersWords(resource)}`;
+  return `${what}, so no login is begun; if that is the address of the server, put it in url`;
+}
+
 /** For the address of its metadata, a slash at the end of an issuer is removed (RFC 8414 §3.1). */
 function withoutSlash(issuer: string): string {
   return issuer.endsWith('/') ? issuer.slice(0, -1) : issuer;
@@ -246,7 +251,9 @@ async function discoveryOf(
   { authorizationServerUrl, metadata, resourceMetadata }: Found,
 ): Promise<Discovery> {
   // A provider could override the selection of the resource; with none, the default applies.
-  const selected = await selectResourceURL(asFolder(url), {} as never, resourceMetadata);
+  const selected = await selectResourceURL(asFolder(url), {} as never, resourceMetadata).catch(() => {
+    throw new Error(otherResource(String(resourceMetadata?.resource)));
+  });
   const resource = selected === undefined ? undefined : (resourceMetadata?.resource ?? selected.href);
   const scope = chooseScope(challengeScope, resourceMetadata as JsonObject | undefined, metadata);
   return {
