@@ -20,7 +20,8 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
     const listed = await withGateway(gateway, mcpReq, async (client) => ({
       tools: await client.ask('mcp.tools', gateway.bounds),
-      gateways: await client.ask('mcp.gateways', gateway.bounds),
+      // After an upgrade, a gateway of the release before may still run.
+      gateways: await client.ask('mcp.gateways', gateway.bounds).catch(() => []),
     }));
     if (listed === undefined) throw new NotRunning(gateway.place);
     const offered = listed.tools.map(withoutOutputFormats);
