@@ -133,7 +133,7 @@ function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: Exchang
   // RFC 9112 §6.3: a message with two different lengths must be rejected.
   const refusal = conflict ? badRequest : refusalOf(head);
   if (refusal === undefined) handle(exchange);
-  else exchange.reply(refusal);
+  else exchange.reply(refusal, true);
 }
 
 /** Only the collector would free a native block per body; small copies share a pooled block. */
@@ -198,12 +198,13 @@ class UwsExchange implements Exchange {
     });
   }
 
-  reply(reply: Reply): void {
+  /** @param isLast whether what follows must not be read as a request, because the two sides may disagree where it begins */
+  reply(reply: Reply, isLast = false): void {
     if (this.#over) return;
     this.#over = true;
     this.#open.end(this);
     const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.isWhole;
-    const closes = unread || asksToClose(this.head) || (this.sender !== undefined && this.#open.isCrowded());
+    const closes = isLast || unread || asksToClose(this.head) || (this.sender !== undefined && this.#open.isCrowded());
     const res = this.#res;
     res.cork(() => {
       res.writeStatus(statusLines[reply.status] ?? String(reply.status));

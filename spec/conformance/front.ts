@@ -312,6 +312,16 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     t.equal(seen.length, 0);
   });
 
+  t.test(`${name}: RTE-4 · no request is read behind a head that is refused for its length`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const raw = await openRaw(front.port, 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length:\r\n\r\n');
+    await raw.received((text) => text.includes('}'));
+    raw.write(post(2, 'hi', 'connection: close\r\n'));
+    await raw.closed;
+    t.same(answersIn(await raw.received(() => true)), ['400']);
+    t.equal(seen.length, 0);
+  });
+
   t.test(`${name}: LIM-1 · a client that asks before it sends too much is refused`, async (t) => {
     const { front } = await open(t, openFront);
     const raw = await openRaw(front.port, post(cap + 1, '', 'expect: 100-continue\r\n'));
