@@ -43,8 +43,10 @@ interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers
   readonly live: LiveRequest | undefined;
 }
 
-/** Bounds an id of a refused request: a header may be of any length. */
+/** Bounds an id of a refused request, and a path that names no route: both may be of any length. */
 const longestStrangersId = 200;
+/** Bounds an address that a header names: each sender of a refused request is kept by its address. */
+const longestAddress = 64;
 
 /** Characters of a handshake that are kept in memory for a person. */
 const longestShown = 500;
@@ -133,7 +135,9 @@ export function createDecisions(ports: DecisionPorts): Decisions {
 function addressOf(live: LiveRequest | undefined): string {
   const address = live === undefined ? '' : addressIn(live);
   if (senderOf(address) !== undefined) return address;
-  return live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim() || address;
+  const forwarded = live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim().slice(0, longestAddress);
+  // A slice keeps all of the header in memory.
+  return forwarded ? Buffer.from(forwarded).toString() : address;
 }
 
 /** A request that is refused unread has an unverified id; it is kept because its sender will refer to it. */
@@ -181,7 +185,7 @@ function fieldsOf(context: RequestContext, status: number | undefined): Record<s
     event: context.event,
     scheme: context.scheme,
     reason: context.reason,
-    path: context.route === undefined ? context.path : undefined,
+    path: context.route === undefined ? cut(context.path, longestStrangersId) : undefined,
     status,
   };
 }

@@ -235,6 +235,30 @@ t.test('SEC-8 · behind a proxy of this machine the sender is the last that it n
   );
 });
 
+t.test('SEC-8 · OBS-1 · a path and an address of any length cost a refusal no more than a line', async (t) => {
+  const { decisions, lines } = await stage();
+  const long = 'x'.repeat(10_000);
+  const stray = { ...known, route: undefined, profile: undefined, path: `/${long}` };
+  decisions.decided({ ...stray, outcome: { kind: 'unknownRoute' }, reason: 'why' }, live());
+  for (const id of ['k1', 'k2']) {
+    const from = { ...live({ 'x-forwarded-for': `${long}${id}` }), address: '127.0.0.1' };
+    decisions.decided({ ...known, id, outcome: { kind: 'badSignature' }, reason: 'why' }, from);
+  }
+
+  t.ok(
+    lines.every((line) => JSON.stringify(line).length < 500),
+    'the log',
+  );
+  t.same(
+    [...decisions.refused.newestFirst()].map(({ key, alike }) => [key, alike?.count]),
+    [
+      ['k2', 2],
+      ['k1', undefined],
+    ],
+    'one sender, by the beginning of the address',
+  );
+});
+
 t.test('EVT-1 · a ping that is not listed is logged at debug, and kept like any other', async (t) => {
   const { decisions, journal, lines } = await stage();
   decisions.decided({ ...known, outcome: { kind: 'ignoredEvent', event: 'ping' }, reason: 'ping' }, live());
