@@ -5,7 +5,9 @@
  */
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { isLoopback } from '../base/loopback.ts';
 import { wordInSentence } from '../base/shown-json.ts';
+import { serverEntrySchema } from '../config/server-entry.ts';
 
 /**
  * Variables that load other code into a command, or choose which code runs or where it is fetched from: of the loader,
@@ -41,6 +43,8 @@ export function loweredGuards(config: JsonObject): readonly string[] {
     ...(verify === false ? ['ssl_verify: anyone between you and the server can read and change everything.'] : []),
     ...(typeof verify === 'string' ? [`ssl_verify: it trusts the certificates in ${wordInSentence(verify)}.`] : []),
     ...(leads === true ? ['cross_origin_redirects: what you send may be taken to other servers.'] : []),
+    ...redirectOf(config.oauth),
+    ...samplingOf(config.sampling),
     ...(files.length > 0 ? [`client_cert, client_key: it logs in with ${files.join(' and ')} of this computer.`] : []),
     ...(roots.length > 0 ? [`roots: it is given the folders ${roots.join(', ')}.`] : []),
     // Such as `python -m`, which takes its modules from there, or `npx`, whose settings and packages may lie there.
@@ -52,6 +56,27 @@ export function loweredGuards(config: JsonObject): readonly string[] {
       ([name, value]) => `env: ${name}=${wordInSentence(value)} can load other code into the command.`,
     ),
   ];
+}
+
+/** The authorization server may be another's: the server of the link then chooses only where its code goes. */
+function redirectOf(oauth: Json | undefined): readonly string[] {
+  const given = isJsonObject(oauth) ? scalarText(oauth.redirect_uri) : '';
+  if (given === '' || (URL.canParse(given) && isLoopback(new URL(given).hostname))) return [];
+  return [`oauth: the answer to your login is taken to ${wordInSentence(given)}.`];
+}
+
+/** Requests of the server to your model, beyond the default limits. */
+function samplingOf(sampling: Json | undefined): readonly string[] {
+  if (!isJsonObject(sampling) || sampling.enabled === false) return [];
+  const limits = serverEntrySchema.properties.sampling.properties;
+  const { max_rpm: rate, max_tokens_cap: tokens, model, allowed_models: allowed } = sampling;
+  const models = [...textsOf(model), ...textsOf(allowed)].map(wordInSentence);
+  const asks = [
+    ...(Number(rate) > limits.max_rpm.default ? [`${rate} answers a minute`] : []),
+    ...(Number(tokens) > limits.max_tokens_cap.default ? [`answers of ${tokens} tokens`] : []),
+    ...(models.length > 0 ? [`answers of ${models.join(', ')}`] : []),
+  ];
+  return asks.length === 0 ? [] : [`sampling: at your cost it may ask a model for ${asks.join(', ')}.`];
 }
 
 function loadersOf(env: Json | undefined): readonly (readonly [string, string])[] {

@@ -14,6 +14,19 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
       { client_cert: ['~/a.pem', '~/a.key', 'password'], client_key: '~/b.key' },
       ['client_cert, client_key: it logs in with ~/a.pem and ~/a.key and ~/b.key of this computer.'],
     ],
+    [
+      { oauth: { redirect_uri: 'https://evil.example/cb' } },
+      ['oauth: the answer to your login is taken to “https://evil.example/cb”.'],
+    ],
+    [{ oauth: { client_id: 'a', redirect_uri: 'http://127.0.0.1:9/cb' } }, []],
+    [{ sampling: { max_rpm: 10, max_tokens_cap: 4_096, allowed_models: [], timeout: 60 } }, []],
+    [{ sampling: { enabled: false, max_rpm: 99 } }, []],
+    [
+      { sampling: { max_rpm: 99, max_tokens_cap: 9_999, model: 'big', allowed_models: ['bigger'] } },
+      [
+        'sampling: at your cost it may ask a model for 99 answers a minute, answers of 9999 tokens, answers of big, bigger.',
+      ],
+    ],
     [{ approvals: [] }, []],
     [{ approvals: [{ tool: 'write' }] }, ['approvals: the calls that it lists run without asking you.']],
     [{ roots: ['~', '/etc'] }, ['roots: it is given the folders ~, /etc.']],
