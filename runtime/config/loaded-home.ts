@@ -26,6 +26,9 @@ export function reportDiagnostics(home: LoadedHome, log: Logger): void {
   }
 }
 
+/** Shorter parts of a path may be words, versions and dates. */
+const shortestGenerated = 20;
+
 /** Registers every secret of the home with the redactor. */
 export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
   for (const { settings, scope } of home.profiles.values()) {
@@ -63,11 +66,25 @@ function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonO
   // Headers authenticate, whatever their names.
   learnNamed(entry.headers ?? null, redactor, true);
   if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);
-  if (typeof entry.url === 'string') learnUrl(entry.url, redactor);
+  if (typeof entry.url !== 'string') return;
+  learnUrl(entry.url, redactor);
+  // Several hosts of servers give each customer an address, which is the only credential.
+  for (const segment of pathOf(entry.url)) if (isGenerated(segment)) redactor.learn(segment);
 }
 
 function learnUrl(url: string, redactor: Redactor): void {
   if (URL.canParse(url)) learnPassword(new URL(url).password, redactor);
+}
+
+function pathOf(url: string): readonly string[] {
+  return URL.canParse(url) ? new URL(url).pathname.split('/') : [];
+}
+
+/** Whether a part of a path was made by a machine: digits among letters of both cases, or a long number in hexadecimal. */
+function isGenerated(segment: string): boolean {
+  if (segment.length < shortestGenerated) return false;
+  const isMixed = /\d/.test(segment) && /[a-z]/.test(segment) && /[A-Z]/.test(segment);
+  return isMixed || /^[\da-f-]*\d[\da-f-]*$/i.test(segment);
 }
 
 /** Both as written in the address and as sent. */

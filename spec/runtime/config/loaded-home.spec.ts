@@ -166,6 +166,22 @@ t.test('LIF-13 · OBS-1 · every header value of a server is a secret, whatever 
   t.end();
 });
 
+t.test('LIF-13 · OBS-1 · a part of a server’s path that a machine made is a secret', (t) => {
+  const redactor = createRedactor();
+  const generated = ['NjQzZTkxYjAtYmFiZS00', '0b7f5a2c-94e1-4c3d-8a6f-1d2e3f4a5b6c', 'a1b2c3d4e5f60718293a'];
+  const words = [
+    'api',
+    'v1.2-2026-03-26-preview',
+    'model-context-protocol-2',
+    'ModelContextProtocolServer',
+    '2026-03-26',
+  ];
+  const path = [...generated, ...words].join('/');
+  learnSecrets(load(t, `mcp_servers: {s: {url: "https://s.example/${path}?q=1"}}\n`), redactor);
+  t.equal(redactor.text(`POST /${path}`), `POST /${[...generated.map(() => '[redacted]'), ...words].join('/')}`);
+  t.end();
+});
+
 t.test('LIF-10 · OBS-1 · what `mcp add` would move into .env is a secret in an entry too', (t) => {
   const redactor = createRedactor();
   learnSecrets(load(t, 'mcp_servers: {s: {command: x, env: {DB_PWD: own-password, REGION: eu-central}}}\n'), redactor);
