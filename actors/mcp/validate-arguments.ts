@@ -41,6 +41,8 @@ const multiplies = /"(?:\$ref|\$dynamicRef|\$recursiveRef|uniqueItems|pattern|pa
 const options = {
   strict: false,
   allErrors: true,
+  // A parameter that is named `constructor` is not given by the prototype of the arguments.
+  ownProperties: true,
   validateFormats: false,
   // A part that is used a thousand times is compiled once.
   inlineRefs: false,

@@ -40,6 +40,19 @@ t.test('LIF-13 · every place that does not fit is named', (t) => {
   t.end();
 });
 
+t.test('LIF-13 · FIL-5 · a parameter with a name of the prototype is given only by the arguments', (t) => {
+  for (const name of ['constructor', 'toString', '__proto__']) {
+    const properties = JSON.parse(`{"${name}": {"type": "string"}}`) as JsonObject;
+    const given = JSON.parse(`{"${name}": "ferrari"}`) as JsonObject;
+    const check = checkOf({ type: 'object', properties });
+    t.equal(check({}), undefined, `${name} is left out`);
+    t.equal(check(given), undefined, `${name} is given`);
+    t.equal(checkOf({ type: 'object', properties, required: [name] })(given), undefined);
+    t.match(checkOf({ type: 'object', required: [name] })({}), /must have required property/, `${name} is missing`);
+  }
+  t.end();
+});
+
 t.test('LIF-13 · both drafts that servers write are understood', (t) => {
   const tuple = { type: 'array', prefixItems: [{ type: 'string' }], items: false };
   const newer = {
