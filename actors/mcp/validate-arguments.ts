@@ -12,6 +12,7 @@ import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { deepestJson, isDeeper } from '../../machines/base/read-json.ts';
 import { compilePattern } from '../../machines/webhook/pattern.ts';
 import type { LimitedVerdict, SchemaTime, TimeLimit } from './schema-time.ts';
 
@@ -119,6 +120,8 @@ export function checkArguments(
   within: TimeLimit,
   known: KnownChecks = createKnownChecks(),
 ): ArgumentVerdict {
+  // The message with them could not be written, and the connection would count as lost for every caller.
+  if (isDeeper(args)) return { kind: 'unfit', why: `arguments are nested more than ${deepestJson} deep` };
   const check = compiledOnce(inputSchema, within, known);
   const verdict = check(args, 'arguments', within);
   if (verdict.kind !== 'unfit') return verdict;

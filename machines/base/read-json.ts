@@ -60,6 +60,12 @@ export function isTooDeep(text: string, deepest = deepestJson): boolean {
   return false;
 }
 
+/** Whether lists and objects are nested deeper in a value. */
+export function isDeeper(value: Json, deepest = deepestJson): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return deepest === 0 || Object.values(value).some((held) => isDeeper(held, deepest - 1));
+}
+
 /** A run of n digits covers one of every n positions, so only those are checked. */
 function holdsLongDigits(text: string): boolean {
   for (let at = longDigits - 1; at < text.length; at += longDigits) {

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { deepestJson, isTooDeep } from '../../machines/base/read-json.ts';
 
 export interface RpcRequest {
   readonly id: string | number | null;
@@ -86,6 +87,8 @@ export function readMessage(line: string): RpcMessage {
     const params = value.params ?? {};
     if (!isJsonObject(params)) return malformed(id, rpcCodes.params, 'params must be an object');
     if (value.id === undefined) return { kind: 'notification', method: value.method, params };
+    // What is written again by recursion, as for a server, overflows the stack.
+    if (isTooDeep(line)) return malformed(id, rpcCodes.params, `the request is nested more than ${deepestJson} deep`);
     return { kind: 'request', request: { id, method: value.method, params } };
   }
   if (value.method !== undefined) return malformed(id, rpcCodes.request, 'the method must be a text');

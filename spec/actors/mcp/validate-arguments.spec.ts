@@ -40,6 +40,14 @@ t.test('LIF-13 · every place that does not fit is named', (t) => {
   t.end();
 });
 
+t.test('LIF-13 · arguments that are too deep to be written are refused', (t) => {
+  const nested = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
+  t.equal(checkOf({ type: 'object' })(nested(200)), undefined);
+  t.equal(checkOf({ type: 'object' })(nested(201)), 'arguments are nested more than 200 deep');
+  t.equal(checkOf({ type: 'object' })(nested(20_000)), 'arguments are nested more than 200 deep');
+  t.end();
+});
+
 t.test('LIF-13 · FIL-5 · a parameter with a name of the prototype is given only by the arguments', (t) => {
   for (const name of ['constructor', 'toString', '__proto__']) {
     const properties = JSON.parse(`{"${name}": {"type": "string"}}`) as JsonObject;

@@ -3,6 +3,8 @@ import { readMessage } from '../../../runtime/control/protocol.ts';
 
 t.test('CLI-3 · whatever a line holds, it is a message, and an error keeps the id that can be told', (t) => {
   const request = (rest: object): string => JSON.stringify({ jsonrpc: '2.0', ...rest });
+  const deep = (depth: number): string =>
+    `{"jsonrpc":"2.0","id":1,"method":"a","params":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`;
   const rows: readonly (readonly [string, object])[] = [
     ['rubbish', { kind: 'malformed', id: null, error: { code: -32_700 } }],
     ['[]', { kind: 'malformed', id: null, error: { code: -32_600, message: /batches/ } }],
@@ -20,7 +22,13 @@ t.test('CLI-3 · whatever a line holds, it is a message, and an error keeps the 
     [request({ id: null, method: 'a' }), { kind: 'request', request: { id: null } }],
     [request({ id: 1, result: null }), { kind: 'result', id: 1, result: null }],
     [request({ id: 1, error: { code: 1, message: 'no' } }), { kind: 'error', id: 1, error: { code: 1 } }],
+    [deep(199), { kind: 'request', request: { id: 1 } }],
+    [
+      deep(200),
+      { kind: 'malformed', id: 1, error: { code: -32_602, message: 'the request is nested more than 200 deep' } },
+    ],
+    [deep(20_000), { kind: 'malformed', id: 1, error: { code: -32_602 } }],
   ];
-  for (const [line, message] of rows) t.match(readMessage(line), message, line);
+  for (const [line, message] of rows) t.match(readMessage(line), message, line.slice(0, 200));
   t.end();
 });
