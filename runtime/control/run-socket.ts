@@ -20,6 +20,12 @@ import { type ControlSettings, freePath, listenAt, serveConnection } from './ser
 import { demandOwnFolder } from './socket-folder.ts';
 
 /**
+ * Connections of the programs of a run. Each may hold an unfinished request of the maximum size in memory, and a program
+ * that is confined to its socket must not end the gateway.
+ */
+const mostConnections = 32;
+
+/**
  * Listens. Returns a function that closes the socket and never throws. Rejects if the path cannot be bound, or its folder
  * belongs to another user.
  */
@@ -37,6 +43,7 @@ export async function openRunSocket(
     socket.on('close', () => sockets.delete(socket));
     serveConnection(socket, hostOfRun, { log, redact });
   });
+  server.maxConnections = mostConnections;
   // An accept that fails for lack of descriptors is an error event too.
   server.on('error', () => {});
   demandOwnFolder(path);

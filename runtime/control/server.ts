@@ -18,7 +18,7 @@ import { type Asker, atTerminal } from './audit.ts';
 import type { CommandHost } from './command.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import { formatError, longestLine, notificationParts, readMessage, rpcCodes } from './protocol.ts';
+import { formatError, longestLine, notificationParts, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 export interface ControlSettings {
@@ -47,6 +47,8 @@ const listenAgainMs = 5_000;
 /** How long a stalled reader may delay the daemon's end, and how long a slow one may. */
 const lastWordsMs = 1_000;
 const longestGoodbyeMs = 10_000;
+/** Characters of the unanswered requests of one connection; beyond that it is not read. */
+const mostUnanswered = 4 * longestLine;
 
 /**
  * Listens. Removes the socket file of a dead daemon: the lock proves that it is dead. On a full or read-only disk it
@@ -172,12 +174,23 @@ export function serveConnection(
       return () => void ends.delete(end);
     },
   };
+  let unanswered = 0;
+  const answer = (request: RpcRequest, length: number): void => {
+    const expected = outbox.expect();
+    unanswered += length;
+    if (unanswered > mostUnanswered) socket.pause();
+    void answerRequest(request, host, peer).then((serialize) => {
+      unanswered -= length;
+      if (unanswered <= mostUnanswered && socket.isPaused()) socket.resume();
+      expected(serialize);
+    });
+  };
   const lines = createLineSplitter(
     longestLine,
     (line) => {
       const message = readMessage(line);
       if (message.kind === 'malformed') outbox.expect()(() => formatError(message.id, message.error));
-      else if (message.kind === 'request') void answerRequest(message.request, host, peer).then(outbox.expect());
+      else if (message.kind === 'request') answer(message.request, line.length);
     },
     () => {
       const message = `the request has more than ${longestLine / 1_048_576} MiB; send a shorter text`;

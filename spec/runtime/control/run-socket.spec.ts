@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
 import { writeRunFiles } from '../../../actors/agent/run-files.ts';
@@ -10,6 +11,7 @@ import type { CommandHost } from '../../../runtime/control/command.ts';
 import { commands } from '../../../runtime/control/commands.ts';
 import { commandsOfRun, openRunSocket } from '../../../runtime/control/run-socket.ts';
 import { makeHome } from '../../support/home.ts';
+import { until } from '../../support/processes.ts';
 
 const bounds = { runId: 'r1', profile: 'work', toolsets: [] };
 
@@ -40,6 +42,27 @@ t.test('SEC-4 · CLI-3 · the socket of a run is private, refuses what is not fo
   await client?.closed;
   t.notOk(existsSync(path));
   t.equal(await connectControl(path), undefined);
+});
+
+t.test('SEC-4 · a run has 32 connections at most', async (t) => {
+  const home = makeHome(t);
+  const path = socketIn(home.path, 'agent.sock');
+  const close = await open(t, path);
+  const sockets = Array.from({ length: 40 }, () => connect(path));
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    close();
+  });
+  let ended = 0;
+  for (const socket of sockets) {
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      ended += 1;
+    });
+    socket.resume();
+  }
+  await until(() => ended === 8);
+  t.equal(sockets.filter(({ destroyed }) => !destroyed).length, 32, 'the others stay');
 });
 
 t.test(

@@ -276,6 +276,35 @@ t.test('CLI-3 · a request that is too long is refused with the limit', async (t
   });
 });
 
+t.test('CLI-3 · SEC-4 · a connection is not read while its unanswered requests fill four of the longest', async (t) => {
+  const waiting: (() => void)[] = [];
+  const hold = new Promise<void>((resolve) => waiting.push(resolve));
+  let begun = 0;
+  const { path, client } = await serve(t, {
+    reload: () => {
+      begun += 1;
+      return hold;
+    },
+    status: () => ({ pid: 1 }) as never,
+  });
+  const socket = connect(path);
+  t.teardown(() => socket.destroy());
+  const request = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.reload', params: { x: 'x'.repeat(7_000_000) } })}\n`;
+  let answers = 0;
+  socket.on('data', (bytes) => {
+    answers += bytes.toString().split('\n').length - 1;
+  });
+  for (let n = 0; n < 7; n += 1) socket.write(request);
+  await until(() => begun === 5);
+  for (let n = 0; n < 50; n += 1) await client.call('gateway.status');
+  t.equal(begun, 5, 'others are answered meanwhile');
+
+  for (const release of waiting) release();
+
+  await until(() => answers === 7);
+  t.equal(begun, 7);
+});
+
 t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async (t) => {
   const listeners = new Set<(record: string) => void>();
   const { client } = await serve(t, {
