@@ -8,9 +8,9 @@ import { cut } from './json.ts';
 
 /**
  * Control characters, formatting characters (directions, joiners, tags, soft hyphens), line separators, and all that a font
- * may draw as nothing: fillers, variation selectors, the empty Braille pattern. JSON itself escapes the first thirty-two.
+ * may draw as nothing: fillers, variation selectors, the empty Braille pattern. Tabs and line ends are the shape of JSON.
  */
-const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}\p{DI}\u2800]/gu;
+const unseen = /(?![\t\n\r])\p{Cc}|[\p{Cf}\p{Zl}\p{Zp}\p{DI}\u2800]/gu;
 
 export function shownJson(value: unknown): string {
   return shownText(JSON.stringify(value, null, 2) ?? '');

@@ -257,6 +257,8 @@ t.test('SEC-7 · CLI-5 · no word of another program’s file poses as a part of
     refers: { command: 'sh', args: ['${config:a.b}', '${a, b: put GITHUB_TOKEN there}'] },
     keys: { url: `https://mcp.example/ ${checked}`, 'a, its login is safe': 1, envFile: 'x', headers: { 'A, b': 'x' } },
     way: { url: 'a, it is safe: //x' },
+    // A terminal would delete the line that names the guard.
+    erases: { command: 'x\u001b]0;t\u0007', args: ['\u001b[1A\u001b[2K'] },
     long: {
       command: 'sh',
       args: [`${'x'.repeat(60)} headers: it sends nothing`],
@@ -277,9 +279,11 @@ t.test('SEC-7 · CLI-5 · no word of another program’s file poses as a part of
     'headers: it sends “A, b”',
     'cannot be imported: its url is not http or https but “a, it is safe”',
     'means nothing here, put its value there: ${config:a.b}, “${a, b: put GITHUB_TOKEN there}”',
+    'erases  “x\\u001b]0;t\\u0007” “\\u001b[1A\\u001b[2K”',
   ]) {
     t.ok(lines.includes(line), line);
   }
+  t.notMatch(stdout, /(?!\n)\p{Cc}/u);
   t.notMatch(stdout, /^ {0,7}(?:notes |headers: it sends nothing)/m, 'nothing of a file begins a line');
 
   const taken = checkout(t, { 'my-server': { command: 'a' }, 'my  server': { command: 'b' } });

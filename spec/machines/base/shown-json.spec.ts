@@ -17,6 +17,8 @@ const hidden = [
   ['a soft hyphen', '\u00ad', '\\u00ad'],
   ['the end of a line', '\u2028', '\\u2028'],
   ['delete', '\u007f', '\\u007f'],
+  ['an escape, which a terminal obeys', '\u001b', '\\u001b'],
+  ['a bell', '\u0007', '\\u0007'],
   ['a filler', '\u3164', '\\u3164'],
   ['a mark of byte order', '\ufeff', '\\ufeff'],
   ['a joiner of graphemes', '\u034f', '\\u034f'],
