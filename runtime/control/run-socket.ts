@@ -20,10 +20,10 @@ import { type ControlSettings, freePath, listenAt, serveConnection } from './ser
 import { demandOwnFolder } from './socket-folder.ts';
 
 /**
- * Connections of the programs of a run. Each may hold an unfinished request of the maximum size in memory, and a program
- * that is confined to its socket must not end the gateway.
+ * Connections of the programs of a run: more than it may have open questions. Each may hold an unfinished request of the
+ * maximum size in memory, and a program that is confined to its socket must not end the gateway.
  */
-const mostConnections = 32;
+const mostConnections = 64;
 
 /**
  * Listens. Returns a function that closes the socket and never throws. Rejects if the path cannot be bound, or its folder
