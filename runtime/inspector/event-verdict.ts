@@ -59,7 +59,8 @@ function sentenceOf(sources: StorySources): Sentence {
     case 'delivered':
       return say('resting', 'The agent responded. Nothing was sent: this replay is shown here only.');
     case 'cancelled':
-      return say('ended', withReason('Cancelled: nothing is delivered.', reason));
+      // The reason names who cancelled it.
+      return say('ended', `${(reason ?? status).replace(/^c/, 'C')}: nothing is delivered.`);
     case 'interrupted':
       return say('failed', withReason('The run was interrupted for good.', reason));
     default:

@@ -355,7 +355,11 @@ t.test('INS-2 · LIM-5 · DIS-3 · a run that ended before it began shows why, a
     { status: 'failed', reason: 'EMFILE' },
     { status: 'cancelled', reason: 'cancelled by me' },
   ] as const) {
-    const { chapters } = tellStory(sources({ run: { key: 'k1', record: { ...run, ...more, endedAtMs: 2_000 } } }));
+    const ended = sources({ run: { key: 'k1', record: { ...run, ...more, endedAtMs: 2_000 } } });
+    const { chapters } = tellStory(ended);
+    const { verdict } = openEvent({ ...ended, joined: [], replays: [], answer: undefined });
+    if (more.status === 'cancelled')
+      t.same(verdict, { tone: 'ended', text: 'Cancelled by me: nothing is delivered.', detail: '' }, 'said once');
     const stairs = chapters.find(({ kind }) => kind === 'run')?.stairs;
     t.match(stairs, [{ state: 'queued', result: 'failed', told: more.reason }]);
     t.equal(stairs?.length, 1);

@@ -19,6 +19,11 @@ t.test('DLV-5 · a reason begins with the title of its own target, and never wit
     'a time is local, as beside it',
   );
   t.match(outcomeOfRow({ status: 'unknown' }), { mark: 'unconfirmed', words: 'Unconfirmed' });
+  t.match(
+    outcomeOfRow({ status: 'cancelled' }),
+    { mark: 'ignored', words: 'Cancelled', calm: true },
+    'as once it is opened',
+  );
   t.match(outcomeOfRow({ status: 'aWordOfTomorrow' }), { mark: 'ignored', words: 'A word of tomorrow' });
   t.equal(formatTargets('slack, log, mine'), 'Slack, Log, mine');
   t.end();
