@@ -228,11 +228,21 @@ t.test('the events of one daemon', options, async (t) => {
       await page.setViewportSize({ width, height: 800 });
       t.same(await clippedParts(page), [], `${width} px`);
     }
-    await page.getByRole('button', { name: 'More' }).click();
+    const places = page.getByRole('navigation', { name: 'Main views' }).getByRole('button', { name: 'More' });
+    const color = () => page.evaluate("getComputedStyle(document.querySelector('.tabbar button')).color");
+    const resting = await color();
+    await places.click();
     const more = page.getByRole('complementary', { name: 'More' });
+    await more.getByRole('link', { name: 'Failures' }).click();
+    await more.waitFor({ state: 'detached' });
+    await page.locator('.tabbar button[aria-current=true]').waitFor();
+    t.not(await color(), resting, 'the view is one of those behind More');
+    await places.click();
     await more.waitFor();
     await page.getByRole('navigation', { name: 'Main views' }).getByRole('link', { name: 'Events' }).click();
     await more.waitFor({ state: 'detached' });
+    await page.locator('.tabbar button:not([aria-current])').waitFor();
+    t.equal(await color(), resting);
     await page.setViewportSize({ width: 720, height: 450 });
     t.ok(((await page.locator('.events-list .virtual').boundingBox())?.height ?? 0) >= 240, 'rows have room at 200 %');
     await page.emulateMedia({ forcedColors: 'active' });

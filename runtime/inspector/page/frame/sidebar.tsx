@@ -104,6 +104,7 @@ export function TabBar({ at }: { readonly at: View }): JSX.Element {
         ))}
         <button
           type="button"
+          aria-current={inBar.includes(at) ? undefined : 'true'}
           aria-expanded={isMore}
           aria-controls="more-places"
           onClick={(event) => {
