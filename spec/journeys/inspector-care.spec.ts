@@ -1958,6 +1958,38 @@ t.test(
   },
 );
 
+t.test('INS-2 · a dialog ends above a toast that would cover it', options, async (t) => {
+  const { page } = await openedEvent(t);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await answerFor(page, { 'events.curl': refusal('the database restarts, so it cannot be read') });
+  await page.getByRole('button', { name: 'Copy as curl' }).click();
+  await page.locator('.toast').waitFor();
+  const dialog = page.getByRole('dialog');
+  const edges = async () => {
+    const [box, toast] = await Promise.all([dialog.boundingBox(), dialog.locator('.toast').boundingBox()]);
+    return { height: box?.height ?? 0, room: (toast?.y ?? 0) - (box?.y ?? 0) - (box?.height ?? 0) };
+  };
+  for (const open of ['Edit and replay…', 'Compare…', 'Send test event…']) {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole('button', { name: open }).click();
+    await dialog.locator('.toast').waitFor();
+    for (const [width, height] of [
+      [390, 844],
+      [390, 400],
+      [320, 256],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await eventually(async () => (await edges()).room >= 8 || undefined);
+      t.ok((await edges()).height >= height / 3, `${open} ${width} × ${height}`);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  }
+  await page.getByRole('button', { name: 'Compare…' }).click();
+  await dialog.locator('.toast').getByRole('button', { name: 'Close' }).click();
+  await eventually(async () => (await dialog.boundingBox())?.height === 256 || undefined);
+});
+
 t.test('INS-2 · a confirmation has as much room below as above, also with a toast', options, async (t) => {
   const { page } = await openedEvent(t);
   await answerFor(page, { 'events.curl': refusal('the database restarts') });

@@ -1,7 +1,10 @@
-/** One toast at a time, at the bottom of the page; in a dialog, while one is open, since what is below it takes no click. */
+/**
+ * One toast at a time, at the bottom of the page; in a dialog, while one is open, since what is below it takes no click. A
+ * dialog that it would cover ends above it.
+ */
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { note } from '../data/announce.ts';
 import { createCell, useCell } from '../data/cell.ts';
 import { withCode } from './basics.tsx';
@@ -28,10 +31,12 @@ export function Toast({ depth = 0 }: { readonly depth?: number }): JSX.Element {
   const announced = useCell(note);
   const shown = isTop ? announced : undefined;
   const close = (): void => note.set(undefined);
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => (shown === undefined ? undefined : makeRoom(box.current)), [shown]);
   return (
     <div class="toasts" role="status" aria-live="polite">
       {shown === undefined ? null : (
-        <div class="toast">
+        <div class="toast" ref={box}>
           {shown.bad ? <StatusMark name="failed" /> : null}
           <span class="wrap">{withCode(shown.text)}</span>
           {/* In a dialog it would lead away from what is typed there. */}
@@ -54,4 +59,29 @@ export function Toast({ depth = 0 }: { readonly depth?: number }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** Between a toast and the dialog above it. */
+const gap = 8;
+
+/** Reserves the height of a toast below its dialog as soon as they would overlap, until the returned function is called. */
+function makeRoom(toast: HTMLElement | null): (() => void) | undefined {
+  const dialog = toast?.closest('dialog');
+  if (toast === null || dialog === null || dialog === undefined) return undefined;
+  let isReserved = false;
+  const look = (): void => {
+    const [one, other] = [toast.getBoundingClientRect(), dialog.getBoundingClientRect()];
+    isReserved ||=
+      one.top < other.bottom + gap && one.bottom > other.top && one.left < other.right && one.right > other.left;
+    if (isReserved) dialog.style.setProperty('--toast', `${innerHeight - one.top + gap}px`);
+  };
+  look();
+  const sizes = new ResizeObserver(look);
+  for (const one of [toast, dialog]) sizes.observe(one);
+  addEventListener('resize', look);
+  return () => {
+    sizes.disconnect();
+    removeEventListener('resize', look);
+    dialog.style.removeProperty('--toast');
+  };
 }
