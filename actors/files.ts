@@ -167,14 +167,13 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
+type Change = (text: string | undefined) => string | undefined | Promise<string | undefined>;
+
 /**
  * Changes a file while no other caller of this function can; `change` gets the latest text. If it returns undefined,
  * nothing is written. Rejects if a running process does not release the lock in time.
  */
-export async function updateFileLocked(
-  path: string,
-  change: (text: string | undefined) => string | undefined,
-): Promise<void> {
+export async function updateFileLocked(path: string, change: Change): Promise<void> {
   const file = await linkedFile(path);
   try {
     while (!(await changeLocked(file, change)));
@@ -186,10 +185,10 @@ export async function updateFileLocked(
 }
 
 /** Resolves with false if the lock was removed by hand: another writer may have changed the file, so it is read again. */
-async function changeLocked(file: string, change: (text: string | undefined) => string | undefined): Promise<boolean> {
+async function changeLocked(file: string, change: Change): Promise<boolean> {
   const lock = await waitForLock(`${file}.lock`);
   try {
-    const next = change(await readText(file));
+    const next = await change(await readText(file));
     if (!lock.isMine()) return false;
     if (next !== undefined) await writeFileAtomic(file, next);
     return true;

@@ -1,12 +1,15 @@
 /**
- * Changes keys of a profile's config.yaml under its lock. Comments and order are preserved.
+ * Changes keys of a profile's config.yaml under its lock, alone or together with variables of `.env`. Comments and order are
+ * preserved.
  * @see HOME-4 in docs/specification.md
  */
 
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type ConfigEdit, editConfig, isKept } from '../../machines/config/edit.ts';
+import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import { ensurePrivateFolder, updateFileLocked } from '../files.ts';
+import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
+import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
 
 export type EntryChange<Refused extends 'taken' | 'absent' = 'taken' | 'absent'> =
   | { readonly kind: 'changed' }
@@ -37,7 +40,58 @@ export async function editHome<Refused extends 'taken' | 'absent'>(
   return outcome;
 }
 
-export function unwritable(config: string, text: string): Unwritable {
+/** The files of a profile, as input of a plan. */
+export interface HomeFiles {
+  /** The text of config.yaml. */
+  readonly config: string;
+  /** The variables of `.env`. */
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+export interface HomePlan {
+  readonly kind: 'planned';
+  readonly edits: readonly ConfigEdit[];
+  readonly variables: readonly TakenSecret[];
+}
+
+/**
+ * Changes config.yaml and `.env` of a profile. The plan is made under the locks of the files that it changes, and unless
+ * both can be changed nothing is written. The variables are written first, so that no reference exists before its variable.
+ */
+export async function editHomeAndVariables<Plan extends HomePlan | { readonly kind: 'refused' }>(
+  { home, profile }: { readonly home: string; readonly profile: ProfileName },
+  planOf: (files: HomeFiles) => Plan,
+): Promise<Plan | Unwritable> {
+  const { home: folder, config, env } = profilePaths(home, profile);
+  const planned = (text: string, variables: string): Plan | Unwritable => {
+    if (!isKept(text)) return unwritable(config, text);
+    const plan = planOf({ config: text, secrets: parseEnvFile(variables) });
+    if (plan.kind === 'refused') return plan;
+    return editConfig(text, plan.edits) === undefined ? unwritable(config, text) : plan;
+  };
+  let plan = planned((await readText(config)) ?? '', (await readText(env)) ?? '');
+  // Without a change no folder is made.
+  if (plan.kind !== 'planned' || plan.edits.length + plan.variables.length === 0) return plan;
+  await ensurePrivateFolder(folder);
+  await updateFileLocked(config, async (text = '') => {
+    plan = planned(text, (await readText(env)) ?? '');
+    if (plan.kind === 'planned' && plan.variables.length > 0) {
+      await updateFileLocked(env, (variables = '') => {
+        plan = planned(text, variables);
+        return plan.kind === 'planned' ? withVariables(variables, plan.variables) : undefined;
+      });
+    }
+    const edited = plan.kind === 'planned' ? editConfig(text, plan.edits) : undefined;
+    return edited === text ? undefined : edited;
+  });
+  return plan;
+}
+
+export function withVariables(text: string, variables: readonly TakenSecret[]): string {
+  return variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text);
+}
+
+function unwritable(config: string, text: string): Unwritable {
   const cure = isKept(text)
     ? 'cannot be changed there alone: a key on the way is no mapping, or an anchor, alias or merge key (&, *, <<) gives the value to others; change it by hand (`agent config edit`)'
     : 'is no YAML that could be kept; correct it first (`agent config check`)';

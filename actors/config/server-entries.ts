@@ -1,19 +1,18 @@
 /**
  * Changes one entry of `mcp_servers` in a profile's config.yaml under its lock. Comments and order are preserved. Secrets
- * go into `.env` first, so that no reference exists before its variable.
+ * go into `.env`.
  * @see HOME-3, HOME-4, CLI-5 and LNK-2 in docs/specification.md
  */
 
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { editConfig, isKept, parseConfig, valueAt } from '../../machines/config/edit.ts';
-import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
+import { parseConfig, valueAt } from '../../machines/config/edit.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
 import { type EntryPlan, type EntryRefusal, merged } from '../../machines/mcp/entry-change.ts';
 import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
-import { type EntryChange, editHome, type Unwritable, unwritable } from './edit-home.ts';
+import { type EntryChange, editHome, editHomeAndVariables, type Unwritable, withVariables } from './edit-home.ts';
 
 export interface EntryPlace {
   readonly home: string;
@@ -53,10 +52,12 @@ export async function addServerEntry(
   entry: JsonObject,
   variables: readonly TakenSecret[] = [],
 ): Promise<EntryChange<'taken'>> {
-  await writeEntryVariables(place, variables);
-  return editHome<'taken'>(place, (text) =>
-    holds(text, place.name) ? 'taken' : [{ path: ['mcp_servers', place.name], value: entry }],
+  const plan = { kind: 'planned', edits: [{ path: ['mcp_servers', place.name], value: entry }], variables } as const;
+  const outcome = await editHomeAndVariables(place, ({ config }) =>
+    holds(config, place.name) ? ({ kind: 'refused' } as const) : plan,
   );
+  if (outcome.kind === 'unwritable') return outcome;
+  return { kind: outcome.kind === 'planned' ? 'changed' : 'taken' };
 }
 
 /** The files of a profile, as input of a plan. */
@@ -67,44 +68,12 @@ export interface EntryFiles {
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-/**
- * Writes the changes of a plan. The plan is made under the lock of `.env`, and again under the lock of config.yaml if
- * that has changed since. If the plan refuses, nothing is written.
- */
-export async function changeServerEntry(
-  { home, profile }: Pick<EntryPlace, 'home' | 'profile'>,
+/** Writes the changes of a plan. If the plan refuses, nothing is written. */
+export function changeServerEntry(
+  place: Pick<EntryPlace, 'home' | 'profile'>,
   planOf: (files: EntryFiles) => EntryPlan | EntryRefusal,
 ): Promise<EntryPlan | EntryRefusal | Unwritable> {
-  const { home: folder, config, env } = profilePaths(home, profile);
-  const written = (await readText(config)) ?? '';
-  if (!isKept(written)) return unwritable(config, written);
-  let outcome: EntryPlan | EntryRefusal | Unwritable = planOf({
-    config: parseConfig(written).value,
-    secrets: parseEnvFile((await readText(env)) ?? ''),
-  });
-  if (outcome.kind === 'refused') return outcome;
-  if (editConfig(written, outcome.edits) === undefined) return unwritable(config, written);
-  await ensurePrivateFolder(folder);
-  if (outcome.variables.length > 0) {
-    await updateFileLocked(env, (text = '') => {
-      const plan = planOf({ config: parseConfig(written).value, secrets: parseEnvFile(text) });
-      outcome = plan;
-      return plan.kind === 'refused' ? undefined : withVariables(text, plan.variables);
-    });
-  }
-  // The compiler does not see that the callback above assigns `outcome`.
-  const planned = outcome as EntryPlan | EntryRefusal;
-  if (planned.kind === 'refused') return planned;
-  const secrets = parseEnvFile((await readText(env)) ?? '');
-  await updateFileLocked(config, (text = '') => {
-    const plan = text === written ? planned : planOf({ config: parseConfig(text).value, secrets });
-    outcome = plan;
-    if (plan.kind === 'refused') return undefined;
-    const edited = editConfig(text, plan.edits);
-    if (edited === undefined) outcome = unwritable(config, text);
-    return edited === text ? undefined : edited;
-  });
-  return outcome;
+  return editHomeAndVariables(place, ({ config, secrets }) => planOf({ config: parseConfig(config).value, secrets }));
 }
 
 /** Writes variables into the `.env` of a profile, whose folder is made if it is missing. */
@@ -115,10 +84,6 @@ export async function writeEntryVariables(
   const { home: folder, env } = profilePaths(home, profile);
   await ensurePrivateFolder(folder);
   if (variables.length > 0) await updateFileLocked(env, (text = '') => withVariables(text, variables));
-}
-
-function withVariables(text: string, variables: readonly TakenSecret[]): string {
-  return variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text);
 }
 
 function holds(text: string, name: string): boolean {

@@ -4,16 +4,14 @@
  * @see INS-4, HOME-4 and SEC-2 in docs/specification.md
  */
 
-import { editHome, unwritable } from '../../actors/config/edit-home.ts';
+import { editHome, editHomeAndVariables, type Unwritable } from '../../actors/config/edit-home.ts';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
-import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { findCommand } from '../../actors/process-group.ts';
 import { knownPrograms } from '../../machines/agent/known-programs.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { type ConfigEdit, editConfig, valueAt } from '../../machines/config/edit.ts';
-import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
@@ -109,23 +107,17 @@ async function chooseTarget(host: CommandHost, params: JsonObject): Promise<Resu
   const token = textOf(params, 'token');
   const channel = optionalText(params, 'home_channel');
   const profile = profileOf(params.profile);
-  const { home, config, env } = profilePaths(host.source.home, profile);
-  const text = (await readText(config)) ?? '';
-  const variable = variableOfToken(target, token, {
-    config: text,
-    secrets: parseEnvFile((await readText(env)) ?? ''),
-    env: host.source.env,
+  let variable = '';
+  const changed = await editHomeAndVariables({ home: host.source.home, profile }, ({ config, secrets }) => {
+    variable = variableOfToken(target, token, { config, secrets, env: host.source.env });
+    const edits: ConfigEdit[] = [
+      { path: ['platforms', target, 'enabled'], value: true },
+      { path: ['platforms', target, 'token'], value: `\${${variable}}` },
+      ...(channel === undefined ? [] : [{ path: ['platforms', target, 'home_channel'], value: channel }]),
+    ];
+    return { kind: 'planned', edits: differing(config, edits), variables: [{ variable, value: token }] };
   });
-  const edits: ConfigEdit[] = [
-    { path: ['platforms', target, 'enabled'], value: true },
-    { path: ['platforms', target, 'token'], value: `\${${variable}}` },
-    ...(channel === undefined ? [] : [{ path: ['platforms', target, 'home_channel'], value: channel }]),
-  ];
-  if (editConfig(text, edits) === undefined) return refuse('config-unwritable', unwritable(config, text).why);
-  await ensurePrivateFolder(home);
-  // The variable first: a reference must not exist before it.
-  await updateFileLocked(env, (text) => editVariable(text ?? '', variable, token));
-  return { file: await write(host, profile, edits), variable };
+  return { file: await written(host, profile, changed), variable };
 }
 
 /** A variable that only this token is in: what another reader has there must not be replaced. */
@@ -165,15 +157,22 @@ function addressOf({ daemon }: CommandHost, home: LoadedHome): string | null {
 }
 
 /** Writes the differences, and resolves once they are in force. */
-async function write(
+async function write(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<string> {
+  const place = { home: host.source.home, profile };
+  return written(host, profile, await editHome(place, (text) => differing(text, edits)));
+}
+
+function differing(text: string, edits: readonly ConfigEdit[]): readonly ConfigEdit[] {
+  return edits.filter(({ path, value }) => JSON.stringify(valueAt(text, path)) !== JSON.stringify(value));
+}
+
+/** Resolves with the path of the file once what was written is in force. */
+async function written(
   { source, daemon }: CommandHost,
   profile: ProfileName,
-  edits: readonly ConfigEdit[],
+  changed: { readonly kind: string } | Unwritable,
 ): Promise<string> {
-  const changed = await editHome({ home: source.home, profile }, (text) =>
-    edits.filter(({ path, value }) => JSON.stringify(valueAt(text, path)) !== JSON.stringify(value)),
-  );
-  if (changed.kind === 'unwritable') return refuse('config-unwritable', changed.why);
+  if ('why' in changed) return refuse('config-unwritable', changed.why);
   await inForce(daemon?.reload());
   return profilePaths(source.home, profile).config;
 }
