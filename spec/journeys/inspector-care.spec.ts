@@ -1119,6 +1119,7 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.unrouteAll({ behavior: 'wait' });
   await page.route('**/*.json', (route) => route.abort());
   await page.evaluate("location.hash = '#/actors/journal'");
+  await page.getByRole('button', { name: 'Discard the changes' }).click();
   await page.getByText('The chart could not be fetched.').waitFor();
   await page.unrouteAll({ behavior: 'wait' });
   await page.evaluate('sendSnapshot()');
@@ -1710,6 +1711,7 @@ t.test('INS-2 · what was typed or selected stays when routes or failures cannot
   t.equal(await prompt.inputValue(), 'typed');
   isBroken = false;
   await goTo(page, '#/failures');
+  await page.getByRole('button', { name: 'Discard the changes' }).click();
   await page.getByRole('checkbox', { name: 'Select text' }).click();
   await page.getByText('1 selected').waitFor();
   isBroken = true;
@@ -1910,6 +1912,35 @@ t.test('INS-4 · Back does not open the sheet of a new server again', options, a
 
   await page.waitForURL(/#\/servers$/);
   t.equal(await dialog.count(), 0);
+  await page.goBack();
+  await page.waitForURL(/#\/events$/);
+});
+
+t.test('INS-4 · Back asks before it discards what is typed in a dialog, and leaves it then', options, async (t) => {
+  const { page } = await opened(t);
+  await goTo(page, '#/events');
+  await goTo(page, '#/servers');
+  await page.getByRole('button', { name: 'Add server' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'Add server' });
+  const question = page.getByRole('alertdialog');
+  await dialog.getByLabel('Command line').fill('notes --all');
+
+  await page.goBack();
+
+  await question.waitFor();
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await question.waitFor({ state: 'detached' });
+  t.match(page.url(), /#\/servers\?add=command$/);
+  t.equal(await dialog.getByLabel('Command line').inputValue(), 'notes --all');
+  await page.goBack();
+  await question.getByRole('button', { name: 'Discard the changes' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.waitForURL(/#\/servers$/);
+  await page.getByRole('button', { name: 'Add server' }).first().click();
+  await dialog.waitFor();
+  await page.goBack();
+  await dialog.waitFor({ state: 'detached' });
+  t.equal(await question.count(), 0, 'nothing was typed');
   await page.goBack();
   await page.waitForURL(/#\/events$/);
 });

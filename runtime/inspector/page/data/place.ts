@@ -16,10 +16,24 @@ export function look(): void {
   place.set(now);
 }
 
+const holds: (() => boolean)[] = [];
+
+/**
+ * Calls back, until the returned function is called, when a person leaves the place by Back or by the address. If it returns
+ * true, the page stays, and the place that was wanted is one step back in the browser's history.
+ */
+export function holdPlace(isHeld: () => boolean): () => void {
+  holds.push(isHeld);
+  return () => void holds.splice(holds.indexOf(isHeld), 1);
+}
+
 look();
 addEventListener('hashchange', () => {
   const { view, chosen, query } = place.get();
-  if (hashOf(view, chosen, { profile: '', ...query }) !== location.hash) look();
+  const present = hashOf(view, chosen, { profile: '', ...query });
+  if (present === location.hash) return;
+  if (holds.at(-1)?.() === true) history.pushState(null, '', present);
+  else look();
 });
 
 export function go(view: View, chosen = '', query: Readonly<Record<string, string>> = {}): void {

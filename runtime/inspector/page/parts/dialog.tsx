@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
+import { holdPlace } from '../data/place.ts';
 import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
 import { DialogToast } from './toast.tsx';
@@ -16,7 +17,7 @@ export interface DialogProps {
   readonly sheet?: boolean;
   /** While a request is under way; the dialog cannot be closed then. */
   readonly busy?: boolean;
-  /** Escape and Close ask before typed text is discarded. */
+  /** Escape, Close and the browser's Back ask before typed text is discarded. */
   readonly keepsText?: boolean;
   /** Whether what is in it is done without the daemon. */
   readonly isLocal?: boolean;
@@ -36,11 +37,30 @@ export function Dialog(props: DialogProps): JSX.Element {
     if (busy || document.activeElement !== document.body) return;
     (modal.ref.current?.querySelector<HTMLElement>('[aria-invalid=true]') ?? last.current)?.focus();
   }, [busy]);
+  /** Whether the question is about leaving the place. */
+  const isLeaving = useRef(false);
+  const isTyped = (): boolean => keepsText && [...typed.current.values()].some(({ start, now }) => start !== now);
+  const ask = (leaves: boolean): void => {
+    isLeaving.current = leaves;
+    setAsking(true);
+  };
   function close(): void {
     if (busy) return;
-    if (keepsText && [...typed.current.values()].some(({ start, now }) => start !== now)) setAsking(true);
+    if (isTyped()) ask(false);
     else onClose();
   }
+  const isHeld = useRef<() => boolean>(isTyped);
+  isHeld.current = () => {
+    const holds = isTyped();
+    if (holds && !busy) ask(true);
+    return holds;
+  };
+  useEffect(() => holdPlace(() => isHeld.current()), []);
+  const discard = (): void => {
+    typed.current.clear();
+    onClose();
+    if (isLeaving.current) history.back();
+  };
   const watch = ({ target }: Event): void => {
     if (target instanceof HTMLElement) last.current = target;
     if (!(target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement)) return;
@@ -78,7 +98,7 @@ export function Dialog(props: DialogProps): JSX.Element {
           title="Discard the changes?"
           yes="Discard the changes"
           isLocal
-          onYes={onClose}
+          onYes={discard}
           onClose={() => setAsking(false)}
         >
           What you typed is lost.
