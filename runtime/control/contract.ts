@@ -1054,6 +1054,8 @@ export interface FoundEvents extends SearchedEvents {
 export interface EventNews extends SearchedEvents {
   /** New rows, and changed ones among the newest and the unfinished rows. */
   readonly rows: readonly EventFound[];
+  /** How many more there are, all below the last of `rows`. */
+  readonly left_out?: number;
 }
 
 /** What a person needs to set up a route at its provider (SUB-1). */

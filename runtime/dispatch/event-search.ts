@@ -42,7 +42,9 @@ const newsEveryMs = 250;
 /** How many of the newest events, and of the unfinished ones, are followed for changes. */
 const followedNewest = 300;
 const followedOpen = 2_000;
-/** New rows per message; a page that is further behind searches again. */
+/** Of more than that many, all that began within this time before the last check: commits are not in the order of keys. */
+const followedMs = 5_000;
+/** Rows per message, the newest ones; the message says how many it leaves out. */
 const mostNews = 500;
 const longestResult = 200;
 
@@ -184,26 +186,31 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
 
     async follow(asked, heard, signal) {
       const meant = await meantBy(asked);
+      let sinceMs = nowMs() - followedMs;
       const first = await stats.read(meant.range, meant.test, mostMs);
       const followed = new Map<string, CountedEvent>();
-      changesOf(first, meant, followed, { isFirst: true });
+      changesOf(first, meant, followed, { sinceMs, isFirst: true });
       let refused = countsOf(first.refused);
       let last = JSON.stringify(searchedEvents(meant, first));
       const look = async (): Promise<void> => {
         // The range "the last hour" moves.
         const now = await meantBy(asked);
+        const beganMs = nowMs();
         const reading = await stats.read(now.range, now.test, mostMs);
         const turnedAway = reading.refused.filter(
           ({ key, event, alike }) => hasStatus(now, event) && refused.get(key) !== (alike?.count ?? 1),
         );
         refused = countsOf(reading.refused);
-        const keys = [...changesOf(reading, now, followed), ...turnedAway.map(({ key }) => key)].sort().reverse();
+        const changed = changesOf(reading, now, followed, { sinceMs });
+        sinceMs = beganMs - followedMs;
+        const keys = [...changed, ...turnedAway.map(({ key }) => key)].sort().reverse();
         const counts = searchedEvents(now, reading);
         const text = JSON.stringify(counts);
         if (keys.length === 0 && text === last) return;
         last = text;
         const rows = await rowsOf(keys.slice(0, mostNews), turnedAway);
-        if (!signal.aborted) heard({ ...counts, rows });
+        const leftOut = keys.length > mostNews ? { left_out: keys.length - mostNews } : {};
+        if (!signal.aborted) heard({ ...counts, rows, ...leftOut });
       };
       const keepLooking = async (): Promise<void> => {
         for (;;) {
@@ -233,7 +240,7 @@ function changesOf(
   { tally }: Reading,
   { statuses, range }: Meant,
   followed: Map<string, CountedEvent>,
-  { isFirst = false } = {},
+  { sinceMs, isFirst = false }: { readonly sinceMs: number; readonly isFirst?: boolean },
 ): string[] {
   const changed: string[] = [];
   const look = (counted: CountedEvent): void => {
@@ -248,9 +255,11 @@ function changesOf(
   let count = 0;
   for (const counted of tally.known()) {
     count += 1;
-    if (timeOfKey(counted.key) < range.fromMs || count > (isFirst ? followedOpen : followedNewest)) break;
-    if (count <= followedNewest) newest.add(counted.key);
-    if (count <= followedNewest || outcomeOfStatus(counted.status) === 'open') look(counted);
+    const atMs = timeOfKey(counted.key);
+    const isNewest = count <= followedNewest || atMs >= sinceMs;
+    if (atMs < range.fromMs || !(isNewest || (isFirst && count <= followedOpen))) break;
+    if (isNewest) newest.add(counted.key);
+    if (isNewest || outcomeOfStatus(counted.status) === 'open') look(counted);
   }
   for (const [key, { status }] of followed) {
     const counted = tally.find(key);

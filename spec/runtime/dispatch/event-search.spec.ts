@@ -308,6 +308,38 @@ t.test('INS-4 · a follower hears of new events and of those that change, and of
   t.same(heard[2] && idsOf(heard[2]), ['another stranger']);
 });
 
+t.test(
+  'INS-4 · a follower hears how many rows of a burst are left out, and of what changes among them later',
+  async (t) => {
+    const { keeper, events } = await stage();
+    const left = new AbortController();
+    t.teardown(() => left.abort());
+    const burst = Array.from({ length: 1_200 }, (_, at) => came(at, { deliveryId: `b${at}` }, { status: 'running' }));
+    const heard: EventNews[] = [];
+    const last = new Promise<void>((resolve) => {
+      void events
+        .follow(
+          { range: '1h' },
+          (news) => {
+            heard.push(news);
+            const [, run] = burst.at(-1) ?? [];
+            if (heard.length === 1 && run?.kind === 'put' && run.collection === 'runs')
+              void keeper.commit([{ ...run, value: { ...run.value, status: 'failed' } }]);
+            if (heard.length === 2) resolve();
+          },
+          left.signal,
+        )
+        .then(() => keeper.commit(burst.flat()));
+    });
+    await last;
+    const [first, second] = heard;
+    t.match(first, { total: 1_201, left_out: 700 });
+    t.same([first?.rows.length, first?.rows.at(-1)?.delivery_id], [500, 'b499']);
+    t.same(second && idsOf(second), ['b1199']);
+    t.equal(second?.left_out, undefined);
+  },
+);
+
 t.test('INS-4 · a follower of many unfinished events hears of a new one alone', async (t) => {
   const { keeper, events } = await stage();
   const runs = Array.from({ length: 700 }, (_, at) => ({ status: at < 300 ? 'delivered' : 'running' }));

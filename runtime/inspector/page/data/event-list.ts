@@ -26,16 +26,23 @@ export function withOlder({ rows }: EventList, older: EventList): EventList {
  * Adds new and changed rows. The oldest ones are dropped beyond `mostHeld`.
  * @param from the start of the range, which moves with the time; rows from before it are dropped
  */
-export function withNews({ rows, cursor }: EventList, news: readonly EventFound[], from = ''): EventList {
-  const last = rows.at(-1)?.key ?? '';
+export function withNews({ rows, cursor = '' }: EventList, news: readonly EventFound[], from = ''): EventList {
   const known = new Set(rows.map(keyOfRow));
-  const fitting = news.filter((row) => cursor === undefined || row.key > last || known.has(keyOfRow(row)));
+  // Down to the cursor the rows are complete.
+  const fitting = news.filter((row) => row.key >= cursor || known.has(keyOfRow(row)));
   const joined = fitting.length === 0 ? rows : joinedRows(rows, fitting);
   const inRange = joined.filter((row) => row.received_at >= from);
   const kept = inRange.slice(0, mostHeld);
   // If the oldest row is not in the range any more, no older one is.
-  const next = inRange.length > mostHeld ? kept.at(-1)?.key : inRange.length < joined.length ? undefined : cursor;
-  return next === undefined ? { rows: kept } : { rows: kept, cursor: next };
+  const next = inRange.length > mostHeld ? kept.at(-1)?.key : inRange.length < joined.length ? '' : cursor;
+  return next === undefined || next === '' ? { rows: kept } : { rows: kept, cursor: next };
+}
+
+/** The list before news that leaves out rows: those below its last one are dropped, to be read again once they are reached. */
+export function beforeGap(list: EventList, news: readonly EventFound[]): EventList {
+  const cursor = news.at(-1)?.key ?? '';
+  if (cursor <= (list.cursor ?? '')) return list;
+  return { rows: list.rows.filter(({ key }) => key >= cursor), cursor };
 }
 
 /** Rows per call; the gateway returns no more. */

@@ -7,7 +7,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventNews, FoundEvents, SearchedEvents } from '../../../control/contract.ts';
-import { type EventList, mostHeld, withNews, withOlder } from './event-list.ts';
+import { beforeGap, type EventList, mostHeld, withNews, withOlder } from './event-list.ts';
 import { link, onReturn } from './live.ts';
 import { call, subscribe, unreachable, wordsOf } from './rpc.ts';
 
@@ -79,11 +79,12 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
         early.push(news);
         return;
       }
-      const { rows, ...counts } = news;
+      const { rows, left_out: leftOut, ...counts } = news;
       const { oldest_at } = mine.found.counts;
+      const list = leftOut === undefined ? mine.found.list : beforeGap(mine.found.list, rows);
       show({
         counts: oldest_at === undefined ? counts : { ...counts, oldest_at },
-        list: withNews(mine.found.list, rows, counts.from),
+        list: withNews(list, rows, counts.from),
       });
     };
 

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { EventFound } from '../../../../../runtime/control/contract.ts';
 import {
+  beforeGap,
   collectEvents,
   type EventList,
   mostHeld,
@@ -46,6 +47,21 @@ t.test('INS-4 · rows are joined newest first, each once, and none comes below t
     [9, 8, 7, 1].map((key) => row(key).key),
     'all is listed, so none is too old',
   );
+  t.end();
+});
+
+t.test('INS-4 · below news that leaves out rows, the list ends, and is read again from there', (t) => {
+  const listed = (list: EventList): readonly unknown[] => [keysOf(list).map(Number), list.cursor];
+  const after = (list: EventList, ...keys: readonly number[]): readonly unknown[] => {
+    const news = keys.map((key) => row(key));
+    return listed(withNews(beforeGap(list, news), news));
+  };
+  const list: EventList = { rows: [row(30), row(20)], cursor: row(20).key };
+  t.same(after(list, 50, 40), [[50, 40], row(40).key]);
+  t.same(after(list, 50, 25), [[50, 30, 25], row(25).key]);
+  t.same(after(list, 50, 20, 10), [[50, 30, 20], row(20).key], 'what is left out is below the list');
+  t.same(after({ rows: [] }, 50, 40), [[50, 40], row(40).key]);
+  t.same(after({ rows: [row(30)] }, 50, 10), [[50, 30, 10], row(10).key]);
   t.end();
 });
 
