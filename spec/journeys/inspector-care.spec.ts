@@ -253,6 +253,17 @@ t.test('questions', options, async (t) => {
     await denied(t, asked);
   });
 
+  await t.test('INS-2 · the button that approves shows that it has the focus', async (t) => {
+    const [page, asked] = await openedWith(t, 'in focus');
+    await goTo(page, '#/approvals');
+    const approve = cardOf(page, 'in focus').getByRole('button', { name: 'Approve' });
+    await approve.waitFor();
+    await page.keyboard.press('Tab');
+    await approve.focus();
+    t.equal(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'solid');
+    await denied(t, asked);
+  });
+
   await t.test('TRU-3 · no key approves a call whose arguments are not shown yet', async (t) => {
     const [page, asked] = await openedWith(t, 'unshown');
     const letAnswer = await holdAnswer(page, 'approvals.show');

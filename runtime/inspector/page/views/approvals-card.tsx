@@ -189,7 +189,7 @@ export function Question({
                   onValues={(values) => void answer(true, { values })}
                 >
                   {buttons(
-                    <Button type="submit" class="primary tall main" aria-disabled={isHeld}>
+                    <Button type="submit" class="primary tall" aria-disabled={isHeld}>
                       Send
                     </Button>,
                   )}
@@ -219,7 +219,7 @@ export function Question({
                   </div>
                 </Acts>
                 {buttons(
-                  <Button class="primary tall main" aria-disabled={isHeld} onClick={() => void answer(true)}>
+                  <Button class="primary tall" aria-disabled={isHeld} onClick={() => void answer(true)}>
                     {yesWords[remember]}
                   </Button>,
                 )}
