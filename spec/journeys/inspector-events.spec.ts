@@ -237,6 +237,18 @@ t.test('the events of one daemon', options, async (t) => {
     await more.waitFor({ state: 'detached' });
     await page.locator('.tabbar button[aria-current=true]').waitFor();
     t.not(await color(), resting, 'the view is one of those behind More');
+    for (const leave of [
+      () => page.keyboard.press('Escape'),
+      () => page.getByRole('heading', { level: 1 }).click(),
+      () => goTo(page, '#/audit'),
+      () => page.goBack(),
+    ]) {
+      await places.click();
+      await more.waitFor();
+      await leave();
+      await more.waitFor({ state: 'detached' });
+    }
+    t.match(page.url(), /#\/failures$/);
     await places.click();
     await more.waitFor();
     await page.getByRole('navigation', { name: 'Main views' }).getByRole('link', { name: 'Events' }).click();

@@ -4,11 +4,12 @@
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { createCell, useCell } from '../data/cell.ts';
 import { sentenceCase } from '../data/format.ts';
 import { hashOf, type View } from '../data/hash.ts';
 import { nodes } from '../data/live.ts';
+import { place } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
 import { Count } from '../parts/panel.tsx';
@@ -76,9 +77,39 @@ function noCount(): undefined {
   return undefined;
 }
 
+/** Calls back, while a menu of places is open, when a person goes to another place, clicks beside the menu, or presses Escape. */
+function useLeave(isOpen: boolean, leave: () => void): void {
+  const { view, chosen } = useCell(place);
+  useEffect(leave, [view, chosen]);
+  useLayoutEffect(() => {
+    if (!isOpen) return undefined;
+    // What is beside the menu does nothing then: Escape would leave the opened event, and a click would press what it meets.
+    const leaveBy = (event: Event): void => {
+      event.preventDefault();
+      event.stopPropagation();
+      leave();
+    };
+    const clicked = (event: Event): void => {
+      if (event.target instanceof Element && event.target.closest('#main') !== null) leaveBy(event);
+    };
+    const pressed = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape' || document.querySelector('dialog[open]') !== null) return;
+      leaveBy(event);
+      document.querySelector<HTMLElement>('.tabbar button')?.focus();
+    };
+    addEventListener('click', clicked, { capture: true });
+    addEventListener('keydown', pressed, { capture: true });
+    return () => {
+      removeEventListener('click', clicked, { capture: true });
+      removeEventListener('keydown', pressed, { capture: true });
+    };
+  }, [isOpen]);
+}
+
 /** Below 761 px: four places, and the others behind More. */
 export function TabBar({ at }: { readonly at: View }): JSX.Element {
   const [isMore, setMore] = useState(false);
+  useLeave(isMore, () => setMore(false));
   const views = useViews();
   useProfile();
   const first = views.filter(({ name }) => inBar.includes(name));
