@@ -249,6 +249,9 @@ t.test('the events of one daemon', options, async (t) => {
       await more.waitFor({ state: 'detached' });
     }
     t.match(page.url(), /#\/failures$/);
+    await goTo(page, '#/nodes');
+    await page.getByText('This gateway has its journal for itself.').waitFor();
+    t.equal(await page.getByText('Postgres journal').count(), 0);
     await places.click();
     await more.waitFor();
     await page.getByRole('navigation', { name: 'Main views' }).getByRole('link', { name: 'Events' }).click();

@@ -41,14 +41,15 @@ export function Nodes(): JSX.Element {
   const { asked, again } = useNodes();
   const listed = asked.kind === 'there' ? asked.value : undefined;
   const [gone, forget] = useGone(listed);
+  // A gateway that does not share its journal has no session.
+  const shared = listed?.filter(({ session }) => session !== '').length ?? 0;
   return (
     <>
-      <Head title="Nodes" count={listed === undefined ? undefined : `${listed.length} on one Postgres journal`} />
+      <Head title="Nodes" count={shared === 0 ? undefined : `${shared} on one Postgres journal`} />
       <Body>
         <Answer asked={asked} again={again} what="The gateways">
           {(rows) =>
-            // A gateway that does not share its journal has no session.
-            rows.every(({ session }) => session === '') ? (
+            shared === 0 ? (
               <Empty title="This gateway has its journal for itself.">
                 Several gateways can share one in a Postgres database.
               </Empty>
