@@ -252,6 +252,16 @@ t.test('the events of one daemon', options, async (t) => {
     await goTo(page, '#/nodes');
     await page.getByText('This gateway has its journal for itself.').waitFor();
     t.equal(await page.getByText('Postgres journal').count(), 0);
+    await goTo(page, '#/servers?add=import');
+    const sheet = page.getByRole('dialog', { name: 'Add server' });
+    await sheet.waitFor();
+    t.equal((await sheet.boundingBox())?.width, 390, 'the width of the phone');
+    await page
+      .getByRole('button', { name: 'Import', exact: true, pressed: true })
+      .and(page.locator(':focus'))
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await sheet.waitFor({ state: 'detached' });
     await places.click();
     await more.waitFor();
     await page.getByRole('navigation', { name: 'Main views' }).getByRole('link', { name: 'Events' }).click();

@@ -202,7 +202,9 @@ export function useModal(close: () => void) {
     box.current?.showModal();
     // A harmless button or the first field, not the button that closes.
     const first = box.current?.querySelector<HTMLElement>('[data-first]');
-    const field = ['input, textarea, a.btn', '.seg button'].map((one) => box.current?.querySelector<HTMLElement>(one));
+    const field = ['input, textarea, a.btn', '.seg [aria-pressed=true]'].map((one) =>
+      box.current?.querySelector<HTMLElement>(one),
+    );
     (first ?? field[0] ?? field[1])?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
