@@ -166,6 +166,19 @@ t.test('a page with many routes', options, async (t) => {
       .waitFor({ state: 'detached' });
     t.match(await page.getByRole('region', { name: 'Slack: no' }).innerText(), /Route r10$/m);
     await page.unrouteAll({ behavior: 'wait' });
+    for (const count of [1, 2]) {
+      const unsure = { ...group, helps: 'unsure', count };
+      await answerFor(page, { 'failures.groups': () => ({ count, groups: [unsure] }), 'failures.list': () => [] });
+      await goTo(page, '#/overview');
+      await goTo(page, '#/failures');
+      await page.getByRole('button', { name: 'Resolve…' }).click();
+      await page
+        .getByRole('dialog')
+        .getByText(count === 1 ? 'Whether it arrived' : 'Whether they arrived')
+        .waitFor();
+      await page.keyboard.press('Escape');
+      await page.unrouteAll({ behavior: 'wait' });
+    }
   });
 
   await t.test('INS-2 · a toast takes the width of a phone before it wraps', async (t) => {

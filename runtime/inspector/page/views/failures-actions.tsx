@@ -46,6 +46,7 @@ export function FailureActions({
   const [reason, setReason] = useState('');
   const count = subject.kind === 'group' ? subject.count : subject.ids.length;
   const words = deliveriesWords(count);
+  const isOne = count === 1;
   const profile = useProfile();
   const only = profile === undefined ? {} : { profile };
   const choice: BulkChoice = subject.kind === 'group' ? { key: subject.key, ...only } : { ids: subject.ids };
@@ -98,7 +99,9 @@ export function FailureActions({
         >
           <p>
             {subject.isUnsure
-              ? 'They may have arrived. Look at the target first: a retry can post each of them twice.'
+              ? isOne
+                ? 'It may have arrived. Look at the target first: a retry can post it twice.'
+                : 'They may have arrived. Look at the target first: a retry can post each of them twice.'
               : `All of ${target} are sent again, in the order in which they were queued.`}
           </p>
         </Confirm>
@@ -106,14 +109,20 @@ export function FailureActions({
       {asked === 'drop' ? (
         <Confirm title={`Drop ${words} of ${target}?`} yes={`Drop ${words}`} busy={busy} onYes={drop} onClose={close}>
           <p>
-            They will not be sent. The events and their texts stay in the history, and each can be replayed from there.
+            {isOne
+              ? 'It will not be sent. The event and its text stay in the history, and it can be replayed from there.'
+              : 'They will not be sent. The events and their texts stay in the history, and each can be replayed from there.'}
           </p>
           {reasonField}
         </Confirm>
       ) : null}
       {asked === 'resolve' ? (
         <Dialog title={`Resolve ${words}`} onClose={close}>
-          <p>Whether they arrived is not known. Look at the target, then say what is true of all of them.</p>
+          <p>
+            {isOne
+              ? 'Whether it arrived is not known. Look at the target, then say what is true.'
+              : 'Whether they arrived is not known. Look at the target, then say what is true of all of them.'}
+          </p>
           {reasonField}
           <div class="btns">
             <Button data-first disabled={busy !== undefined} onClick={close}>
