@@ -1956,6 +1956,45 @@ t.test('INS-4 · Back asks before it discards what is typed in a dialog, and lea
   await page.waitForURL(/#\/events$/);
 });
 
+t.test('INS-2 · an opened event has its facts below its name, and its lines of text are even', options, async (t) => {
+  const { page } = await openedEvent(t);
+  await answerFor(page, { 'events.open': async (_, own) => ({ ...((await own()) as object), run: 'a-run' }) });
+  await goTo(page, '#/events');
+  await goTo(page, '#/events/one');
+  await page.getByRole('button', { name: 'Cancel run…' }).waitFor();
+  const edges = (selector: string) =>
+    page.evaluate(
+      `(({ top, bottom }) => ({ top, bottom }))(document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect())`,
+    ) as Promise<{
+      readonly top: number;
+      readonly bottom: number;
+    }>;
+  const middle = async (selector: string) => {
+    const { top, bottom } = await edges(selector);
+    return (top + bottom) / 2;
+  };
+  for (const width of [800, 1024, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    t.ok((await edges('.headline .meta')).bottom <= (await edges('.headline .btns')).top, `${width} px`);
+  }
+  t.ok(
+    Math.abs(
+      (await middle('.panel > header:has(.legend) h2, .panel > header:has(.legend) h3')) -
+        (await middle('.panel > header .legend')),
+    ) < 1,
+  );
+
+  await goTo(page, '#/routes/default/reviews');
+  await page.getByText('Set', { exact: true }).waitFor();
+  const tops =
+    await page.evaluate(`[...document.querySelector('.facts .status').parentElement.childNodes].flatMap((one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one.querySelector?.('.cut') ?? one);
+    return one.textContent.trim() === '' ? [] : range.getBoundingClientRect().bottom;
+  })`);
+  t.equal(new Set(tops as readonly number[]).size, 1, 'beside a mark');
+});
+
 t.test('INS-2 · a long toast leaves the page in sight, and can be closed beside a dialog', options, async (t) => {
   const { page } = await openedEvent(t);
   await page.emulateMedia({ reducedMotion: 'reduce' });
