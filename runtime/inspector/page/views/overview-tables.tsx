@@ -64,7 +64,7 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
 export function Routes({ routes, range }: { readonly routes: Overview['routes']; readonly range: Range }): JSX.Element {
   const columns: readonly Column<RouteRow>[] = [
     { title: 'Route', cell: (row) => <Name row={row} view="routes" words={routeState(row)} /> },
-    { title: 'Source', cell: ({ source }) => <span class="muted">{source}</span>, wide: 'most', width: '20%' },
+    { title: 'Source', cell: ({ source }) => <span class="muted">{source}</span>, wide: 'most', width: '104px' },
     { title: 'Trend', cell: ({ trend }) => <Sparkline buckets={trend.map(barOf)} />, width: '92px' },
     { title: 'Events', cell: ({ events }) => events.toLocaleString('en'), right: true, wide: true, width: '64px' },
     { title: 'Failed', cell: (row) => <FailedShare row={row} />, right: true, width: '72px' },
