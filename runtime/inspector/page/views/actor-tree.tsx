@@ -6,6 +6,7 @@ import type { LivingRow } from '../../wire.ts';
 import { counted } from '../data/format.ts';
 import { wordsOfActor } from '../data/standing.ts';
 import { isWard, type TreeLine } from '../data/tree.ts';
+import { withCode } from '../parts/basics.tsx';
 import { Mark, toneOf } from '../parts/chip.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { stateWords } from './actor.tsx';
@@ -118,7 +119,7 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
       ) : null}
       {more > 0 ? <span class="muted small">and {more.toLocaleString('en')} more</span> : null}
       <span class="muted small cut about" title={about}>
-        {about}
+        {withCode(about)}
       </span>
       <span class="st">{isPool ? '' : stateWords(row)}</span>
     </div>

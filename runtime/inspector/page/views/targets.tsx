@@ -15,6 +15,7 @@ import { call } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFollowed } from '../data/use-fresh.ts';
 import { Acts } from '../parts/acts.tsx';
+import { withCode } from '../parts/basics.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
 import { Headline, MetaTime, Why } from '../parts/headline.tsx';
 import { Answer, Empty, Facts } from '../parts/panel.tsx';
@@ -69,7 +70,7 @@ function TargetLink({ row, isAt }: { readonly row: TargetRow; readonly isAt: boo
       <span class="a cut">{titleOf(row)}</span>
       <span class="c">{sentenceCase(formatWord(state))}</span>
       <span />
-      <span class="b cut">{ownReason(row) ?? account ?? ''}</span>
+      <span class="b cut">{withCode(ownReason(row) ?? account ?? '')}</span>
       <span class="c num">{waiting === 0 ? '' : `${waiting.toLocaleString('en')} waiting`}</span>
     </a>
   );
