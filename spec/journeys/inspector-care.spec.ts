@@ -2097,6 +2097,7 @@ t.test('INS-4 · an overview that cannot be read again says so, and why', option
   const { page } = await opened(t);
   await goTo(page, '#/overview');
   await page.getByText('Nothing needs you.').waitFor();
+  await page.getByRole('link', { name: 'Show targets' }).waitFor();
   await goTo(page, '#/targets');
   await page.getByText('No targets yet.').waitFor();
   await answerFor(page, { 'overview.watch': refusal('the database restarts') });

@@ -137,7 +137,7 @@ function Listed<Row extends Pick<RouteRow, 'profile' | 'name'>>({
       beside={beside}
       right={
         <a class="small" href={hashOf(view)}>
-          {total === 1 ? `Show ${view.slice(0, -1)}` : `All ${total.toLocaleString('en')} ${view}`}
+          {total < 2 ? `Show ${total === 0 ? view : view.slice(0, -1)}` : `All ${total.toLocaleString('en')} ${view}`}
         </a>
       }
     >
