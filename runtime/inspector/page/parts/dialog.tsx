@@ -32,9 +32,12 @@ export function Dialog(props: DialogProps): JSX.Element {
   const typed = useRef(new Map<EventTarget, { readonly start: string; readonly now: string }>());
   const [isAsking, setAsking] = useState(false);
   const last = useRef<HTMLElement | undefined>(undefined);
-  // A button that was disabled meanwhile has lost the focus, in which a screen reader reads on.
+  // A button that was disabled meanwhile has lost the focus, in which a screen reader reads on; after a fast answer it still
+  // has it, but the field that was refused needs it.
   useEffect(() => {
-    if (busy || document.activeElement !== document.body) return;
+    const { activeElement: at } = document;
+    const isAtButton = at === last.current && at instanceof HTMLButtonElement;
+    if (busy || (at !== document.body && !isAtButton)) return;
     (modal.ref.current?.querySelector<HTMLElement>('[aria-invalid=true]') ?? last.current)?.focus();
   }, [busy]);
   /** Whether the question is about leaving the place. */
