@@ -13,7 +13,7 @@ const ofReader: readonly string[] = [
   ...['list', 'progress', 'show', 'targets'].map((name) => `deliveries.${name}`),
   ...['curl', 'follow', 'open', 'search'].map((name) => `events.${name}`),
   ...['chart', 'follow', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
-  ...['calls', 'importable', 'instructions', 'list', 'logs', 'oauthServers'].map((name) => `mcp.${name}`),
+  ...['calls', 'gateways', 'importable', 'instructions', 'list', 'logs', 'oauthServers'].map((name) => `mcp.${name}`),
   ...['prompts', 'resourceTemplates', 'resources', 'show', 'tools', 'watch'].map((name) => `mcp.${name}`),
   ...['overview.read', 'overview.watch'],
   ...['deliveries', 'delivery', 'doctor', 'list', 'samples', 'show'].map((name) => `webhook.${name}`),
