@@ -14,6 +14,8 @@ export interface Outbox {
   notify(parts: readonly string[]): void;
   /** Writes what is queued, then closes the connection; sooner if the reader reads nothing for `stallMs`. */
   finish(stallMs: number): void;
+  /** Whether the reader is behind: further requests are to wait in the socket, for their answers would only accumulate. */
+  isBlocked(): boolean;
   /** Drops the queue: the connection is closed. */
   closed(): void;
 }
@@ -28,8 +30,11 @@ const maxStreamLength = 4 * 1_048_576;
 const notifyWithinMs = 20;
 const maxTogether = 65_536;
 
-/** @param cutOff closes the connection and logs the reason */
-export function createOutbox(socket: Socket, cutOff: (reason: string) => void): Outbox {
+/**
+ * @param cutOff closes the connection and logs the reason
+ * @param pace called whenever `isBlocked` has changed
+ */
+export function createOutbox(socket: Socket, cutOff: (reason: string) => void, pace: () => void): Outbox {
   /** Strings are notifications, functions are answers. */
   const queue: (string | (() => string))[] = [];
   /** The rest of the message that is being written. */
@@ -92,8 +97,7 @@ export function createOutbox(socket: Socket, cutOff: (reason: string) => void): 
 
   function block(): void {
     isBlocked = true;
-    // Further requests wait in the socket: their answers would only accumulate.
-    socket.pause();
+    pace();
     watch();
   }
 
@@ -108,7 +112,7 @@ export function createOutbox(socket: Socket, cutOff: (reason: string) => void): 
     clearTimeout(stalled);
     wrote();
     pump();
-    if (!isBlocked) socket.resume();
+    if (!isBlocked) pace();
   }
 
   return {
@@ -149,6 +153,7 @@ export function createOutbox(socket: Socket, cutOff: (reason: string) => void): 
       if (isBlocked) watch();
       else pump();
     },
+    isBlocked: () => isBlocked,
     closed() {
       clearTimeout(gathering);
       clearTimeout(stalled);

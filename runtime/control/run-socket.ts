@@ -16,7 +16,7 @@ import type { Command, CommandHost } from './command.ts';
 import { commands } from './commands.ts';
 import { mcpOf, toolIn } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
-import { type ControlSettings, freePath, listenAt, serveConnection } from './server.ts';
+import { type ControlSettings, createUnanswered, freePath, listenAt, serveConnection } from './server.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 /**
@@ -38,10 +38,11 @@ export async function openRunSocket(
   const { nodes: _, ...own } = host;
   const hostOfRun = { ...own, commandOf: commandsOfRun(bounds) };
   const sockets = new Set<Socket>();
+  const unanswered = createUnanswered();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    serveConnection(socket, hostOfRun, { log, redact });
+    serveConnection(socket, hostOfRun, { log, redact, unanswered });
   });
   server.maxConnections = mostConnections;
   // An accept that fails for lack of descriptors is an error event too.

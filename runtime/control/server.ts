@@ -47,8 +47,38 @@ const listenAgainMs = 5_000;
 /** How long a stalled reader may delay the daemon's end, and how long a slow one may. */
 const lastWordsMs = 1_000;
 const longestGoodbyeMs = 10_000;
-/** Characters of the unanswered requests of one connection; beyond that it is not read. */
+/** Characters of unanswered requests; beyond that no connection that they came from is read. */
 const mostUnanswered = 4 * longestLine;
+
+/** The unanswered requests of a connection, or of several that share the memory for them. */
+export interface Unanswered {
+  isFull(): boolean;
+  /** Returns a function that takes the request out again. */
+  add(length: number): () => void;
+  /** Calls back whenever `isFull` has changed, until the returned function is called. */
+  join(pace: () => void): () => void;
+}
+
+export function createUnanswered(): Unanswered {
+  let held = 0;
+  const connections = new Set<() => void>();
+  const change = (by: number): void => {
+    const wasFull = held > mostUnanswered;
+    held += by;
+    if (held > mostUnanswered !== wasFull) for (const pace of connections) pace();
+  };
+  return {
+    isFull: () => held > mostUnanswered,
+    add(length) {
+      change(length);
+      return () => change(-length);
+    },
+    join(pace) {
+      connections.add(pace);
+      return () => void connections.delete(pace);
+    },
+  };
+}
 
 /**
  * Listens. Removes the socket file of a dead daemon: the lock proves that it is dead. On a full or read-only disk it
@@ -156,13 +186,24 @@ export function freePath(path: string): void {
 export function serveConnection(
   socket: Socket,
   host: CommandHost,
-  { log, redact, asker }: Pick<ControlSettings, 'log' | 'redact'> & { readonly asker?: Asker },
+  {
+    log,
+    redact,
+    asker,
+    unanswered = createUnanswered(),
+  }: Pick<ControlSettings, 'log' | 'redact'> & { readonly asker?: Asker; readonly unanswered?: Unanswered },
 ): Outbox {
   const ends = new Set<() => void>();
-  const outbox = createOutbox(socket, (reason) => {
+  const cutOff = (reason: string): void => {
     log.log('warn', `control: ${reason} and was cut off`);
     socket.destroy();
-  });
+  };
+  const pace = (): void => {
+    if (outbox.isBlocked() || unanswered.isFull()) socket.pause();
+    else socket.resume();
+  };
+  const outbox = createOutbox(socket, cutOff, pace);
+  const leave = unanswered.join(pace);
   const peer = {
     redact,
     asker,
@@ -174,14 +215,11 @@ export function serveConnection(
       return () => void ends.delete(end);
     },
   };
-  let unanswered = 0;
   const answer = (request: RpcRequest, length: number): void => {
     const expected = outbox.expect();
-    unanswered += length;
-    if (unanswered > mostUnanswered) socket.pause();
+    const answered = unanswered.add(length);
     void answerRequest(request, host, peer).then((serialize) => {
-      unanswered -= length;
-      if (unanswered <= mostUnanswered && socket.isPaused()) socket.resume();
+      answered();
       expected(serialize);
     });
   };
@@ -201,6 +239,7 @@ export function serveConnection(
   socket.on('data', (chunk) => lines.add(chunk));
   socket.on('error', () => {});
   socket.on('close', () => {
+    leave();
     outbox.closed();
     for (const end of ends) end();
   });

@@ -15,9 +15,9 @@ import { until } from '../../support/processes.ts';
 
 const bounds = { runId: 'r1', profile: 'work', toolsets: [] };
 
-function open(t: Test, path: string) {
+function open(t: Test, path: string, daemon?: CommandHost['daemon']) {
   return openRunSocket(path, bounds, {
-    host: { source: { home: dirname(path), env: {} } },
+    host: { source: { home: dirname(path), env: {} }, ...(daemon === undefined ? {} : { daemon }) },
     log: { log: (_, message) => t.fail(message), warnOnce: () => {} },
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
   });
@@ -63,6 +63,44 @@ t.test('SEC-4 · a run has 64 connections at most', async (t) => {
   }
   await until(() => ended === 8);
   t.equal(sockets.filter(({ destroyed }) => !destroyed).length, 64, 'the others stay');
+});
+
+t.test('SEC-4 · the connections of a run share the memory for unanswered requests', async (t) => {
+  const home = makeHome(t);
+  const path = socketIn(home.path, 'agent.sock');
+  const waiting: (() => void)[] = [];
+  const resources = () => new Promise((resolve) => waiting.push(() => resolve([])));
+  const close = await open(t, path, { mcp: { serves: () => true, offers: { resources } } } as never);
+  const [first, second] = [connect(path), connect(path)];
+  t.teardown(() => {
+    first.destroy();
+    second.destroy();
+    close();
+  });
+  let answers = 0;
+  for (const socket of [first, second]) {
+    socket.on('data', (bytes) => {
+      answers += bytes.toString().split('\n').length - 1;
+    });
+  }
+  const request = (more: object) =>
+    `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'mcp.resources', params: more })}\n`;
+  for (let n = 0; n < 5; n += 1) first.write(request({ pad: 'x'.repeat(7_000_000) }));
+  await until(() => waiting.length === 5);
+  second.write(request({}));
+  const other = makeHome(t);
+  const closeOther = await open(t, socketIn(other.path, 'agent.sock'));
+  t.teardown(closeOther);
+  const client = await connectControl(socketIn(other.path, 'agent.sock'));
+  t.teardown(() => client?.close());
+  for (let n = 0; n < 20; n += 1) await t.rejects(async () => void (await client?.call('no.such')));
+  t.equal(waiting.length, 5, 'other runs are answered meanwhile');
+
+  waiting[0]?.();
+
+  await until(() => waiting.length === 6);
+  for (const release of waiting) release();
+  await until(() => answers === 6);
 });
 
 t.test(

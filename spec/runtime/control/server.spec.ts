@@ -426,7 +426,8 @@ t.test('LIF-13 · CLI-3 · a reader that takes nothing is cut off, and its answe
   const time = lentTime(t);
   let asked = 0;
   let serialized = 0;
-  const { path, lines } = await serve(t, {
+  const { path, lines, client } = await serve(t, {
+    reload: async () => undefined,
     status: () => {
       asked += 1;
       return {
@@ -440,6 +441,9 @@ t.test('LIF-13 · CLI-3 · a reader that takes nothing is cut off, and its answe
   const { socket, closed, ask } = await rawReader(path);
   for (let id = 1; id <= 500; id += 1) ask(id);
   await until(() => asked > 0 && serialized > 0);
+  for (let id = 1; id <= 20_000; id += 1) ask(id);
+  for (let n = 0; n < 100; n += 1) await client.call('gateway.reload').catch(() => {});
+  t.ok(asked < 5_000, `${asked} are read of 20,500, since their answers would wait too`);
   time.pass(30_000);
   await until(() => lines.length > 0);
   t.same(lines, ['control: a reader took nothing for 30 s and was cut off']);
