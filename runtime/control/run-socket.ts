@@ -15,15 +15,18 @@ import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { Command, CommandHost } from './command.ts';
 import { commands } from './commands.ts';
 import { mcpOf, toolIn } from './mcp-commands.ts';
+import { formatError, rpcCodes } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { type ControlSettings, createUnanswered, freePath, listenAt, serveConnection } from './server.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 /**
- * Connections of the programs of a run: more than it may have open questions. Each may hold an unfinished request of the
- * maximum size in memory, and a program that is confined to its socket must not end the gateway.
+ * Connections of the programs of a run that are served: more than it may have open questions. Each may hold an unfinished
+ * request of the maximum size in memory, and a program that is confined to its socket must not end the gateway.
  */
-const mostConnections = 64;
+const mostServed = 64;
+/** Further ones are refused with a reason, and those beyond this closed: each takes a descriptor. */
+const mostConnections = 256;
 
 /**
  * Listens. Returns a function that closes the socket and never throws. Rejects if the path cannot be bound, or its folder
@@ -38,10 +41,16 @@ export async function openRunSocket(
   const { nodes: _, ...own } = host;
   const hostOfRun = { ...own, commandOf: commandsOfRun(bounds) };
   const sockets = new Set<Socket>();
+  const served = new Set<Socket>();
   const unanswered = createUnanswered();
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
+    socket.on('close', () => {
+      sockets.delete(socket);
+      served.delete(socket);
+    });
+    if (served.size >= mostServed) return refuseConnection(socket);
+    served.add(socket);
     serveConnection(socket, hostOfRun, { log, redact, unanswered });
   });
   server.maxConnections = mostConnections;
@@ -55,6 +64,13 @@ export async function openRunSocket(
     for (const socket of sockets) socket.destroy();
     freePath(path);
   };
+}
+
+/** Answers the first request of a connection that it is refused, so that a call is not taken for one that may have run. */
+function refuseConnection(socket: Socket): void {
+  const { code, message } = refused(`has at most ${mostServed} connections at once; close one first`);
+  socket.on('error', () => {});
+  socket.once('data', () => socket.end(formatError(null, { code: rpcCodes.refused, message, data: { code } })));
 }
 
 /** The run of a socket. */

@@ -44,26 +44,46 @@ t.test('SEC-4 · CLI-3 · the socket of a run is private, refuses what is not fo
   t.equal(await connectControl(path), undefined);
 });
 
-t.test('SEC-4 · a run has 64 connections at most', async (t) => {
-  const home = makeHome(t);
-  const path = socketIn(home.path, 'agent.sock');
-  const close = await open(t, path);
-  const sockets = Array.from({ length: 72 }, () => connect(path));
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    close();
-  });
-  let ended = 0;
-  for (const socket of sockets) {
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      ended += 1;
+t.test(
+  'SEC-4 · of the connections of a run 64 are served, further ones refused, and those beyond 256 closed',
+  async (t) => {
+    const home = makeHome(t);
+    const path = socketIn(home.path, 'agent.sock');
+    t.teardown(await open(t, path));
+    const clients = await Promise.all(Array.from({ length: 65 }, () => connectControl(path)));
+    t.teardown(() => {
+      for (const client of clients) client?.close();
     });
-    socket.resume();
-  }
-  await until(() => ended === 8);
-  t.equal(sockets.filter(({ destroyed }) => !destroyed).length, 64, 'the others stay');
-});
+    const outcomes = await Promise.all(
+      clients.map((client) => client?.call('gateway.stop').catch(({ message }) => message)),
+    );
+    t.equal(outcomes.filter((message) => /may not use gateway\.stop/.test(message)).length, 64);
+    t.match(outcomes, { 64: 'a run has at most 64 connections at once; close one first' });
+    await clients[64]?.closed;
+    clients[0]?.close();
+    await clients[0]?.closed;
+    await until(async () => {
+      const next = await connectControl(path);
+      const message = await next?.call('gateway.stop').catch((thrown: Error) => thrown.message);
+      next?.close();
+      return /may not use/.test(String(message));
+    });
+
+    const silent = Array.from({ length: 200 }, () => connect(path));
+    t.teardown(() => {
+      for (const socket of silent) socket.destroy();
+    });
+    let ended = 0;
+    for (const socket of silent) {
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        ended += 1;
+      });
+      socket.resume();
+    }
+    await until(() => ended >= 200 - (256 - 63));
+  },
+);
 
 t.test('SEC-4 · the connections of a run share the memory for unanswered requests', async (t) => {
   const home = makeHome(t);
