@@ -60,14 +60,19 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     if (code === 130) started.child.kill();
   };
   process.once('exit', endCancelled);
+  let status: GatewayStatus | undefined;
   try {
     for (let waitedMs = 0; waitedMs < startTimeoutMs && !started.isOver(); waitedMs += pollMs) {
-      const status = await statusOf(context);
+      status = await statusOf(context);
       if (status !== undefined && reportStart(context, status)) return 0;
       await wait(pollMs);
     }
   } finally {
     process.off('exit', endCancelled);
+  }
+  if (status?.journal === journalOpening && !started.isOver()) {
+    context.out.print(`The gateway runs (pid ${status.pid}); ${journalOpening}: agent gateway status\n`);
+    return 0;
   }
   const why = started.hasEnded() ? 'the gateway did not start' : unanswered(started.child.pid);
   const tail = started.ownLines().trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');

@@ -69,7 +69,12 @@ function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonO
   if (typeof entry.url !== 'string') return;
   learnUrl(entry.url, redactor);
   // Several hosts of servers give each customer an address, which is the only credential.
-  for (const segment of pathOf(entry.url)) if (isGenerated(segment)) redactor.learn(segment);
+  for (const segment of pathOf(entry.url)) {
+    if (segment.length < shortestGenerated) continue;
+    if (isMixed(segment)) redactor.learn(segment);
+    // It may be the number of an account too, which a person must see in a call that waits for approval.
+    else if (isHexadecimal(segment)) redactor.learn(`/${segment}`);
+  }
 }
 
 function learnUrl(url: string, redactor: Redactor): void {
@@ -80,11 +85,13 @@ function pathOf(url: string): readonly string[] {
   return URL.canParse(url) ? new URL(url).pathname.split('/') : [];
 }
 
-/** Whether a part of a path was made by a machine: digits among letters of both cases, or a long number in hexadecimal. */
-function isGenerated(segment: string): boolean {
-  if (segment.length < shortestGenerated) return false;
-  const isMixed = /\d/.test(segment) && /[a-z]/.test(segment) && /[A-Z]/.test(segment);
-  return isMixed || /^[\da-f-]*\d[\da-f-]*$/i.test(segment);
+/** Digits among letters of both cases: a machine made it. */
+function isMixed(segment: string): boolean {
+  return /\d/.test(segment) && /[a-z]/.test(segment) && /[A-Z]/.test(segment);
+}
+
+function isHexadecimal(segment: string): boolean {
+  return /^[\da-f-]*\d[\da-f-]*$/i.test(segment);
 }
 
 /** Both as written in the address and as sent. */

@@ -31,7 +31,7 @@ export const eventCommands = {
     const acts = params.acts === true;
     const found = await daemon.delivery(id, choice, params.handshake === true, acts);
     if (found !== undefined && (!acts || isRequestKept(found.record))) return found;
-    return acts ? withoutBody(await daemon.delivery(id, choice), id, choice) : unknownDelivery(id, choice);
+    return acts ? withoutBody(found ?? (await daemon.delivery(id, choice)), id, choice) : unknownDelivery(id, choice);
   }),
 
   'events.search': ofDaemon((daemon, params) => {

@@ -57,10 +57,12 @@ export async function checkEngine(
       cure: 'install the package again on this machine, with --include=optional',
     });
   }
-  // A service may have another Node and other libraries than this command.
+  // A service may have another Node and other libraries than this command. A gateway that serves by node:http has not
+  // taken over `uws`: by that the next one may not listen.
   const { server, server_remark: remark } = gateway?.status.webhook ?? {};
-  const told: NativeFault | undefined = remark === undefined ? undefined : { kind: 'unfit', text: remark };
-  const fault = front === 'node' ? undefined : server === undefined ? await whyNotNative() : told;
+  const itself: NativeFault | undefined = remark === undefined ? undefined : { kind: 'unfit', text: remark };
+  const asksHere = server === undefined || (front === 'uws' && server !== frontNames.uws);
+  const fault = front === 'node' ? undefined : ((asksHere ? await whyNotNative() : undefined) ?? itself);
   const usesNode =
     server === undefined ? front === 'node' || (fault !== undefined && front === 'auto') : server === 'node:http';
   // The library is not installed by default, so with `auto` its absence is no finding.

@@ -178,7 +178,10 @@ t.test('LIF-13 · OBS-1 · a part of a server’s path that a machine made is a 
   ];
   const path = [...generated, ...words].join('/');
   learnSecrets(load(t, `mcp_servers: {s: {url: "https://s.example/${path}?q=1"}}\n`), redactor);
-  t.equal(redactor.text(`POST /${path}`), `POST /${[...generated.map(() => '[redacted]'), ...words].join('/')}`);
+  t.equal(redactor.text(`POST /${path}`), `POST /[redacted][redacted][redacted]/${words.join('/')}`);
+  const [token = '', uuid = ''] = generated;
+  t.equal(redactor.text(`no ${token}`), 'no [redacted]');
+  t.equal(redactor.text(`{"account":"${uuid}"}`), `{"account":"${uuid}"}`, 'what may be an id is shown elsewhere');
   t.end();
 });
 

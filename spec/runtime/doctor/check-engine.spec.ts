@@ -68,6 +68,15 @@ t.test(
       'warning: does not take x',
     );
     t.equal(await shown('auto', {}), 'note: libc; node:http serves', 'one that has no server does not say');
+    t.equal(
+      await shown('uws', { server: 'node:http' }),
+      'wrong: libc; webhooks do not listen',
+      'one that has refused the configuration does not say what the next one can do',
+    );
+    t.equal(
+      await shown('uws', { server: 'node:http', server_remark: 'does not take x' }, has),
+      'warning: does not take x; node:http serves',
+    );
   },
 );
 
