@@ -66,10 +66,14 @@ export function createLineLog(settings: LineLogSettings): LineLog {
   let again: NodeJS.Timeout | undefined;
 
   const opened = async (more: number): Promise<FileHandle> => {
-    // A file that was removed or moved away takes lines that cannot be read any more.
-    if (file !== undefined && (await stat(path).catch(() => undefined))?.ino !== inode) {
-      await file.close();
-      file = undefined;
+    if (file !== undefined) {
+      const there = await stat(path).catch(() => undefined);
+      if (there?.ino === inode) fileBytes = there.size;
+      else {
+        // A file that was removed or moved away takes lines that cannot be read any more.
+        await file.close();
+        file = undefined;
+      }
     }
     if (file !== undefined && fileBytes > 0 && fileBytes + more > maxBytes) {
       await file.close();

@@ -1954,6 +1954,21 @@ t.test('INS-4 · Back asks before it discards what is typed in a dialog, and lea
   t.equal(await question.count(), 0, 'nothing was typed');
   await page.goBack();
   await page.waitForURL(/#\/events$/);
+
+  await goTo(page, '#/routes');
+  await page.getByRole('button', { name: 'New subscription…' }).first().click();
+  await page.getByLabel('Name').fill('waits');
+  await page.getByLabel('Prompt').fill('Look at {title}');
+  const held = deferred<void>();
+  await answerFor(page, { 'webhook.subscribe': () => held.promise.then(refusal('not writable')) });
+  await page.getByRole('button', { name: 'Create subscription' }).click();
+  await page.getByRole('button', { name: 'Create subscription', disabled: true }).waitFor();
+  await page.goBack();
+  await question.getByText('what was asked for may still be done').waitFor();
+  await question.getByRole('button', { name: 'Discard the changes' }).click();
+  await page.waitForURL(/#\/events$/);
+  t.equal(await page.getByRole('dialog').count(), 0);
+  held.resolve();
 });
 
 t.test('INS-2 · an opened event has its facts below its name, and its lines of text are even', options, async (t) => {

@@ -268,6 +268,16 @@ t.test('the events of one daemon', options, async (t) => {
     await more.waitFor({ state: 'detached' });
     await page.locator('.tabbar button:not([aria-current])').waitFor();
     t.equal(await color(), resting);
+    await places.click();
+    await more.waitFor();
+    await page.setViewportSize({ width: 844, height: 390 });
+    await more.waitFor({ state: 'detached' });
+    await page
+      .getByRole('group', { name: 'Outcome' })
+      .getByRole('button', { name: /^Delivered/ })
+      .click();
+    await page.waitForURL(/status%3Adelivered/);
+    await goTo(page, '#/events');
     await page.setViewportSize({ width: 720, height: 450 });
     t.ok(((await page.locator('.events-list .virtual').boundingBox())?.height ?? 0) >= 240, 'rows have room at 200 %');
     await page.emulateMedia({ forcedColors: 'active' });

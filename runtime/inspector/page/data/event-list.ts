@@ -16,8 +16,12 @@ export interface EventList {
   readonly cursor?: string;
 }
 
-/** Adds older rows below the present ones. */
-export function withOlder({ rows }: EventList, older: EventList): EventList {
+/**
+ * Adds older rows, which were read from a cursor, below the present ones. Undefined if the list ends elsewhere by now: then
+ * there may be more between.
+ */
+export function withOlder({ rows, cursor }: EventList, older: EventList, from: string): EventList | undefined {
+  if (cursor !== from) return undefined;
   const joined = joinedRows(rows, older.rows).slice(0, mostHeld);
   return older.cursor === undefined ? { rows: joined } : { rows: joined, cursor: older.cursor };
 }

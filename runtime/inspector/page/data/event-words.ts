@@ -42,7 +42,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   partial: { mark: 'failed', words: 'Partly failed', calm: false },
   failed: { mark: 'failed', words: 'Failed', calm: false },
   interrupted: { mark: 'failed', words: 'Interrupted', calm: false },
-  // As the event is marked once it is opened: a person ended it, and it needs no attention.
+  // As the event is marked once it is opened. It counts as failed all the same: it was not delivered.
   cancelled: { mark: 'ignored', words: 'Cancelled', calm: true },
   refused: { mark: 'refused', words: 'Refused', calm: false },
   unknown: { mark: 'unconfirmed', words: 'Unconfirmed', calm: false },

@@ -151,17 +151,23 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
     const { found } = mine;
     if (found?.list.cursor === undefined || mine.isReading || found.list.rows.length >= mostHeld) return;
     mine.isReading = true;
+    const from = found.list.cursor;
+    let isEarlier = false;
     try {
-      const { rows, cursor } = await call('events.search', { q, range, limit: pageRows, cursor: found.list.cursor });
+      const { rows, cursor } = await call('events.search', { q, range, limit: pageRows, cursor: from });
       const now = mine.found;
       if (now === undefined || held.current !== mine) return;
-      const list = withOlder(now.list, cursor === undefined ? { rows } : { rows, cursor });
+      const list = withOlder(now.list, cursor === undefined ? { rows } : { rows, cursor }, from);
+      isEarlier = list === undefined;
+      if (list === undefined) return;
       mine.found = { ...now, list };
       setState({ found: mine.found, key, busy: false, refused: undefined });
     } catch {
       // The rows stay; reaching their end again reads again.
     } finally {
       mine.isReading = false;
+      // The view calls for more only when the length of the list changes, which it did while this page was read.
+      if (isEarlier) void readOlder();
     }
   }
 

@@ -11,6 +11,7 @@ import { hashOf, type View } from '../data/hash.ts';
 import { nodes } from '../data/live.ts';
 import { place } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
+import { useMedia } from '../data/use-media.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
 import { Count } from '../parts/panel.tsx';
 import { useViews, type ViewRow } from '../views.ts';
@@ -108,7 +109,9 @@ function useLeave(isOpen: boolean, leave: () => void): void {
 
 /** Below 761 px: four places, and the others behind More. */
 export function TabBar({ at }: { readonly at: View }): JSX.Element {
-  const [isMore, setMore] = useState(false);
+  const [isAsked, setMore] = useState(false);
+  // After a phone is turned, the menu is not on the page.
+  const isMore = useMedia('(max-width: 760px)') && isAsked;
   useLeave(isMore, () => setMore(false));
   const views = useViews();
   useProfile();

@@ -55,7 +55,7 @@ export function Dialog(props: DialogProps): JSX.Element {
   const isHeld = useRef<() => boolean>(isTyped);
   isHeld.current = () => {
     const holds = isTyped();
-    if (holds && !busy) ask(true);
+    if (holds) ask(true);
     return holds;
   };
   useEffect(() => holdPlace(() => isHeld.current()), []);
@@ -104,7 +104,7 @@ export function Dialog(props: DialogProps): JSX.Element {
           onYes={discard}
           onClose={() => setAsking(false)}
         >
-          What you typed is lost.
+          What you typed is lost{busy ? ', and what was asked for may still be done' : ''}.
         </Confirm>
       ) : null}
       <DialogToast />

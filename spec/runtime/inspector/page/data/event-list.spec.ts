@@ -40,8 +40,12 @@ t.test('INS-4 · rows are joined newest first, each once, and none comes below t
       t.same(new Set(keys), new Set([30, 20, ...batches.flat().filter((key) => key > 20)].map((key) => row(key).key)));
     }),
   );
-  const older = withOlder({ rows: [row(9)], cursor: row(9).key }, { rows: [row(8), row(7)] });
+  const list: EventList = { rows: [row(9)], cursor: row(9).key };
+  const older = withOlder(list, { rows: [row(8), row(7)] }, row(9).key) ?? { rows: [] };
   t.same([keysOf(older).length, older.cursor], [3, undefined]);
+  const news = [row(12), row(11)];
+  const shorter = withNews(beforeGap(list, news), news);
+  t.equal(withOlder(shorter, { rows: [row(8)] }, row(9).key), undefined, 'news have ended the list above these rows');
   t.same(
     keysOf(withNews(older, [row(1)])),
     [9, 8, 7, 1].map((key) => row(key).key),
