@@ -57,8 +57,8 @@ export async function checkEngine(
       cure: 'install the package again on this machine, with --include=optional',
     });
   }
-  // A service may have another Node and other libraries than this command. A gateway that serves by node:http has not
-  // taken over `uws`: by that the next one may not listen.
+  // A service may have another Node and other libraries than this command. But a gateway that serves by node:http although
+  // `uws` is set has refused that; whether the next one could listen is found out here.
   const { server, server_remark: remark } = gateway?.status.webhook ?? {};
   const itself: NativeFault | undefined = remark === undefined ? undefined : { kind: 'unfit', text: remark };
   const asksHere = server === undefined || (front === 'uws' && server !== frontNames.uws);

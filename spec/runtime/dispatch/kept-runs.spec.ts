@@ -122,7 +122,7 @@ t.test('COA-3 · a gateway that holds the home without answering is named', asyn
   t.match(stdout, /queued .* r1/);
   t.match(
     stderr,
-    new RegExp(`\\(process ${process.pid}\\) does not answer, as it is starting, stopping or hangs; these runs`),
+    new RegExp(`\\(process ${process.pid}\\) does not answer: it is starting or stopping, or it hangs; these runs`),
   );
 });
 
