@@ -42,8 +42,12 @@ const newsEveryMs = 250;
 /** How many of the newest events, and of the unfinished ones, are followed for changes. */
 const followedNewest = 300;
 const followedOpen = 2_000;
-/** Of more than that many, all that began within this time before the last check: commits are not in the order of keys. */
+/**
+ * Of more than that many, those that began within this time before the last check: commits are not in the order of keys. Of
+ * a flood only so many: more of it is left out of a message anyway, and a check must not hold up the loop.
+ */
 const followedMs = 5_000;
+const followedRecent = 10_000;
 /** Rows per message, the newest ones; the message says how many it leaves out. */
 const mostNews = 500;
 const longestResult = 200;
@@ -256,7 +260,7 @@ function changesOf(
   for (const counted of tally.known()) {
     count += 1;
     const atMs = timeOfKey(counted.key);
-    const isNewest = count <= followedNewest || atMs >= sinceMs;
+    const isNewest = count <= followedNewest || (count <= followedRecent && atMs >= sinceMs);
     if (atMs < range.fromMs || !(isNewest || (isFirst && count <= followedOpen))) break;
     if (isNewest) newest.add(counted.key);
     if (isNewest || outcomeOfStatus(counted.status) === 'open') look(counted);
