@@ -12,7 +12,7 @@ import type { Route } from '../config/route.ts';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
 import { type Source, type SourceName, sources } from '../config/sources.ts';
 import { typeReader } from './envelope.ts';
-import { type Sealed, sealEvent } from './scheme.ts';
+import { type Sealed, sealEvent } from './seal-event.ts';
 import { signV2 } from './signature.ts';
 import { sourceSamples } from './source-samples.ts';
 

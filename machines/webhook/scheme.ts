@@ -1,36 +1,37 @@
 /**
- * Compiles a scheme into a verifier and a signer for one secret; keys and templates are prepared once.
+ * Compiles a scheme into a verifier for one secret; keys and templates are prepared once.
  * @see SRC-1, SRC-2, SIG-3 and SEC-6 in docs/specification.md
  */
 
-import { createHash, createHmac, createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
-import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
-import { putField } from '../base/put-field.ts';
-import { readJson } from '../base/read-json.ts';
+import { createPublicKey, type KeyObject, verify as verifyWithKey } from 'node:crypto';
 import {
-  type Algorithm,
   type Place,
   publicKeyPrefix,
   type SignatureScheme,
   schemeWith,
   type Timestamp,
 } from '../config/signature-scheme.ts';
-import type { Source } from '../config/sources.ts';
-import { bodyAndPayload, hasMoreFieldsThan, isForm, mostFields } from './body.ts';
+import { bodyAndPayload, mostFields } from './body.ts';
 import { certifiedBy } from './certificate.ts';
-import { hmacSha256 } from './hmac.ts';
 import {
-  decodedWhole,
   digestOf,
-  headerValue,
   isTimedContent,
-  latin1,
   placeText,
   readerOf,
   type SignatureVerdict,
   type SignedRequest,
   sameBytes,
 } from './signature.ts';
+import {
+  type Content,
+  compileContent,
+  hmacOf,
+  isTwilioSha256,
+  keyOf,
+  signableUrls,
+  type Texts,
+  twilioContents,
+} from './signed-content.ts';
 
 export interface SchemeVerifier {
   /** Whether the request has a value at the scheme's place for the signature. */
@@ -46,17 +47,7 @@ export interface SchemeUse {
   readonly publicUrl?: string | undefined;
 }
 
-/** The texts in the signed content, as Latin-1 of their bytes. */
-type Texts = Readonly<Record<'id' | 'timestamp' | 'method' | 'url', string>>;
-
-interface Content {
-  readonly before: string;
-  readonly body: Uint8Array;
-  readonly after: string;
-}
-
 const noTexts: Texts = { id: '', timestamp: '', method: '', url: '' };
-const noBody = new Uint8Array();
 /** Further signatures in a list are ignored; senders that rotate their key send two. */
 const mostSignatures = 16;
 const whole = {
@@ -113,7 +104,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
       ? twilioContents(url, request)
       : scheme.signsPayload
         ? bodyAndPayload(request).map((body) => contentOf(texts, body))
-        : scheme.decodesUrl && urls(url).map((one) => contentOf({ ...texts, url: one }, request.body));
+        : scheme.decodesUrl && signableUrls(url).map((one) => contentOf({ ...texts, url: one }, request.body));
     if (several?.length === 0)
       return refused(
         `its signature does not cover the body: that is no form of at most ${mostFields} fields, and bodySHA256 in the query is not its digest`,
@@ -124,7 +115,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     if (certified !== undefined) return certified(request, signatures[0] ?? '');
     if (signatures.length === 0)
       return refused(`${where} holds no ${scheme.algorithm === 'token' ? 'token' : 'signature'} ${formOf(scheme)}`);
-    const fitsHere = isTwilio && saysSha256.test(request.headers[twilioSettings] ?? '') ? fitsSha256 : fits;
+    const fitsHere = isTwilio && isTwilioSha256(request) ? fitsSha256 : fits;
     let digest: string | undefined;
     if (several === undefined) digest = fits(contentOf(texts, request.body), signatures);
     else for (const content of several) digest ??= fitsHere(content, signatures);
@@ -232,77 +223,6 @@ function timestampFault(
   return `the timestamp is ${skew} s from the clock; ${toleranceSeconds} s are allowed`;
 }
 
-/** Compiles the template of the signed content: the texts before and after the body. */
-function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Content {
-  const at = signed.indexOf('{body}');
-  const [before, after] = at < 0 ? [signed, ''] : [signed.slice(0, at), signed.slice(at + '{body}'.length)];
-  const fill = (part: string): ((texts: Texts) => string) => {
-    const pieces = part.split(/\{(id|timestamp|method|url)\}/);
-    if (pieces.length === 1) return () => part;
-    return (texts) => {
-      let filled = '';
-      for (let at = 0; at < pieces.length; at += 1)
-        filled += at % 2 === 0 ? pieces[at] : texts[pieces[at] as keyof Texts];
-      return filled;
-    };
-  };
-  const fillBefore = fill(before);
-  const fillAfter = fill(after);
-  return (texts, body) => ({ before: fillBefore(texts), body: at < 0 ? noBody : body, after: fillAfter(texts) });
-}
-
-/**
- * A URL as sent, and with the escapes decoded that HubSpot decodes before it signs.
- * @see [HubSpot's page](https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation)
- */
-function urls(url: string): readonly string[] {
-  const decoded = url.replace(/%(?:2[14789AC]|2F|3[ABF]|40)/gi, decodeURIComponent);
-  return decoded === url ? [url] : [decoded, url];
-}
-
-/** Where a shared key signs: https://www.twilio.com/docs/usage/webhooks/webhook-shared-keys */
-const twilioSettings = 'x-twilio-webhooks-signature-settings';
-const saysSha256 = /(?:^|,) *algorithm=HMAC_SHA256(?:,|$)/;
-
-/**
- * The content that Twilio signs: the URL, then a form's sorted names and values; for another body its digest, which is in
- * the URL. Twilio's port is ambiguous, so there are two contents. Empty if the signature would not cover the body.
- * @see [Twilio's page](https://www.twilio.com/docs/usage/webhooks/webhooks-security)
- */
-function twilioContents(url: string, { headers, body, query }: SignedRequest): readonly Content[] {
-  const given = new URLSearchParams(query ?? '').get('bodySHA256');
-  if (given === null ? !isForm(headers) : given !== createHash('sha256').update(body).digest('hex')) return [];
-  const form = given === null ? sortedForm(Buffer.from(body).toString('utf8')) : '';
-  if (form === undefined) return [];
-  const bytes = Buffer.from(form, 'utf8');
-  return [url, otherPort(url)].map((one) => ({ before: latin1(one), body: bytes, after: '' }));
-}
-
-/** Names and values in order, without duplicates. Undefined if there are too many: nothing is verified yet (SEC-3). */
-function sortedForm(text: string): string | undefined {
-  if (hasMoreFieldsThan(mostFields, text)) return undefined;
-  const fields = [...new URLSearchParams(text)];
-  fields.sort(([one, first], [other, second]) => inOrder(one, other) || inOrder(first, second));
-  let sorted = '';
-  for (const [index, [name, value]] of fields.entries()) {
-    const before = fields[index - 1];
-    if (before?.[0] !== name || before[1] !== value) sorted += name + value;
-  }
-  return sorted;
-}
-
-function inOrder(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
-}
-
-/** The same URL with its scheme's default port if it has none, or without its port. */
-function otherPort(url: string): string {
-  const [, start = '', scheme = '', host = '', port, rest = ''] =
-    /^((https?):\/\/)([^/:?#]+)(:\d+)?(.*)$/.exec(url) ?? [];
-  if (start === '') return url;
-  return `${start}${host}${port === undefined ? `:${scheme === 'https' ? 443 : 80}` : ''}${rest}`;
-}
-
 /** Matches a content's signatures: returns the digest that identifies the content (SEC-6), empty if nothing is signed. */
 type Matcher = (content: Content, signatures: readonly string[]) => string | undefined;
 
@@ -330,8 +250,7 @@ function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string
   }
   // Verified with a certificate instead.
   if (algorithm === 'rsa') return () => undefined;
-  const keyBytes = keyOf(secret, key);
-  const sum = hmacOf(algorithm, keyBytes);
+  const sum = hmacOf(algorithm, keyOf(secret, key));
   return (content, signatures) => {
     const digest = sum(content);
     for (const one of signatures) {
@@ -352,20 +271,6 @@ function bytesOfContent({ before, body, after }: Content): Buffer {
   return bytes;
 }
 
-function hmacOf(algorithm: 'hmac-sha256' | 'hmac-sha1' | 'hmac-sha512', key: Uint8Array): (content: Content) => Buffer {
-  const hash = algorithm.slice('hmac-'.length);
-  const fast = algorithm === 'hmac-sha256' ? hmacSha256(key) : undefined;
-  if (fast !== undefined) return ({ before, body, after }) => fast(before, body, after);
-  return ({ before, body, after }) =>
-    createHmac(hash, key).update(before, 'latin1').update(body).update(after, 'latin1').digest();
-}
-
-function keyOf(secret: string, key: SignatureScheme['key']): Buffer {
-  if (key === 'text') return Buffer.from(secret, 'utf8');
-  const encoded = key === 'base64' ? secret.replace(/^whsec_/, '') : secret.toLowerCase();
-  return decodedWhole(encoded, key) ?? Buffer.from(secret, 'utf8');
-}
-
 function publicKeyOf(algorithm: 'ed25519' | 'ecdsa-sha256', secret: string): KeyObject | undefined {
   try {
     const der =
@@ -382,97 +287,4 @@ function ed25519Key(secret: string): Buffer {
   return secret.startsWith(publicKeyPrefix)
     ? Buffer.from(secret.slice(publicKeyPrefix.length), 'base64')
     : Buffer.from(secret, 'hex');
-}
-
-/** An event as its sender would send it. */
-export interface Sealed {
-  /** The query string after the path. */
-  readonly query?: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-export interface Unsealed {
-  readonly payload: JsonObject;
-  /** The payload as its owner wrote it, of which only the fields that the sender fills in are changed. */
-  readonly text?: string;
-  /** As in the history; placed where the source expects it. */
-  readonly event?: string | undefined;
-  readonly id: string;
-  /** Whether the payload already contains the delivery's id. */
-  readonly isIdInside?: boolean;
-  /** The route's path, as it is sent. */
-  readonly path: string;
-  readonly nowMs: number;
-}
-
-/**
- * Signs a payload like its sender, with event, id and time in the sender's places; unsigned without a secret, or if only the
- * sender can sign.
- */
-export function sealEvent(
-  given: SignatureScheme,
-  { secret, publicUrl }: Omit<SchemeUse, 'secret'> & { readonly secret: string | undefined },
-  { payload, text, event, id, isIdInside = false, path, nowMs }: Unsealed,
-  source?: Pick<Source, 'event' | 'id' | 'bodyDiffersBy' | 'body'>,
-): Sealed {
-  const scheme = schemeWith(given, secret);
-  const { at, algorithm, prefix = '', timestamp } = scheme;
-  const headers: Record<string, string> = {};
-  let json = text ?? JSON.stringify(payload);
-  const put = (place: Place | undefined, value: string | number): void => {
-    if (place !== undefined && 'header' in place) headers[place.header] = headerValue(place.header, String(value));
-    else if (place !== undefined && 'field' in place) json = putField(json, place.field.split('.'), value);
-  };
-  const [type] = source?.event ?? [];
-  if (event !== undefined && Array.isArray(type)) {
-    const texts = event.split('.');
-    for (const [index, place] of (type as readonly Place[]).entries()) put(place, texts[index] ?? '');
-  } else if (event !== undefined) put(type as Place | undefined, event);
-  put(scheme.id, id);
-  if (!isIdInside) for (const place of [source?.id[0] ?? source?.bodyDiffersBy ?? []].flat()) put(place, id);
-  const seconds = Math.floor(nowMs / 1_000);
-  const times = { s: seconds, ms: nowMs, iso: new Date(nowMs).toISOString() };
-  const time = times[timestamp?.unit ?? 's'];
-  if (timestamp !== undefined && !('part' in timestamp.at)) put(timestamp.at, time);
-  const texts = { id, timestamp: String(time), method: 'POST', url: `${publicUrl ?? ''}${path}` };
-  const signatureOf = (body: string): string | undefined => {
-    if (secret === undefined || signsByPrivateKey(algorithm)) return undefined;
-    if (algorithm === 'token') return latin1(`${prefix}${secret}`);
-    const bytes = Buffer.from(body, 'utf8');
-    const [content] =
-      scheme.form === 'twilio'
-        ? twilioContents(texts.url, { headers, body: bytes, nowMs })
-        : [compileContent(scheme.signed)(texts, bytes)];
-    if (content === undefined) return undefined;
-    return `${prefix}${hmacOf(algorithm, keyOf(secret, scheme.key))(content).toString(scheme.encoding)}`;
-  };
-  // A signature within the body cannot cover it.
-  const inside = 'header' in at ? undefined : signatureOf('');
-  if (inside !== undefined) put(at, inside);
-  if (scheme.form === 'twilio') headers['content-type'] = 'application/x-www-form-urlencoded';
-  const body = scheme.form === 'twilio' ? formOfFields(readJson(json)) : wrapped(json, source?.body);
-  const signature = 'header' in at ? signatureOf(body) : undefined;
-  if ('header' in at && signature !== undefined)
-    headers[at.header] = `${stampOf(scheme, time)}${labelOf(scheme)}${signature}`;
-  if ('query' in at && secret !== undefined)
-    return { headers, body, query: new URLSearchParams({ [at.query]: secret }).toString() };
-  return { headers, body };
-}
-
-/** Whether a sender signs with a private key, which the gateway does not have. */
-export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' | 'ecdsa-sha256' | 'rsa' {
-  return algorithm !== 'token' && !algorithm.startsWith('hmac-');
-}
-
-/** Wraps one event like a provider that sends arrays. */
-function wrapped(json: string, rule: Source['body']): string {
-  if (rule?.shape !== 'each') return json;
-  return rule.items === undefined ? `[${json}]` : `{${JSON.stringify(rule.items)}:[${json}]}`;
-}
-
-function formOfFields(held: Json | undefined): string {
-  const form = new URLSearchParams();
-  if (isJsonObject(held)) for (const [name, value] of Object.entries(held)) form.set(name, scalarText(value));
-  return form.toString();
 }

@@ -21,7 +21,7 @@ import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import type { Hand } from '../../machines/webhook/record.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
 import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
-import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
+import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/seal-event.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { createDocumentsInForce, type DocumentsInForceSettings } from '../config/documents-in-force.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';

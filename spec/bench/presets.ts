@@ -14,7 +14,7 @@ import { certificateReader, crc32 } from '../../machines/webhook/certificate.ts'
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { hmacSha256 } from '../../machines/webhook/hmac.ts';
 import { parsePayload, type RequestFacts, verifySignature } from '../../machines/webhook/request-rules.ts';
-import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
+import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/seal-event.ts';
 import { digestOf, signV2 } from '../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { liveRequest, parsedOf } from '../../runtime/webhook/exchanges.ts';

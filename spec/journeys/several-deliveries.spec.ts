@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { sources } from '../../machines/config/sources.ts';
-import { sealEvent } from '../../machines/webhook/scheme.ts';
+import { sealEvent } from '../../machines/webhook/seal-event.ts';
 import { askCli } from '../support/daemon.ts';
 import { mattermostApi } from '../support/platforms/mattermost.ts';
 import { slackError } from '../support/platforms/slack.ts';

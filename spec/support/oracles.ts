@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type SourceName, sources } from '../../machines/config/sources.ts';
-import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/scheme.ts';
+import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/seal-event.ts';
 
 export interface Oracle {
   readonly source: SourceName;

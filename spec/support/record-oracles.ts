@@ -9,7 +9,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Sealed } from '../../machines/webhook/scheme.ts';
+import type { Sealed } from '../../machines/webhook/seal-event.ts';
 import {
   bodiesOf,
   digestQuery,

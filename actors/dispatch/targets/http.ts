@@ -8,7 +8,7 @@
 
 import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import { sources } from '../../../machines/config/sources.ts';
-import { sealEvent } from '../../../machines/webhook/scheme.ts';
+import { sealEvent } from '../../../machines/webhook/seal-event.ts';
 import type { Description } from './described-target.ts';
 import { passing, saying } from './platform-target.ts';
 

@@ -9,7 +9,7 @@ import { type Source, type SourceName, sourceNames, sources } from '../../../mac
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal, type Finding, type RefusedRequest } from '../../../machines/webhook/diagnose-refusal.ts';
 import { sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
-import type { Sealed } from '../../../machines/webhook/scheme.ts';
+import type { Sealed } from '../../../machines/webhook/seal-event.ts';
 import { signV2 } from '../../../machines/webhook/signature.ts';
 import { fc, runs } from '../../support/property.ts';
 

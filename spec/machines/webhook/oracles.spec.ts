@@ -14,7 +14,7 @@ import { defaultProfile } from '../../../machines/base/names.ts';
 import { readRoute } from '../../../machines/config/read-route.ts';
 import { parseBody } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
-import type { Sealed } from '../../../machines/webhook/scheme.ts';
+import type { Sealed } from '../../../machines/webhook/seal-event.ts';
 import { oracleRow } from '../../house/sources-page.ts';
 import {
   bodiesOf,

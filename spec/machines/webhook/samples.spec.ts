@@ -8,7 +8,7 @@ import { parseBody, splitItems } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { deliveryIdOf, eventTypeOf } from '../../../machines/webhook/envelope.ts';
 import { findSample, type SampleSeal, sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
-import type { Sealed } from '../../../machines/webhook/scheme.ts';
+import type { Sealed } from '../../../machines/webhook/seal-event.ts';
 import { signatureVerifier } from '../../../machines/webhook/verifier.ts';
 
 const secret = 'sécret-of-the-route';

@@ -4,7 +4,8 @@ import type { SignatureScheme } from '../../../machines/config/signature-scheme.
 import { type Source, sourceNames, sources } from '../../../machines/config/sources.ts';
 import { certificateReader, crc32, isConfirmUrl } from '../../../machines/webhook/certificate.ts';
 import type { CompiledRoute } from '../../../machines/webhook/compile-route.ts';
-import { compileScheme, sealEvent } from '../../../machines/webhook/scheme.ts';
+import { compileScheme } from '../../../machines/webhook/scheme.ts';
+import { sealEvent } from '../../../machines/webhook/seal-event.ts';
 import {
   alarm,
   alarmText,
