@@ -11,7 +11,7 @@ import { writableCure } from '../files.ts';
 import { type Renewal, type RenewalSettings, recordFor, renewTokens } from './renewal.ts';
 
 export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLike) => FetchLike {
-  const { url: serverUrl, nowMs } = options;
+  const { server, url: serverUrl, credentials, nowMs } = options;
   const own = new URL(serverUrl);
 
   return (fetch) => {
@@ -20,7 +20,8 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
       const record = recordFor(options);
       const use = chooseToken(record, nowMs());
       if (use.kind === 'use') return use.accessToken;
-      if (use.kind === 'login') return undefined;
+      // The lock is obtained once the tokens are read; those that are still valid are returned as they are.
+      if (use.kind === 'login' && !credentials.isUnread(server)) return undefined;
       const renewal = await renewTokens(options, undefined);
       // It was renewed early, so it may be valid still.
       if (renewal.kind === 'unreachable' && isValid(record, nowMs())) return record.accessToken;

@@ -14,7 +14,7 @@ import { parseObject } from '../../machines/base/read-json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { widerScope } from '../../machines/oauth/scope.ts';
 import { formatTokenRecord, readTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
-import type { Documents } from '../documents.ts';
+import { type Documents, unread } from '../documents.ts';
 import { privateFile } from '../files.ts';
 import type { Logger } from '../ports.ts';
 import { safeName } from '../safe-name.ts';
@@ -43,6 +43,8 @@ export interface Credentials {
   client(server: string): StoredClient | undefined;
   server(server: string): StoredServer | undefined;
   documentRefused(server: string): boolean;
+  /** Whether the tokens are in a database that has not answered yet: then it is not known whether there are any. */
+  isUnread(server: string): boolean;
   /** What is wrong with the stored credentials, or why they could not be renewed; undefined if no problem is known. */
   problem(server: string): string | undefined;
   /** The fix for credentials that cannot be written, for messages. */
@@ -167,6 +169,7 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
     },
     server: serverOf,
     documentRefused: (server) => read(path(server, '.cimd-off')) !== undefined,
+    isUnread: (server) => documents.at(tokensPath(server)).stamp() === unread,
     problem(server) {
       const document = documents.at(tokensPath(server));
       const { place } = document;

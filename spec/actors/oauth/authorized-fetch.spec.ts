@@ -2,9 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createAuthorizedFetch } from '../../../actors/oauth/authorized-fetch.ts';
+import { createCredentials } from '../../../actors/oauth/credentials.store.ts';
+import { createSharedDocuments } from '../../../actors/shared-documents.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
+import { memoryRows } from '../../support/document-rows.ts';
 import { oauthError, paths, type ScriptedServer } from '../../support/oauth/scripted-server.ts';
 import { loggedIn, plainConnections } from '../../support/oauth/token-store.ts';
 
@@ -181,6 +184,42 @@ t.test('OAU-8 · SCA-3 · where a database has the tokens and is away, its remed
     name: 'TokenFailure',
     message: /cannot be renewed now: connect ECONNREFUSED; see that the database answers$/,
   });
+});
+
+t.test('OAU-1 · OAU-8 · SCA-3 · before a database has answered, its tokens are waited for, not a login', async (t) => {
+  const { authority, store, record } = await loggedIn(t, url);
+  const rows = memoryRows();
+  const gateway = () => {
+    const connect = () => rows.connect();
+    const documents = createSharedDocuments({
+      home: store.folder,
+      place: 'postgres://host/db',
+      connect,
+      log: store.log,
+    });
+    return { documents, credentials: createCredentials(join(store.folder, 'mcp-tokens'), documents, store.log) };
+  };
+  const { issuer } = authority;
+  const server = { issuer, authorizationServerUrl: issuer, metadata: {} };
+  await gateway().credentials.save('hub', { tokens: record, server });
+  const { credentials } = gateway();
+  let sent: string | undefined;
+  const carry = createAuthorizedFetch({
+    ...{ server: 'hub', url, settings: readOauthSettings({}), version: '1', log: store.log, nowMs: Date.now },
+    ...{ credentials, open: plainConnections },
+  })(async (_, init) => {
+    sent = new Headers(init?.headers).get('authorization') ?? 'none';
+    return new Response(null, { status: authority.accepts(sent.slice('Bearer '.length)) ? 200 : 401 });
+  });
+  rows.isAway = true;
+  await t.rejects(carry(url), {
+    name: 'TokenFailure',
+    message: /the database is away; see that the database answers$/,
+  });
+  t.equal(sent, undefined);
+  rows.isAway = false;
+  t.equal((await carry(url)).status, 200);
+  t.equal(sent, `Bearer ${record.accessToken}`);
 });
 
 t.test(
