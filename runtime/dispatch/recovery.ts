@@ -188,18 +188,21 @@ export async function refillGroups(ports: ResumePorts, signal = ports.signal()):
 }
 
 /**
- * Ends the runs in progress here that another gateway has adopted because this gateway's session expired. Other lost work
- * is detected at its next write.
+ * Ends the runs in progress here that another gateway has adopted because this gateway's session expired, also those that it
+ * has ended or left since. Other lost work is detected at its next write.
  */
 export async function letGoOfLost(ports: ResumePorts): Promise<void> {
+  const isRunning = (run: AnyActorRef): boolean => run.getSnapshot().value === 'running';
   const running = new Map<string, AnyActorRef>();
   ports.wards().runs.each((key, run) => {
-    if (run.getSnapshot().value === 'running') running.set(key, run);
+    if (isRunning(run)) running.set(key, run);
     return true;
   });
   for (const [key, run] of running) {
     const stored = await ports.keeper.journal()?.get('runs', key);
-    if (stored !== undefined && ports.keeper.isElsewhere(stored.heldBy)) run.send({ type: 'work.lost' });
+    const isLost = stored !== undefined && (stored.heldBy === undefined || ports.keeper.isElsewhere(stored.heldBy));
+    // It may have ended here during the read.
+    if (isLost && isRunning(run)) run.send({ type: 'work.lost' });
   }
 }
 

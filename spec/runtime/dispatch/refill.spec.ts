@@ -92,7 +92,9 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
       await keeper.commit([
         { kind: 'put', collection: 'runs', key, value: value as unknown as JsonObject, dueAtMs: 1, heldBy },
       ]);
-      if (heldBy !== undefined) wards.open({ kind: 'run', key, record: value as never });
+      if (heldBy === undefined) continue;
+      resume.writer.begin('runs', key);
+      wards.open({ kind: 'run', key, record: value as never });
     }
   }
   /** The oldest end. */
@@ -335,23 +337,28 @@ t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begi
   t.same(it.told.at(-1), 'the work that waits on disk: a flaw', 'the start goes on without it');
 });
 
-t.test('SCA-2 · after a session that ended, the runs that another gateway has taken over are told so', async (t) => {
-  const it = await openRefill();
-  await it.arrive(3, 0);
-  const [mine, taken, waits] = it.runs.spawned;
-  for (const one of [mine, taken]) it.runs.move(one?.key ?? '', 'running');
-  await it.tick();
-  const opened = await it.keeper.journal()?.openSession('other', 60_000);
-  const heldBy = opened?.ok ? opened.value : '';
-  it.elsewhere.add(heldBy);
-  const theirs = { kind: 'put', collection: 'runs', value: run as unknown as JsonObject, dueAtMs: 1 } as const;
-  for (const one of [taken, waits]) await it.keeper.commit([{ ...theirs, key: one?.key ?? '', heldBy }]);
-  await it.tick();
-  t.same(taken?.heard, [], 'the session lives');
-  await it.keeper.beginAnew();
-  await it.tick();
-  t.same([mine?.heard, taken?.heard, waits?.heard], [[], [{ type: 'work.lost' }], []]);
-});
+t.test(
+  'SCA-2 · after a session that ended, the runs that another gateway has taken over, or ended since, are let go of',
+  async (t) => {
+    const it = await openRefill();
+    await it.arrive(4, 0);
+    const [mine, taken, waits, ended] = it.runs.spawned;
+    for (const one of [mine, taken, ended]) it.runs.move(one?.key ?? '', 'running');
+    await it.tick();
+    const opened = await it.keeper.journal()?.openSession('other', 60_000);
+    const heldBy = opened?.ok ? opened.value : '';
+    it.elsewhere.add(heldBy);
+    const theirs = { kind: 'put', collection: 'runs', value: run as unknown as JsonObject, dueAtMs: 1 } as const;
+    for (const one of [taken, waits]) await it.keeper.commit([{ ...theirs, key: one?.key ?? '', heldBy }]);
+    await it.keeper.commit([{ ...theirs, key: ended?.key ?? '', dueAtMs: null }]);
+    await it.tick();
+    t.same(taken?.heard, [], 'the session lives');
+    await it.keeper.beginAnew();
+    await it.tick();
+    const lost = [{ type: 'work.lost' }];
+    t.same([mine?.heard, taken?.heard, waits?.heard, ended?.heard], [[], lost, [], lost]);
+  },
+);
 
 t.test('SCA-2 · a run that another gateway takes while this one has no session is let go of', async (t) => {
   const { local: _, ...shared } = openMemoryJournal();
