@@ -16,7 +16,7 @@ import {
   recordOf,
   selectRecords,
 } from './postgres-rows.ts';
-import { NoAnswer } from './postgres-schema.ts';
+import { isTrouble, NoAnswer } from './postgres-schema.ts';
 import { letters } from './tables.ts';
 
 /** Sorts after every key. */
@@ -31,7 +31,7 @@ export function createReads(pool: Pool, place: string, isOpen: () => boolean): J
       const { rows } = await pool.query<Row>({ name: `agent_${name}`, text, values: [...values] });
       return rows;
     } catch (thrown) {
-      throw isAnswer(thrown) ? thrown : new NoAnswer(place, thrown);
+      throw isAnswer(thrown) && !isTrouble(thrown) ? thrown : new NoAnswer(place, thrown);
     }
   }
 

@@ -68,7 +68,7 @@ export class InvalidSchema extends Error {
   }
 }
 
-/** The database did not answer a question. Says where it is and what to do, and keeps the code of the client's error. */
+/** The database did not answer a question, or refused it. Says where it is and what to do, and keeps the error's code. */
 export class NoAnswer extends Error {
   readonly fault: Fault;
   readonly code: string;
@@ -289,6 +289,9 @@ const troubles: Readonly<Record<string, readonly [code: FaultCode, message: stri
     "the journal's tables cannot be made ($); let the user create tables in a schema of its search_path",
   ],
 };
+
+/** Whether the database answered with an error that has a remedy of its own, such as too many connections. */
+export const isTrouble = (thrown: unknown): boolean => troubles[codeOf(thrown)] !== undefined;
 
 /** Errors of certificates, of a file of one that cannot be read, and of a server without TLS. */
 function isOfTls(code: string, cause: string): boolean {

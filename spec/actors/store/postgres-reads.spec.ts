@@ -67,3 +67,14 @@ t.test('SCA-1 · DUR-1 · a look-up of claims that fails fails for its names alo
   asked[1]?.answer({ name: 'a', value: '{}' });
   t.same(await second, {});
 });
+
+t.test('SCA-1 · CLI-2 · a database that takes no more connections is named with its remedy', async (t) => {
+  const refused = Object.assign(new Error('too many connections for role "x"'), { code: '53300' });
+  const query = () => Promise.reject(refused);
+  const { get, claimed } = createReads({ query } as unknown as Pool, 'postgres://host/db', () => true);
+  const fault = {
+    code: 'journal-unavailable',
+    message: /^postgres:\/\/host\/db: the database takes no more connections .*; raise its max_connections or lower/,
+  };
+  for (const reading of [get('runs', 'k'), claimed('c')]) await t.rejects(reading, { fault, code: '53300' });
+});
