@@ -289,7 +289,8 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
   async function probe(): Promise<Fault | undefined> {
     const isWell = stopped === undefined && (await writer.isWell());
     const fault = isWell ? undefined : ((await writer.connectAgain()) ?? (await noRoom()));
-    if (fault === undefined) stopped = undefined;
+    // Commits are refused for the latest reason. Whether there is room again is asked once there is a connection.
+    if (stopped?.code !== fullCode || fault === undefined) stopped = fault;
     return fault;
   }
 

@@ -753,6 +753,24 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await journal.close();
   });
 
+  t.test('SCA-1 · CLI-2 · commits are refused for what the last probe found', async (t) => {
+    const url = await postgres.url();
+    await (await open(url)).close();
+    const journal = await open(await postgres.least(url));
+    await postgres.run(
+      url,
+      `alter role gw connection limit 0; select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'gw'`,
+    );
+    t.match(await journal.commit([put('k')]), { kind: 'unavailable', fault: { message: /does not answer/ } });
+    const fault = { code: 'journal-unavailable', message: /the database takes no more connections/ };
+    t.match(await journal.probe(), fault);
+    t.match(await journal.commit([put('k')]), { kind: 'unavailable', fault });
+    await postgres.run(url, 'alter role gw connection limit -1');
+    t.equal(await journal.probe(), undefined);
+    t.same(await journal.commit([put('k')]), { kind: 'committed' });
+    await journal.close();
+  });
+
   t.test('SCA-1 · CLI-2 · a database that does not store Unicode is refused', async (t) => {
     const owned = await postgres.url();
     const owner = await reach(owned);
