@@ -36,7 +36,8 @@ const none: StoredJobs = { jobs: [], strays: [] };
 export function createJobsStore({ document }: { readonly document: Document }): JobsStore {
   const { place, readCure, writeCure } = document;
   const corrupt = `${place}: is no list of jobs; correct it or move it away: the last good jobs apply until then, and nothing overwrites it`;
-  let seen: string | undefined;
+  /** Undefined where there was no file, null if it must be looked at again in any case. */
+  let seen: string | undefined | null;
   let stored = none;
 
   function reread(): StoredJobs {
@@ -44,8 +45,8 @@ export function createJobsStore({ document }: { readonly document: Document }): 
       const read = readJobs(document.text());
       return read.kind === 'read' ? { jobs: read.jobs, strays: read.strays } : { ...stored, problem: corrupt };
     } catch (thrown) {
-      // Permissions can be fixed without a new stamp, so the next call reads again.
-      seen = undefined;
+      // Permissions can be fixed without a new stamp, and then there may be no file, so the next call looks again.
+      seen = null;
       return { ...stored, problem: `${place}: cannot be read; ${readCure} (${causeOf(thrown)})` };
     }
   }

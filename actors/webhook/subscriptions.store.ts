@@ -52,7 +52,8 @@ const none: Subscriptions = { routes: [], book: new Map(), problems: [] };
 
 export function createSubscriptionsStore({ document, read }: SubscriptionsSettings): SubscriptionsStore {
   const { place, readCure, writeCure } = document;
-  let seen: string | undefined;
+  /** Undefined where there was no file, null if it must be looked at again in any case. */
+  let seen: string | undefined | null;
   let current: Subscriptions = none;
   /** The text of the routes in force, and its parsed records. */
   let good: string | undefined;
@@ -109,8 +110,8 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
   }
 
   function unreadable(thrown: unknown): void {
-    // Permissions can be fixed without a new stamp, so the next call reads again.
-    seen = undefined;
+    // Permissions can be fixed without a new stamp, and then there may be no file, so the next call looks again.
+    seen = null;
     const cause = causeOf(thrown);
     const reason = fault('subscriptions-unreadable', `${place}: cannot be read; ${readCure} (${cause})`, cause);
     current = {
@@ -128,7 +129,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
     },
     reconsider() {
       // A reading under the old rules is repeated.
-      if (underWay !== undefined) seen = undefined;
+      if (underWay !== undefined) seen = null;
       underWay = undefined;
       const result = good === undefined ? undefined : finished(read(good));
       if (result?.ok !== true) return;

@@ -93,6 +93,21 @@ t.test('SCA-3 · CLI-2 · without the database a command changes nothing, and sa
 });
 
 t.test(
+  'SUB-2 · SCA-3 · a gateway that started without the database learns that nothing is subscribed',
+  { skip: withoutPostgres },
+  async (t) => {
+    const postgres = await startPostgres(t);
+    const way = await postgres.lossy();
+    way.block(true);
+    const daemon = await startDaemon(t, homeOn(t, way.url(await postgres.url())).path);
+    const post = async () => (await fetch(`${daemon.url}/webhooks/unknown`, { method: 'POST' })).status;
+    t.equal(await post(), 503);
+    way.block(false);
+    await until(async () => (await post()) === 404);
+  },
+);
+
+t.test(
   'SCA-3 · OAU-1 · OAU-2 · a login at one gateway connects the others, and one of them renews the tokens',
   { skip: withoutPostgres },
   async (t) => {

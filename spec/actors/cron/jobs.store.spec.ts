@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import t from 'tap';
 import { createJobsStore } from '../../../actors/cron/jobs.store.ts';
 import { fileDocuments } from '../../../actors/documents.ts';
@@ -66,6 +66,17 @@ t.test('DIS-1 · a change is seen at once, and a file that is no list of jobs le
   t.equal(jobs.find('j1'), undefined);
   rmSync(`${home.path}/cron`, { recursive: true });
   t.equal(jobs.find('j1'), undefined);
+  t.end();
+});
+
+t.test('CRN-1 · a file that could not be read and is gone leaves no problem', (t) => {
+  const home = makeHome(t);
+  const path = `${home.path}/jobs.json`;
+  const { read } = jobsIn(home.path);
+  mkdirSync(path);
+  t.match(read(), { jobs: [], problem: /jobs\.json: cannot be read/ });
+  rmdirSync(path);
+  t.same(read(), { jobs: [], strays: [] });
   t.end();
 });
 

@@ -270,6 +270,8 @@ t.test('SUB-2 · subscriptions in a database are unread until it has answered on
     fault: { message: /^subs\.json in postgres:.* cannot be changed: .*; see that the database answers$/ },
   });
   rows.isAway = false;
+  await documents.refresh();
+  t.same(store.current(), { routes: [], book: new Map(), problems: [] }, 'nothing is subscribed');
   t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'long-enough-secret' })), {
     ok: true,
   });
