@@ -21,7 +21,7 @@ import { platformKey } from './live-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
 
 export interface PlatformsHalfPorts
-  extends Pick<PlatformsPorts, 'home' | 'runOf' | 'ending' | 'nowMs' | 'steadyMs' | 'log'> {
+  extends Pick<PlatformsPorts, 'home' | 'runOf' | 'ending' | 'node' | 'nowMs' | 'steadyMs' | 'log'> {
   readonly root: () => AnyActorRef;
   readonly compiling: CompileOptions;
 }

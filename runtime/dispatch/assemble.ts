@@ -171,6 +171,7 @@ export function assembleWork(ports: WorkPorts) {
     ...ports,
     runOf: async (key) => (await keeper.journal()?.get('runs', key))?.value,
     ending: ending.signal,
+    node: keeper.node,
   });
   const older = createOlderOnDisk({
     platforms,

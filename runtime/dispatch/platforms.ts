@@ -30,6 +30,8 @@ export interface PlatformsPorts extends LiveTargetsPorts {
   readonly runOf: (key: string) => Promise<RunRecord | undefined>;
   /** Aborts at the end of a drain: then no further piece of a text is begun, unless a sender waits for it. */
   readonly ending?: AbortSignal;
+  /** The name of this gateway, if others share its journal: their configurations may differ. */
+  readonly node?: () => string | undefined;
 }
 
 export function createPlatforms(ports: PlatformsPorts) {
@@ -71,6 +73,12 @@ export function createPlatforms(ports: PlatformsPorts) {
     if (!signal.aborted) granted();
   }
 
+  function refusedHere(reason: string): Undelivered {
+    const node = ports.node?.();
+    const where = node === undefined ? '' : ` (at gateway "${node}", which sends the deliveries)`;
+    return refused('permanent', `${reason}${where}`);
+  }
+
   /** Returns the target if it can be sent to, else the reason. Waits for a check in progress. */
   async function reach(
     { profile, target: name }: DeliveryRecord,
@@ -79,11 +87,10 @@ export function createPlatforms(ports: PlatformsPorts) {
     await targets.made();
     for (;;) {
       if (home().profiles.get(profile as ProfileName) === undefined)
-        return refused('permanent', `profile "${profile}" is not configured any more`);
+        return refusedHere(`profile "${profile}" is not configured any more`);
       const entry = find(profile, name);
       const no = whyNot(name, entry?.settings);
-      if (no !== undefined || entry === undefined)
-        return no ?? refused('permanent', `target "${name}" is not made yet`);
+      if (no !== undefined || entry === undefined) return refusedHere(no?.reason ?? `target "${name}" is not made yet`);
       const seen = targets.connectionOf(entry);
       if (signal.aborted) return transient(`${name}: stopped before it was sent`);
       if (seen?.value === 'verifying') {

@@ -24,6 +24,19 @@ t.test('DLV-2 · a delivery waits for the first check, and goes when it is good'
   });
 });
 
+t.test('SCA-1 · CLI-2 · what the leader lacks names it, since the other gateways may have it', async (t) => {
+  const it = await openPlatforms(t);
+  Object.assign(it.ports, { node: () => 'eu-2' });
+  for (const [more, reason] of [
+    [{ target: 'telegram' }, /^target "telegram" is not enabled; set .* credentials \(at gateway "eu-2", which sends/],
+    [
+      { profile: 'gone' },
+      /^profile "gone" is not configured any more \(at gateway "eu-2", which sends the deliveries\)$/,
+    ],
+  ] as const)
+    t.match(await it.send(more), { outcome: { kind: 'refused', reason } });
+});
+
 t.test('DUR-1 · DLV-2 · no place is given before the first check has ended, and none to who has left', async (t) => {
   const it = await openPlatforms(t);
   const record = slackRecord('d');
