@@ -76,5 +76,6 @@ t.test('SCA-1 · CLI-2 · a database that takes no more connections is named wit
     code: 'journal-unavailable',
     message: /^postgres:\/\/host\/db: the database takes no more connections .*; raise its max_connections or lower/,
   };
-  for (const reading of [get('runs', 'k'), claimed('c')]) await t.rejects(reading, { fault, code: '53300' });
+  await t.rejects(get('runs', 'k'), { fault, code: '53300' });
+  await t.rejects(claimed('c'), { fault, code: '53300' });
 });
