@@ -114,6 +114,8 @@ export const agentRunMachine = setup({
       hasNews: true,
     })),
     offer: assign({ hasNews: false }),
+    /** Its end is not on disk: the gateway that has it reports how it ends. */
+    leaveOpen: assign(({ context: { record } }) => ({ record: record.status === 'queued' ? record : left(record) })),
   },
   guards: {
     isQueued: ({ context }) => context.record.status === 'queued',
@@ -351,7 +353,7 @@ export const agentRunMachine = setup({
       meta: { rule: 'DUR-1' },
       tags: ['ended'],
       type: 'final',
-      entry: 'leavePlace',
+      entry: ['leavePlace', 'leaveOpen'],
     },
   },
 });
@@ -366,6 +368,10 @@ function reasonless(record: RunRecord): RunRecord {
   if (record.reason === undefined) return record;
   const { reason: _, ...rest } = record;
   return rest;
+}
+
+function left(record: RunRecord): RunRecord {
+  return changed(reasonless(record), { status: 'running' });
 }
 
 /** The reason of an earlier failed start does not apply to a new attempt. */

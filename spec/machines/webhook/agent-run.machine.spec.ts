@@ -175,6 +175,13 @@ t.test('SCA-2 · a run that another gateway took over is stopped, and nothing is
   await deaf.send(granted, written, lost);
   deaf.clock.increment(15_000);
   t.equal(deaf.state(), 'lost');
+
+  // It was noticed at the hand-over, which stopped the agent.
+  const late = run(t);
+  await late.send(granted, written);
+  await late.answer({ kind: 'failed', reason: 'the agent command was stopped' });
+  await late.send(lost);
+  t.match([late.state(), late.record()], ['lost', { status: 'running', reason: undefined }], 'it has not failed');
 });
 
 t.test('DUR-1 · DUR-2 · while the journal cannot write, no agent is started and no outcome is lost', async (t) => {
