@@ -1,10 +1,12 @@
 /**
  * The slots for concurrent runs: a limit for all, one per route, and one run per batch. A run takes a slot and releases
- * it. Slots are granted in the order of the requests, a free one before `ask` returns.
+ * it. A free slot is granted before `ask` returns, and of the runs that wait the one with the lowest key is first.
  * @see DIS-3 and COA-3 in docs/specification.md
  */
 
 export interface PlaceRequest {
+  /** Keys rise with time. A run that is recovered from disk asks after newer ones, and goes before them. */
+  readonly key: string;
   readonly profile: string;
   readonly route: string;
   /** Limit of the route; if absent, only the limit of all applies. */
@@ -36,7 +38,7 @@ export interface Places {
   clear(): void;
 }
 
-/** A semaphore with a queue in request order. */
+/** A semaphore with a queue in the order of keys. */
 interface Gate {
   readonly name: string;
   /** Whose limit it is; undefined for that of all and of a batch. */
@@ -49,6 +51,7 @@ interface Gate {
 }
 
 interface Ticket {
+  readonly key: string;
   readonly isOver: () => boolean;
   readonly enter: () => void;
 }
@@ -78,7 +81,7 @@ export function createPlaces(concurrency: number): Places {
   }
 
   return {
-    ask({ profile, route, routeConcurrency, group, slot }, granted) {
+    ask({ key, profile, route, routeConcurrency, group, slot }, granted) {
       let state: 'waiting' | 'ready' | 'running' | 'over' = 'waiting';
       let giveBack: (() => void) | undefined;
       const held: Gate[] = [];
@@ -103,7 +106,7 @@ export function createPlaces(concurrency: number): Places {
           held.push(gate);
           then();
         };
-        gate.waiting.push({ isOver, enter });
+        enqueue(gate, { key, isOver, enter });
         grant(gate);
         forgetEmpty(gate);
       };
@@ -165,6 +168,13 @@ export function createPlaces(concurrency: number): Places {
 
 function gateOf(name: string, bound: number, route?: Gate['route']): Gate {
   return { name, route, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
+}
+
+/** Searched from the end, because most keys are the newest. */
+function enqueue({ waiting }: Gate, ticket: Ticket): void {
+  let at = waiting.length;
+  while (at > 0 && (waiting[at - 1]?.key ?? '') > ticket.key) at -= 1;
+  waiting.splice(at, 0, ticket);
 }
 
 /** Grants while there is room. A loop instead of recursion, so that runs that end at once do not fill the stack. */

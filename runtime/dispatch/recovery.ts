@@ -55,14 +55,18 @@ export const sliceSize = 500;
 /** How much is recovered in one turn of the event loop: about ten milliseconds of work. */
 const turnSize = 50;
 
-/** Recovers everything; what finds no room stays on disk for a later check. */
-export async function resumeWork(ports: ResumePorts, signal = ports.signal()): Promise<void> {
-  if (ports.keeper.session() === undefined) return;
+/**
+ * Recovers everything; what finds no room stays on disk for a later check. Resolves with the queues of runs that have
+ * none.
+ */
+export async function resumeWork(ports: ResumePorts, signal = ports.signal()): Promise<readonly string[]> {
+  if (ports.keeper.session() === undefined) return [];
   await ports.keeper.seekLead();
   if (ports.keeper.leads()) await takeLead(ports, signal);
-  await refillRuns(ports, signal);
+  const left = await refillRuns(ports, signal);
   await refillGroups(ports, signal);
   if (!signal.aborted) await ports.older.look();
+  return left;
 }
 
 /** Takes every free delivery, in order. */

@@ -31,7 +31,10 @@ export interface RefillPorts {
 }
 
 export interface Refill {
-  /** Whether one more run may be in memory; if not, it stays on disk and is found by a later check. */
+  /**
+   * Whether one more run may be in memory; if not, it stays on disk and is found by a later check. Where older runs of its
+   * queue may wait on disk, it has none, so that it does not take the room of those.
+   */
   hasRoom(run: RunPlace): boolean;
   /** Reports that a run has left memory. */
   runEnded(run: RunPlace): void;
@@ -44,12 +47,12 @@ export interface Refill {
 }
 
 const kinds = ['runs', 'deliveries'] as const;
-/** Minimum interval between checks that notifications of other gateways cause. */
+/** Minimum interval between checks that notifications of other gateways, or new runs behind those on disk, cause. */
 const newsPauseMs = 100;
 
 export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts): Refill {
   /** The queues of which runs may have been left on disk since a check found the last of them. */
-  const waiting = new Set<string>();
+  let waiting = new Set<string>();
   /** Whether any queue may be one of them. */
   let isFull = false;
   let looking = false;
@@ -72,20 +75,33 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
 
   async function recover(): Promise<void> {
     isOwed = true;
-    await resumeWork(resume);
+    noteLeft(await resumeWork(resume));
     isOwed = false;
+  }
+
+  function noteLeft(queues: readonly string[]): void {
+    for (const queue of queues) waiting.add(queue);
+    // A full memory may have left others behind.
+    isFull ||= resume.room() <= 0;
+  }
+
+  async function takeRuns(signal: AbortSignal): Promise<void> {
+    const left = await refillRuns(resume, signal);
+    isFull = resume.room() <= 0;
+    if (isFull || waiting.size === 0) {
+      noteLeft(left);
+      return;
+    }
+    // Only what came during that is still on disk, except in full queues. What comes now is let in, so that this ends.
+    waiting = new Set(left);
+    noteLeft(await refillRuns(resume, signal));
   }
 
   async function look(): Promise<void> {
     if (!isUp()) return;
     if (isOwed) await recover();
     const signal = resume.signal();
-    waiting.clear();
-    isFull = false;
-    const left = await refillRuns(resume, signal);
-    for (const queue of left) waiting.add(queue);
-    // A full memory may have left others behind.
-    isFull ||= resume.room() <= 0;
+    await takeRuns(signal);
     if (isUp()) await refillDeliveries(resume, signal);
     if (isUp()) await refillGroups(resume, signal);
     const { keeper } = resume;
@@ -121,26 +137,30 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   const stopLooking = every(lookOnce, lookEveryMs);
   let heardAtMs = Number.NEGATIVE_INFINITY;
   let news: NodeJS.Timeout | undefined;
-  const stopHearing = resume.keeper.heard((what) => {
-    if (typeof what === 'object' || what === 'lost') return;
+  function lookSoon(): void {
     const waitMs = Math.max(0, heardAtMs + newsPauseMs - performance.now());
     news ??= setTimeout(() => {
       news = undefined;
       heardAtMs = performance.now();
       // To step over much work of a full queue takes the database a while, so only the clock makes it do that.
-      if (kinds.some((name) => fullQueues(resume.inMemory(name)).length > 0)) return;
+      const isSlow = resume.keeper.isShared() && kinds.some((name) => fullQueues(resume.inMemory(name)).length > 0);
+      if (isSlow) return;
       // A notification during a check may be about a part that is already checked.
       isMissed = looking;
       lookOnce();
     }, waitMs).unref();
+  }
+  const stopHearing = resume.keeper.heard((what) => {
+    if (typeof what !== 'object' && what !== 'lost') lookSoon();
   });
 
   return {
     hasRoom(run) {
       const queue = runQueue(run);
-      if (resume.room(queue) > 0) return true;
-      waiting.add(queue);
-      isFull ||= resume.room() <= 0;
+      const fits = resume.room(queue) > 0;
+      if (fits && !waiting.has(queue)) return true;
+      noteLeft([queue]);
+      if (fits) lookSoon();
       return false;
     },
     runEnded(run) {

@@ -119,6 +119,7 @@ export function wireRun(ports: RunPorts) {
           context.key,
           ports.places.ask(
             {
+              key: context.key,
               profile,
               route,
               ...(isBound ? { routeConcurrency: bound } : {}),

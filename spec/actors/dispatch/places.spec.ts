@@ -5,11 +5,15 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   const places = createPlaces(2);
   const granted: string[] = [];
   const leave = new Map<string, () => void>();
-  const ask = (name: string, more = {}): void =>
-    void leave.set(
+  let asked = 100;
+  const ask = (name: string, more = {}): void => {
+    asked += 1;
+    const request = { key: String(asked), profile: 'p', route: 'r', ...more };
+    leave.set(
       name,
-      places.ask({ profile: 'p', route: 'r', ...more }, () => void granted.push(name)),
+      places.ask(request, () => void granted.push(name)),
     );
+  };
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   ask('a', { group: 'g' });
   ask('b', { group: 'g' });
@@ -48,7 +52,7 @@ t.test('COA-3 · a run that ends as soon as it has its place makes room for one 
   const places = createPlaces(10);
   const granted: string[] = [];
   const ask = (name: string, then = (): void => {}): (() => void) =>
-    places.ask({ profile: 'p', route: 'r', group: 'g' }, () => {
+    places.ask({ key: name, profile: 'p', route: 'r', group: 'g' }, () => {
       granted.push(name);
       then();
     });
@@ -63,11 +67,25 @@ t.test('COA-3 · a run that ends as soon as it has its place makes room for one 
   t.end();
 });
 
+t.test('DIS-3 · a run that asks late, because it was on disk, goes before newer ones that wait', (t) => {
+  const places = createPlaces(1);
+  const granted: string[] = [];
+  const ask = (key: string, more = {}): (() => void) =>
+    places.ask({ key, profile: 'p', route: 'r', ...more }, () => void granted.push(key));
+  const leave = ask('5');
+  for (const key of ['7', '8', '2', '9', '3']) ask(key);
+  for (const key of ['6', '4']) ask(key, { routeConcurrency: 1 });
+  leave();
+  places.resize(9, () => undefined);
+  t.same(granted, ['5', '2', '3', '6', '7', '8', '9'], 'the limit of a route has an order of its own');
+  t.end();
+});
+
 t.test('DIS-3 · CFG-2 · a changed limit of a route applies to the runs that wait for it', (t) => {
   const places = createPlaces(9);
   const granted: string[] = [];
   const ask = (route: string, name: string): void =>
-    void places.ask({ profile: 'p', route, routeConcurrency: 1 }, () => void granted.push(name));
+    void places.ask({ key: name, profile: 'p', route, routeConcurrency: 1 }, () => void granted.push(name));
   for (const name of ['a', 'b', 'c', 'd']) ask('r', name);
   for (const name of ['x', 'y']) ask('other', name);
   t.same(granted.splice(0), ['a', 'x']);
@@ -84,13 +102,13 @@ t.test('DIS-3 · when all places are taken back, nobody gets one that becomes fr
   const places = createPlaces(1);
   const granted: string[] = [];
   for (const name of ['a', 'b', 'c'])
-    places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push(name));
+    places.ask({ key: name, profile: 'p', route: 'r', group: 'g' }, () => void granted.push(name));
   places.clear();
   t.same(granted, ['a']);
   t.same(places.load(), { running: 0, waiting: 0, ready: 0 });
-  const leave = places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push('d'));
+  const leave = places.ask({ key: 'd', profile: 'p', route: 'r', group: 'g' }, () => void granted.push('d'));
   t.same(granted, ['a', 'd'], 'and all are free');
-  places.ask({ profile: 'p', route: 'r', group: 'g' }, () => void granted.push('e'));
+  places.ask({ key: 'e', profile: 'p', route: 'r', group: 'g' }, () => void granted.push('e'));
   leave();
   t.same(granted, ['a', 'd', 'e'], 'and are granted on as before');
   t.end();
@@ -105,8 +123,11 @@ t.test('SCA-1 · a run has its slot before a place here, and gives it back with 
     new Promise<(() => void) | undefined>((resolve) => {
       give = resolve;
     });
-  const leave = places.ask({ profile: 'p', route: 'r', routeConcurrency: 1, slot }, () => void steps.push('slotted'));
-  const other = places.ask({ profile: 'p', route: 'other' }, () => void steps.push('other'));
+  const leave = places.ask(
+    { key: 'a', profile: 'p', route: 'r', routeConcurrency: 1, slot },
+    () => void steps.push('slotted'),
+  );
+  const other = places.ask({ key: 'b', profile: 'p', route: 'other' }, () => void steps.push('other'));
   await turn();
   t.same(steps, ['other'], 'one that waits for a slot keeps no place from the others');
   other();
@@ -118,7 +139,7 @@ t.test('SCA-1 · a run has its slot before a place here, and gives it back with 
   t.same(steps, ['other', 'slotted', 'back']);
 
   places.pause();
-  const waiting = places.ask({ profile: 'p', route: 'r', slot }, () => void steps.push('never'));
+  const waiting = places.ask({ key: 'c', profile: 'p', route: 'r', slot }, () => void steps.push('never'));
   await turn();
   give(() => void steps.push('back again'));
   await turn();
@@ -134,10 +155,10 @@ t.test(
     const places = createPlaces(1);
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     const granted: number[] = [];
-    const first = places.ask({ profile: 'p', route: 'r' }, () => void granted.push(0));
+    const first = places.ask({ key: '', profile: 'p', route: 'r' }, () => void granted.push(0));
     t.same(granted, [0], 'a free place is granted at once');
     for (let nth = 1; nth <= 10_000; nth += 1) {
-      const leave = places.ask({ profile: 'p', route: 'r' }, () => {
+      const leave = places.ask({ key: String(nth).padStart(5, '0'), profile: 'p', route: 'r' }, () => {
         granted.push(nth);
         leave();
       });

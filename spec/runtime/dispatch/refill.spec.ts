@@ -163,6 +163,40 @@ t.test(
   },
 );
 
+t.test(
+  'DIS-3 · under overload that lasts, no new run of a route takes the room of one that waits on disk',
+  async (t) => {
+    const it = await openRefill({ most: 200 });
+    await it.arrive(130, 0);
+    let sent = 130;
+    for (let n = 0; n < 10; n += 1) {
+      await it.end(20);
+      await it.arrive(20, sent);
+      sent += 20;
+    }
+    while (it.living() > 0) {
+      await it.end(30);
+      await it.tick();
+    }
+    const keys = it.runs.spawned.map(({ key }) => key);
+    t.equal(keys.length, sent);
+    t.same(keys, [...keys].sort(), 'the oldest first');
+
+    const takes = it.takes();
+    await it.arrive(1, sent);
+    t.same([it.living(), it.takes()], [1, takes], 'once no run is on disk, a new one finds room at once');
+  },
+);
+
+t.test('DIS-3 · a run that is left on disk behind others, though there is room, is looked for soon', async (t) => {
+  const it = await openRefill({ most: 20 });
+  await it.arrive(11, 0);
+  await it.end(2);
+  await it.arrive(1, 11);
+  t.equal(it.living(), 8, 'behind one on disk');
+  await until(() => it.living() === 10);
+});
+
 t.test('DIS-3 · a route that stands still leaves memory to the others, however much of it waits', async (t) => {
   const it = await openRefill();
   const other = { ...run, route: 'other' };
@@ -187,7 +221,8 @@ t.test('DIS-3 · a route that stands still leaves memory to the others, however 
 });
 
 t.test('SCA-2 · news of other gateways begin a check, except while it would step over a full queue', async (t) => {
-  const it = await openRefill({ most: 8 });
+  const { local: _, ...shared } = openMemoryJournal();
+  const it = await openRefill({ most: 8, journal: shared });
   it.hear('work');
   await until(() => it.takes() > 0);
 

@@ -108,7 +108,7 @@ t.test(
     t.ok(one.steps.includes('park'), 'what waits to be sent stays in the journal');
     for (const key of ['g1', 'g2']) t.same(one.groups.living(key)?.heard, [drained], key);
     let granted = 0;
-    one.places.ask({ profile: 'default', route: 'r' }, () => {
+    one.places.ask({ key: 'k', profile: 'default', route: 'r' }, () => {
       granted += 1;
     });
     await turn();
@@ -251,7 +251,7 @@ t.test(
       await turn();
       t.same(one.groups.living('g1')?.heard, [drained], `enabled: ${enabled}`);
       let granted = 0;
-      one.places.ask({ profile: 'default', route: 'r' }, () => {
+      one.places.ask({ key: 'k', profile: 'default', route: 'r' }, () => {
         granted += 1;
       });
       await turn();
