@@ -24,7 +24,7 @@ export type DeliveryContext = DeliveryInput;
 export type DeliveryEvent =
   /** With the destination chat, if the target has chats. */
   | { readonly type: 'place.granted'; readonly atMs: number; readonly chat?: string }
-  /** The caller no longer waits for the outcome. */
+  /** The caller no longer waits for the outcome, or the gateway stops. */
   | { readonly type: 'place.missed'; readonly reason: string }
   /** A person retries it now, or drops it. */
   | { readonly type: 'delivery.retry' }
@@ -112,7 +112,10 @@ export const deliveryMachine = setup({
           { guard: 'isMarked', target: 'sending' },
           { target: 'marking', actions: { type: 'begin', params: itself } },
         ],
-        'place.missed': { target: 'recording', actions: { type: 'rememberMiss', params: itself } },
+        'place.missed': {
+          target: 'recording',
+          actions: ['leavePlace', { type: 'rememberMiss', params: itself }],
+        },
         'work.lost': { target: 'lost', actions: 'leavePlace' },
         'delivery.drop': {
           target: 'recording',

@@ -78,8 +78,6 @@ export function wireDelivery(ports: DeliveryPorts) {
         let forget = (): void => {};
         const missed = (reason: string): void => {
           now.state = 'missed';
-          forget();
-          leavePlace(key);
           self.send({ type: 'place.missed', reason });
         };
         const granted = (): void => {
