@@ -46,8 +46,13 @@ export function certificateProblem(thrown: unknown): CertificateProblem | undefi
   return { why: `its certificate is not trusted (${code}); ${cure}`, passes };
 }
 
+/** OpenSSL's code for an answer that is not TLS, such as that of a server to which `http://` leads. */
+const notTls = 'ERR_SSL_WRONG_VERSION_NUMBER';
+
 /** `connectionCode` as words for a person. */
 export function connectionCause(thrown: unknown): string {
   const code = connectionCode(thrown);
-  return code === undefined ? 'the connection failed' : `the connection failed (${code})`;
+  if (code === undefined) return 'the connection failed';
+  const cure = code === notTls ? '; the server does not speak TLS at this port: correct the port, or use http://' : '';
+  return `the connection failed (${code})${cure}`;
 }

@@ -21,6 +21,7 @@ t.test('OBS-1 · the innermost code is told, and no word of the error', (t) => {
     t.equal(connectionCode(thrown), code);
     t.equal(connectionCause(thrown), code === undefined ? 'the connection failed' : `the connection failed (${code})`);
   }
+  t.match(connectionCause(coded('ERR_SSL_WRONG_VERSION_NUMBER')), /NUMBER\); .* does not speak TLS .* use http:/);
   const loop = coded('EPIPE');
   loop.cause = loop;
   t.equal(connectionCode(loop), 'EPIPE');
