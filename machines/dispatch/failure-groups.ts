@@ -160,7 +160,7 @@ const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
     { helps: 'now', advice: () => 'Retry once the platform answers again.' },
   ],
   [
-    /is not enabled|cannot be used|is not connected|check api_base/,
+    /is not enabled|cannot be used|is not connected|check (?:api_base|url|bridge_url)\b/,
     {
       helps: 'afterFix',
       advice: (key) => `Correct \`${key}\` in config.yaml until Targets shows it connected, then retry.`,

@@ -413,7 +413,8 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
       const { bridge_url } = fixture.options;
       const at =
         bridge_url === undefined ? { apiBase: address } : { options: { ...fixture.options, bridge_url: address } };
-      t.match(await bench.with(at).deliver('hello'), { kind: 'refused', class: 'permanent', reason: /check api_base/ });
+      const reason = bridge_url === undefined ? /check api_base/ : /check bridge_url/;
+      t.match(await bench.with(at).deliver('hello'), { kind: 'refused', class: 'permanent', reason });
     }
     t.equal(bench.platform.requests.length, 0);
   });

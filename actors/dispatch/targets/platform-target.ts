@@ -87,7 +87,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   const name = settings.name ?? wire.name;
   const named = <Outcome extends SendOutcome | VerifyOutcome>(outcome: Outcome): Outcome =>
     outcome.kind !== 'delivered' && 'reason' in outcome
-      ? { ...outcome, reason: `${name}: ${outcome.reason}` }
+      ? { ...outcome, reason: `${name}: ${outcome.reason.replace('check api_base', `check ${addressKey(settings)}`)}` }
       : outcome;
 
   const sendOne = async (message: Message, { pace }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
@@ -182,6 +182,12 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       }
     },
   };
+}
+
+/** The setting that has the platform's address. */
+function addressKey(settings: PlatformSettings): string {
+  if (optionOf(settings, 'bridge_url') !== undefined) return 'bridge_url';
+  return settings.apiBase === undefined && optionOf(settings, 'url') !== undefined ? 'url' : 'api_base';
 }
 
 /**

@@ -120,6 +120,12 @@ const advised: readonly (readonly [target: string, reason: string, helps: RetryH
     'Correct `platforms.matrix` in config.yaml until Targets shows it connected, then retry.',
   ],
   [
+    'http',
+    'http: the answer is a redirect (HTTP 302); check url',
+    'afterFix',
+    'Correct `platforms.http` in config.yaml until Targets shows it connected, then retry.',
+  ],
+  [
     'slakc',
     'target "slakc" is not known; did you mean slack?',
     'never',

@@ -53,6 +53,16 @@ t.test('DLV-6 · a redirect is not followed', async (t) => {
   const bench = await openBench(t, httpApi);
   bench.platform.scripts.push({ status: 307, headers: { location: `${bench.platform.base}/reports` } });
 
-  t.match(await bench.deliver('Done.'), { kind: 'refused', class: 'permanent', reason: /redirect/ });
+  t.match(await bench.deliver('Done.'), {
+    kind: 'refused',
+    class: 'permanent',
+    reason: /redirect .*; check api_base$/,
+  });
   t.equal(bench.platform.requests.length, 1);
+
+  bench.platform.scripts.push({ status: 307 });
+  const addressed = { ...httpApi.options, url: `${bench.platform.base}/reports` };
+  t.match(await bench.with({ apiBase: undefined, options: addressed } as never).deliver('Done.'), {
+    reason: /redirect .*; check url$/,
+  });
 });
