@@ -287,13 +287,16 @@ async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<voi
   }
   const delivery = (await ports.keeper.journal()?.get('deliveries', key))?.value;
   const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
-  const event = (await ports.keeper.journal()?.get('events', record.eventKey))?.value;
-  ports.log.log('info', `run taken up again: ${next.status}`, {
-    delivery_id: event?.deliveryId,
-    run: key,
-    route: record.route,
-    attempt: record.attempt,
-  });
+  // A run that has only waited has no line: under overload every one of a route waits on disk.
+  if (record.status !== 'queued') {
+    const event = (await ports.keeper.journal()?.get('events', record.eventKey))?.value;
+    ports.log.log('info', `run taken up again: ${next.status}`, {
+      delivery_id: event?.deliveryId,
+      run: key,
+      route: record.route,
+      attempt: record.attempt,
+    });
+  }
   ports.wards().open({ kind: 'run', key, record: next });
   const { group } = next;
   const groups = ports.wards().groups;
