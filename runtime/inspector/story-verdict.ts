@@ -62,8 +62,9 @@ function statusWords(sources: StorySources, delivery: KnownDelivery | undefined,
     case 'failed':
     case 'deadLettered':
     case 'dropped':
-      return delivery === undefined
-        ? withReason('Its run failed.', run?.record.reason)
+      if (delivery === undefined) return withReason('Its run failed.', run?.record.reason);
+      return delivery.record.status === 'dropped'
+        ? withReason(`A person dropped it: not sent to ${target}.`, delivery.record.note ?? delivery.record.reason)
         : withReason(`Not delivered to ${target}.`, delivery.record.reason);
     case 'cron':
       return withReason('Accepted and dropped: no run was fired.', event.reason);
@@ -126,7 +127,7 @@ export function cureFor(sources: StorySources): string {
         ? freed
         : `Correct what the reason names; then \`agent deliveries retry ${delivery.key}\` sends its text again.`;
     case 'dropped':
-      return `Correct what the reason names; then ${again}`;
+      return `If it is to be sent after all: ${again}`;
     case 'interrupted':
       return freed;
     case 'cancelled':

@@ -340,6 +340,18 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
       /^Not delivered to sms: gone\.$/,
       /agent deliveries retry k1/,
     ],
+    [
+      'failed',
+      sent({ status: 'dropped', reason: 'busy' }),
+      /^A person dropped it: not sent to sms: busy\.$/,
+      /^If it is to be sent after all: `agent events replay k1`/,
+    ],
+    [
+      'failed',
+      sent({ status: 'dropped', reason: 'busy', note: 'sent by hand' }),
+      /^A person dropped it: not sent to sms: sent by hand\.$/,
+      /replay k1/,
+    ],
     ['unknown', sent({ status: 'unknown', reason: 'cut off' }), /may or may not/, /agent deliveries retry k1 --force/],
   ];
   for (const [status, more, verdict, cure] of rows) {
