@@ -256,7 +256,10 @@ async function cancelRun(daemon: DaemonView, asked: string, by: Hand): Promise<R
     case 'notified':
       return { cancelling: id };
     case 'over':
-      return refuse('run-over', `run "${id}" is ${verdict.status} and cannot be cancelled any more`);
+      return refuse(
+        'run-over',
+        `run "${id}" is ${verdict.status} and cannot be cancelled any more${dropHint(id, verdict)}`,
+      );
     case 'elsewhere':
       return refuse('run-elsewhere', `run "${id}" is at another gateway; cancel it there`);
     case 'refused':
@@ -264,6 +267,11 @@ async function cancelRun(daemon: DaemonView, asked: string, by: Hand): Promise<R
     case 'unknown':
       return refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
   }
+}
+
+/** A response that is still being delivered has the id of its run. */
+function dropHint(id: string, { status }: { readonly status: string }): string {
+  return status === 'delivering' ? `; \`agent deliveries drop ${id}\` drops its response` : '';
 }
 
 interface HomeCaller {
