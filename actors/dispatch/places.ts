@@ -170,11 +170,16 @@ function gateOf(name: string, bound: number, route?: Gate['route']): Gate {
   return { name, route, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
 }
 
-/** Searched from the end, because most keys are the newest. */
+/** Most keys are the newest; a recovered one is placed by halving, since ten thousand may wait. */
 function enqueue({ waiting }: Gate, ticket: Ticket): void {
-  let at = waiting.length;
-  while (at > 0 && (waiting[at - 1]?.key ?? '') > ticket.key) at -= 1;
-  waiting.splice(at, 0, ticket);
+  let [from, to] = [0, waiting.length];
+  if ((waiting.at(-1)?.key ?? '') <= ticket.key) from = to;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((waiting[middle]?.key ?? '') > ticket.key) to = middle;
+    else from = middle + 1;
+  }
+  waiting.splice(from, 0, ticket);
 }
 
 /** Grants while there is room. A loop instead of recursion, so that runs that end at once do not fill the stack. */
