@@ -184,7 +184,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   };
 }
 
-/** The setting that has the platform's address. */
+/** The setting that has the platform's address: what reads an answer names api_base, which most platforms have. */
 function addressKey(settings: PlatformSettings): string {
   if (optionOf(settings, 'bridge_url') !== undefined) return 'bridge_url';
   return settings.apiBase === undefined && optionOf(settings, 'url') !== undefined ? 'url' : 'api_base';
