@@ -22,19 +22,23 @@ import type { Handler } from './adapt-transport.ts';
 import { OversizedFailure, OwnToolsFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
-/** By method: the key of its list, the noun for an entry, and the entry's schema. */
+/** By method: the key of its list, the noun for an entry, the member that identifies one, and the entry's schema. */
 const lists = {
-  'tools/list': { key: 'tools', noun: 'tool', schema: specTypeSchemas.Tool },
-  'resources/list': { key: 'resources', noun: 'resource', schema: specTypeSchemas.Resource },
+  'tools/list': { key: 'tools', noun: 'tool', id: 'name', schema: specTypeSchemas.Tool },
+  'resources/list': { key: 'resources', noun: 'resource', id: 'uri', schema: specTypeSchemas.Resource },
   'resources/templates/list': {
     key: 'resourceTemplates',
     noun: 'resource template',
+    id: 'uriTemplate',
     schema: specTypeSchemas.ResourceTemplate,
   },
-  'prompts/list': { key: 'prompts', noun: 'prompt', schema: specTypeSchemas.Prompt },
+  'prompts/list': { key: 'prompts', noun: 'prompt', id: 'name', schema: specTypeSchemas.Prompt },
 } as const;
 
-/** A listing has as many pages as its entries need, which are limited in number and size; empty ones have no end. */
+/**
+ * A listing has as many pages as its entries need, which are limited in number and size; empty ones have no end, and neither
+ * have those of a server whose cursors lead in a circle.
+ */
 const maxEmptyPages = 64;
 
 const wrongHeader = 'an x-mcp-header in its inputSchema is not one that the protocol allows';
@@ -68,8 +72,10 @@ interface Listed {
   request: string | number;
   /** Whether its answer is too long to be read. */
   isTooLong: boolean;
-  /** How many pages in a row had no entry that is admitted. */
+  /** How many pages in a row had no entry that is new and admitted. */
   emptyPages: number;
+  /** What identifies the admitted entries. */
+  readonly known: Set<string>;
   /** Why further pages are skipped; undefined if they are not. */
   cut: string | undefined;
   /** The names of the entries that the client was given. */
@@ -164,6 +170,7 @@ function begin(method: Method, request: string | number): Listed {
     request,
     isTooLong: false,
     emptyPages: 0,
+    known: new Set(),
     cut: undefined,
     given: [],
     gateways: [],
@@ -197,14 +204,20 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
   for (const [key, value] of Object.entries(page)) if (value === null) delete (page as Record<string, Json>)[key];
   const entries = page[list.key];
   if (!Array.isArray(entries)) return;
-  const admitted = admission.admit(entries as readonly Json[]);
+  const idOf = (entry: Json): Json | undefined => (isJsonObject(entry) ? entry[list.id] : undefined);
+  const isKnown = (entry: Json): boolean => listed.known.has(idOf(entry) as string);
+  const admitted = entries.every(isKnown) ? [] : admission.admit(entries as readonly Json[]);
+  for (const entry of admitted) {
+    const id = idOf(entry);
+    if (typeof id === 'string') listed.known.add(id);
+  }
   const given = repairs ? repaired(admitted, { list, leftOut, isLegacy }) : admitted;
   for (const entry of given) listed.given.push(nameOf(entry));
   Object.assign(page, { [list.key]: given });
   listed.emptyPages = admitted.length === 0 ? listed.emptyPages + 1 : 0;
   if (page.nextCursor === undefined) return;
   if (admission.isOver()) listed.cut = 'once one is beyond what a server may list';
-  else if (listed.emptyPages >= maxEmptyPages) listed.cut = `after ${maxEmptyPages} pages in a row without one`;
+  else if (listed.emptyPages >= maxEmptyPages) listed.cut = `after ${maxEmptyPages} pages in a row without a new one`;
   else return;
   delete (page as Record<string, Json>).nextCursor;
 }
