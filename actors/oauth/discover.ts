@@ -21,7 +21,7 @@ import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import { RedirectFailure } from '../mcp/connect-errors.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
-import { plainFetch } from './plain-fetch.ts';
+import { plainFetch, UnreadFailure } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
 
 export interface Discovery {
@@ -205,8 +205,8 @@ async function resourceOf(url: string, named: URL | undefined, oauth: OauthFetch
         fetch,
       );
     } catch (thrown) {
-      // The server was not reached, so whether it has metadata is unknown.
-      if (place === undefined && thrown instanceof TypeError) throw thrown;
+      // The server was not reached or did not finish, so whether it has metadata is unknown.
+      if (place === undefined && (thrown instanceof TypeError || thrown instanceof UnreadFailure)) throw thrown;
     }
   }
   return undefined;

@@ -7,7 +7,7 @@
 
 import { setMaxListeners } from 'node:events';
 import type { FetchLike } from '@modelcontextprotocol/client';
-import type { SeenAnswer } from '../../machines/oauth/discovery-fault.ts';
+import { type SeenAnswer, withoutQuery } from '../../machines/oauth/discovery-fault.ts';
 import { insecureWords, isSecureEndpoint } from '../../machines/oauth/secure-endpoint.ts';
 import { HopFailure } from '../mcp/private-hop.ts';
 import { createStopSignal } from '../stop-signal.ts';
@@ -43,10 +43,16 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
   // login as a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
 
-  const bounded = (init: RequestInit | undefined, agent: string): RequestInit => {
+  const ask = async (url: string | URL, init: RequestInit | undefined, agent: string): Promise<Response> => {
     const headers = new Headers(init?.headers);
     headers.set('user-agent', agent);
-    return { ...init, headers, signal: createStopSignal([signal, init?.signal], timeoutMs).signal };
+    const stop = createStopSignal([signal, init?.signal], timeoutMs);
+    try {
+      return await fetch(url, { ...init, headers, signal: stop.signal });
+    } catch (thrown) {
+      if (!stop.isTimeOver()) throw thrown;
+      throw new DOMException(`${withoutQuery(String(url))} did not answer in time`, 'TimeoutError');
+    }
   };
 
   return {
@@ -57,7 +63,7 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
       try {
         if (!isSecureEndpoint(asked) && new URL(asked).origin !== own)
           throw new HopFailure(insecureWords('an address that the server leads to', asked));
-        const answer = await fetch(url, bounded(init, product));
+        const answer = await ask(url, init, product);
         if (isMetadata) seen.push({ url: asked, status: statusOf(answer) });
         return answer;
       } catch (thrown) {
@@ -67,7 +73,7 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
     },
     async tokenFetch(url, init) {
       if (!isSecureEndpoint(String(url))) throw new Error(insecureWords('the token endpoint', String(url)));
-      return fetch(url, bounded(init, userAgent ?? product));
+      return ask(url, init, userAgent ?? product);
     },
   };
 }

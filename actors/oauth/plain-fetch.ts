@@ -5,15 +5,29 @@
  */
 
 import type { FetchLike } from '@modelcontextprotocol/client';
+import { causeOf } from '../../machines/base/fault.ts';
 import { parseObject } from '../../machines/base/read-json.ts';
+import { withoutQuery } from '../../machines/oauth/discovery-fault.ts';
 import { isErrorAnswer, plainAnswer } from '../../machines/oauth/plain-answer.ts';
+
+/** An answer began and its body could not be read. The message names the address, which the error of the body does not. */
+export class UnreadFailure extends Error {
+  override readonly name = 'UnreadFailure';
+
+  constructor(url: string | URL, thrown: unknown) {
+    const why = thrown instanceof DOMException ? 'it did not end in time' : causeOf(thrown);
+    super(`the answer of ${withoutQuery(String(url))} cannot be read: ${why}`);
+  }
+}
 
 export function plainFetch(fetch: FetchLike): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init);
     const { status, statusText } = response;
     const headers = new Headers(response.headers);
-    const text = await response.text();
+    const text = await response.text().catch((thrown: unknown) => {
+      throw new UnreadFailure(url, thrown);
+    });
     const body = parseObject(text);
     if (body === undefined) return new Response(text === '' ? null : text, { status, statusText, headers });
     const answer = plainAnswer(body);

@@ -33,7 +33,8 @@ function isFailed({ status }: SeenAnswer): boolean {
   return typeof status !== 'number' || status >= 300;
 }
 
-function withoutQuery(url: string): string {
+/** The address as it is shown: its query may hold a secret. */
+export function withoutQuery(url: string): string {
   const at = url.search(/[?#]/);
   return at < 0 ? url : url.slice(0, at);
 }

@@ -56,9 +56,14 @@ t.test('OAU-7 · a request that hangs is given up, by time or by whoever cancels
   authority.on(paths.metadata, silence(time));
   authority.on(paths.token, silence(time));
   const slow = createOauthFetch(settings);
-  await t.rejects(slow.fetch(`${authority.origin}${paths.metadata}`), { name: 'TimeoutError' });
+  for (const [asked, path] of [
+    [slow.fetch, paths.metadata],
+    [slow.tokenFetch, paths.token],
+  ] as const) {
+    const message = `${authority.origin}${path} did not answer in time`;
+    await t.rejects(asked(`${authority.origin}${path}?secret=x`), { name: 'TimeoutError', message });
+  }
   t.match(slow.seen, [{ status: 'no answer' }]);
-  await t.rejects(slow.tokenFetch(`${authority.origin}${paths.token}`), { name: 'TimeoutError' });
 
   authority.on(paths.token, { kind: 'hang' });
   const person = new AbortController();

@@ -43,3 +43,14 @@ t.test('OAU-1 · what is no JSON object is passed on', async (t) => {
   }
   t.equal((await answering(null, { status: 204 })).status, 204);
 });
+
+t.test('OAU-7 · an answer that breaks off, or does not end, is named by its address', async (t) => {
+  for (const [thrown, why] of [
+    [new DOMException('aborted', 'TimeoutError'), 'it did not end in time'],
+    [new TypeError('terminated'), 'terminated'],
+  ] as const) {
+    const body = new ReadableStream({ start: (controller) => controller.error(thrown) });
+    const asked = plainFetch(() => Promise.resolve(new Response(body)))('https://as.example/token?secret=x');
+    await t.rejects(asked, { message: `the answer of https://as.example/token cannot be read: ${why}` });
+  }
+});

@@ -19,7 +19,9 @@ export type Answer =
   | { readonly kind: 'redirect'; readonly to: string; readonly status?: number }
   /** Never answers. */
   | { readonly kind: 'hang' }
-  | { readonly kind: 'reset' };
+  | { readonly kind: 'reset' }
+  /** Breaks off in the middle of its body. */
+  | { readonly kind: 'part' };
 
 export type Handler = (seen: SeenByServer) => Answer | Promise<Answer>;
 
@@ -196,6 +198,10 @@ export async function startScriptedServer(t: Pick<Test, 'teardown'>): Promise<Sc
           return;
         case 'reset':
           res.socket?.resetAndDestroy();
+          return;
+        case 'part':
+          res.writeHead(200, { 'content-type': 'application/json' });
+          res.write('{', () => res.destroy());
           return;
         case 'redirect':
           res.writeHead(answer.status ?? 302, { location: answer.to }).end();
