@@ -212,6 +212,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       if (failure.sessionGone) return 'ask its operator whether all its instances have the same sessions';
       if (isAuthRefusal(failure)) return refusalCure(place, failure.namesOauth);
       if (isWrongEra(failure)) return 'check protocol';
+      if (isOldSse(place) && refusesGet(failure.status)) return `check url, or ${newTransport}`;
       if (!notMcpStatuses.has(failure.status)) return 'ask the operator of the server';
       return looksLikeSse(place)
         ? 'its url looks like one of the old SSE transport: set transport: sse (`--transport sse`)'
@@ -225,6 +226,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'revision':
       return 'run a newer version of the server';
     case 'timeout':
+      // Some servers of the other transport give the same stream, on which no endpoint is ever named.
+      if (isOldSse(place)) return `raise connect_timeout, or ${newTransport}`;
       return failure.words === undefined ? 'raise connect_timeout' : `${readWords(place)}, or raise connect_timeout`;
     case 'network':
       return wantsCertificate(failure.message, place)
@@ -271,6 +274,17 @@ function readWords({ server, profile, hasLog }: FailurePlace & { readonly server
 
 function looksLikeSse({ transport }: FailurePlace): boolean {
   return transport?.kind === 'http' && /\/sse\/?(?:[?#]|$)/i.test(transport.url);
+}
+
+const newTransport = 'remove transport: sse if it speaks Streamable HTTP';
+
+/** Without a session, servers of the other transport answer a GET with 400, or have none. */
+function refusesGet(status: number): boolean {
+  return status === 400 || notMcpStatuses.has(status);
+}
+
+function isOldSse({ transport }: FailurePlace): boolean {
+  return transport?.kind === 'sse';
 }
 
 /** A TLS 1.3 server that misses a client certificate may only close the connection. */

@@ -230,6 +230,26 @@ t.test('TLS-1 · a connection that a TLS server closes names client_cert, unless
   t.end();
 });
 
+t.test('ERA-3 · where the old SSE transport finds none of its streams, the other transport is named', (t) => {
+  const rows = [
+    [http(400), 'sse', true],
+    [http(405), 'sse', true],
+    [{ kind: 'timeout', afterMs: 60_000 }, 'sse', true],
+    [http(429), 'sse', false],
+    [http(503), 'sse', false],
+    [http(401), 'sse', false],
+    [http(400), undefined, false],
+    [{ kind: 'timeout', afterMs: 60_000 }, undefined, false],
+  ] as const;
+  for (const [failure, kind, named] of rows) {
+    const entry = { url: 'https://hub.example/mcp', ...(kind === undefined ? {} : { transport: kind }) };
+    const { transport } = readServerSettings(normaliseServerEntry('hub', entry));
+    const line = describeFailure('hub', [failure], { ...here, transport });
+    t.equal(/remove transport: sse if it speaks Streamable HTTP$/.test(line), named, line);
+  }
+  t.end();
+});
+
 t.test('ERA-3 · a POST refused at an url of the old SSE transport names that transport', (t) => {
   const rows = [
     [405, { url: 'https://hub.example/sse' }, true],
