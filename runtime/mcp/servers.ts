@@ -257,6 +257,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
             if (transport === undefined || transport.kind === 'stdio') return;
             void credentials(profile).demandScope(server, transport.url, scope);
           },
+          loginProblem: (profile, server) => credentials(profile).problem(server),
           redactor,
           nowMs,
           steadyMs,

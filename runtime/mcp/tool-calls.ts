@@ -59,6 +59,8 @@ export interface ToolCallPorts extends SessionCallPorts {
   readonly rules: (profile: string, server: string) => readonly ApprovalRule[];
   /** Adds the scope to the request of the next login to the server. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;
+  /** Why the credentials of a server do not work; undefined if there are none, or no problem is known. */
+  readonly loginProblem: (profile: string, server: string) => string | undefined;
   readonly redactor: Redactor;
   readonly nowMs: () => number;
   /** The clock for the processor time of schemas; that of this thread unless given. */
@@ -279,7 +281,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
   const parallel = settings.parallel || isOfferList(method);
   row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
     if (outcome.kind === 'outdated') tell(outcome);
-    else tell(verdictOf(outcome, { context, settings, row, log: ports.log }));
+    else tell(verdictOf(outcome, { context, settings, row, log: ports.log, loginProblem: ports.loginProblem }));
   });
 }
 
@@ -288,12 +290,13 @@ interface Answered {
   readonly settings: ServerSettings;
   readonly row: LiveCall;
   readonly log: Logger;
+  readonly loginProblem: ToolCallPorts['loginProblem'];
 }
 
 /** Never throws, because the caller waits for a verdict. */
 function verdictOf(outcome: CallOutcome, answered: Answered): CallVerdict {
   const { context } = answered;
-  if (outcome.kind !== 'result') return verdictWithout(outcome, context, answered.settings);
+  if (outcome.kind !== 'result') return verdictWithout(outcome, answered);
   try {
     keepResult(outcome.result, answered);
     return { kind: 'answered' };
@@ -323,11 +326,12 @@ function keepResult(given: Json, { context, settings: { resultCap: cap }, row, l
 
 function verdictWithout(
   outcome: Exclude<CallOutcome, { readonly kind: 'result' }>,
-  context: CallContext,
-  { transport }: ServerSettings,
+  { context, settings: { transport }, loginProblem }: Omit<Answered, 'row' | 'log'>,
 ): CallVerdict {
-  const place = `mcp server "${context.server}"`;
-  const command = loginCommand(context.server ?? '', context.profile);
+  const { profile } = context;
+  const server = context.server ?? '';
+  const place = `mcp server "${server}"`;
+  const command = loginCommand(server, profile);
   switch (outcome.kind) {
     case 'refused':
       return {
@@ -349,7 +353,7 @@ function verdictWithout(
         ? `it logs in by OAuth: set auth: oauth in its entry, then run \`${command}\``
         : 'check headers';
       const message = oauthPlanOf(transport)
-        ? describeLoginNeed(context.server ?? '', context.profile, 'its login has ended')
+        ? describeLoginNeed(server, profile, loginProblem(profile, server))
         : `${place}: the server refuses the credentials; ${cure}`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
@@ -358,7 +362,7 @@ function verdictWithout(
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'unsent': {
-      const why = aboutServer(context.server ?? '', `${context.name} was not run: ${outcome.why}`);
+      const why = aboutServer(server, `${context.name} was not run: ${outcome.why}`);
       return { kind: 'failed', fault: unavailable(why) };
     }
     case 'timedOut': {

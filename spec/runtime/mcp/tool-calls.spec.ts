@@ -39,7 +39,11 @@ const request: CallRequest = { profile: 'work', name: 'mcp__s__write', args: { p
 const well: CallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'done' }] } };
 
 /** One server, its call chart wired to real tables; the session itself is the spec's. */
-function stage(t: Test, entry: JsonObject = {}, { state = 'connected', cpuTimeMs = threadTimeMs } = {}) {
+function stage(
+  t: Test,
+  entry: JsonObject = {},
+  { state = 'connected', cpuTimeMs = threadTimeMs, problem = undefined as string | undefined } = {},
+) {
   const settings = settingsOf((entry.url === undefined ? { command: 'x', ...entry } : entry) as never, 's');
   const log: string[] = [];
   const logger = { log: (_: string, text: string) => void log.push(text), warnOnce: () => {} };
@@ -105,6 +109,7 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected', cpuTimeMs
         settings: () => settings,
         connections: connections.handle as never,
         demandScope: (...scope) => void told.push(['scope', ...scope]),
+        loginProblem: (profile, server) => (profile === 'work' && server === 's' ? problem : undefined),
         redactor,
         nowMs: () => 0,
         steadyMs: () => 5,
@@ -325,18 +330,22 @@ t.test(
   },
 );
 
-t.test('OAU-8 · a call that is refused once the login has ended names the login', async (t) => {
-  const { calls, sent } = stage(t, { url: 'https://hub.example/mcp', auth: 'oauth' });
-  const answer = calls.start(request);
-  await turn();
-  sent[0]?.settle({ kind: 'unauthorized' });
-  t.match(await answer, {
-    fault: {
-      code: 'needs_login',
-      message: 'mcp server "s": needs a login: its login has ended; run `agent mcp login s --profile work`',
-    },
-  });
-});
+t.test(
+  'OAU-8 · a call that is refused names the login, and why the last one does not work if that is known',
+  async (t) => {
+    for (const [problem, why] of [
+      ['its tokens cannot be renewed: revoked', ': its tokens cannot be renewed: revoked'],
+      [undefined, ''],
+    ] as const) {
+      const { calls, sent } = stage(t, { url: 'https://hub.example/mcp', auth: 'oauth' }, { problem });
+      const answer = calls.start(request);
+      await turn();
+      sent[0]?.settle({ kind: 'unauthorized' });
+      const message = `mcp server "s": needs a login${why}; run \`agent mcp login s --profile work\``;
+      t.match(await answer, { fault: { code: 'needs_login', message } });
+    }
+  },
+);
 
 t.test(
   'TRU-2 · LIF-8 · a session that is lost under many calls is one failure, and each call goes again',
