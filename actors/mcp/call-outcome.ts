@@ -12,15 +12,18 @@ import {
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { RpcError } from '../../machines/mcp/call-faults.ts';
-import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
+import { isSessionExpiry, refusesRevision } from '../../machines/mcp/connect-failure.ts';
 import { lastWords, strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
 
 export type CallOutcome =
   | { readonly kind: 'result'; readonly result: Json }
-  /** The server refused: a JSON-RPC error, or HTTP below 500 except the statuses for a request that was cut off. */
-  | { readonly kind: 'refused'; readonly message: string; readonly rpc?: RpcError }
+  /**
+   * The server refused: a JSON-RPC error, or HTTP below 500 except the statuses for a request that was cut off. `isOutdated`
+   * if it refuses every request of this session, because another release of it runs now.
+   */
+  | { readonly kind: 'refused'; readonly message: string; readonly rpc?: RpcError; readonly isOutdated?: true }
   /** It answered with an invalid result: the tool has most likely run. */
   | { readonly kind: 'unusable'; readonly why: string }
   | { readonly kind: 'timedOut'; readonly afterMs: number }
@@ -108,7 +111,10 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return { kind: 'timedOut', afterMs: failure.afterMs };
     case 'rpc':
       if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
-      return refusedBy(failure.code, `${strangersWords(failure.message, longestAnswer)}${addressesOf(thrown)}`);
+      return {
+        ...refusedBy(failure.code, `${strangersWords(failure.message, longestAnswer)}${addressesOf(thrown)}`),
+        ...outdated(failure),
+      };
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
       if (failure.status === 401)
@@ -116,7 +122,11 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       if (failure.status >= 500 || cutOffStatuses.has(failure.status)) {
         return unclear(`it answered HTTP ${failure.status} ${failure.message}`, proxyStatuses.has(failure.status));
       }
-      return { kind: 'refused', message: `HTTP ${failure.status} ${clean(failure.message)}` };
+      return {
+        kind: 'refused',
+        message: `HTTP ${failure.status} ${clean(failure.message)}`,
+        ...outdated({ ...failure, code: failure.rpcCode }),
+      };
     case 'exited':
       return lost(!isUnsent(thrown), whyClosed ?? 'its command ended');
     case 'notMcp':
@@ -142,9 +152,13 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
 }
 
 /** Only an integer is a code that can be relayed. */
-function refusedBy(code: number, message: string): CallOutcome {
+function refusedBy(code: number, message: string): Extract<CallOutcome, { readonly kind: 'refused' }> {
   const words = `error ${code}: ${message}`;
   return { kind: 'refused', message: words, ...(Number.isSafeInteger(code) ? { rpc: { code, message } } : {}) };
+}
+
+function outdated(failure: { readonly code?: number | undefined; readonly message: string }): { isOutdated?: true } {
+  return refusesRevision(failure) ? { isOutdated: true } : {};
 }
 
 /** A call that is refused until a person has opened addresses cannot be repeated with success without them. */

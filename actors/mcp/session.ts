@@ -49,7 +49,10 @@ export interface Listing {
 export interface SessionFacts {
   /** The session has ended and was not closed from here. Called once. */
   closed(why: string): void;
-  /** A listing or a ping found that the server no longer has the session. A call reports that in its own outcome. */
+  /**
+   * A listing or a ping found that the server no longer has the session, or any request that it serves none of this kind. A
+   * call reports an expired session in its own outcome.
+   */
   expired(): void;
   /** These lists of the server changed, or may have changed unnoticed. */
   listChanged(lists: readonly ListName[]): void;
@@ -196,6 +199,7 @@ export function createSession(
       whyClosed: whyClosed(),
       namesOauth: namesOauth(),
     });
+    if (outcome.kind === 'refused' && outcome.isOutdated) facts.expired();
     return outcome.kind === 'lost' && closing !== undefined ? { ...outcome, closedHere: true } : outcome;
   }
 

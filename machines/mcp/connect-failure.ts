@@ -132,6 +132,24 @@ export function isSessionExpiry(
   return status === 404 || (status === 400 && /session|not initialized/i.test(message));
 }
 
+const unsupportedRevision = -32022;
+/** The words of the transports of the SDKs, which the error of a tool does not have. */
+const refusedByTransport = /\bbad request: .*(?:protocol version|session|not initialized)/i;
+
+/**
+ * Whether a server refuses a request for its revision or for lack of a session, though it accepted such requests before:
+ * another release of it runs now, and only a new handshake helps.
+ */
+export function refusesRevision({
+  code,
+  message,
+}: {
+  readonly code?: number | undefined;
+  readonly message: string;
+}): boolean {
+  return code === unsupportedRevision || refusedByTransport.test(message);
+}
+
 const unknownMember = /\b(?:unrecogni[sz]ed|unknown) (?:field|property|key)\b|invalid message format/i;
 
 /**

@@ -151,6 +151,39 @@ t.test('TRU-2 · an expired session is told as expired, whatever the status it i
   }
 });
 
+t.test(
+  'ERA-1 · LIF-4 · a server of which another release runs now is connected again, by a call or a ping',
+  async (t) => {
+    const old = 'Bad Request: Unsupported protocol version (supported versions: 2025-06-18)';
+    const rows = [
+      ['initialize', 400, -32_022, 'Unsupported protocol version', true],
+      ['discover', 400, -32_000, old, true],
+      ['discover', 400, -32_000, 'Bad Request: Mcp-Session-Id header is required', true],
+      ['initialize', 400, -32_600, 'Bad Request: Missing session ID', true],
+      ['initialize', 200, -32_022, 'Unsupported protocol version', true],
+      ['discover', 200, -32_002, 'language server not initialized: no session', false],
+    ] as const;
+    for (const [handshake, status, code, message, isGone] of rows) {
+      let isOther = false;
+      const peer = await jsonPeer(t, ({ method }) => {
+        if (isOther) return { status, error: { code, message } };
+        if (method === 'tools/list') return { result: { tools: [], ttlMs: 0, cacheScope: 'private' } };
+        if (method !== 'server/discover' || handshake === 'initialize') return undefined;
+        return { result: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } } };
+      });
+      const protocol = handshake === 'discover' ? 'stateless' : 'legacy';
+      for (const ask of ['call', 'ping'] as const) {
+        isOther = false;
+        const { session, facts } = await opened(t, { ...peer, protocol });
+        isOther = true;
+        if (ask === 'ping') t.equal(await session.ping(), undefined, message);
+        else t.match(await session.call('any', {}, { signal: never() }), { kind: 'refused' }, message);
+        t.equal(facts.expired > 0, isGone, `${ask}: ${message}`);
+      }
+    }
+  },
+);
+
 t.test('TRU-2 · a child that dies in a call is a loss after dispatch; a later call was never sent', async (t) => {
   const home = makeHome(t);
   const counter = join(home.path, 'counter');
