@@ -12,7 +12,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { parseObject } from '../../machines/base/read-json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
-import { widerScope } from '../../machines/oauth/scope.ts';
+import { demandedScope } from '../../machines/oauth/scope.ts';
 import { formatTokenRecord, readTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import { type Documents, unread } from '../documents.ts';
 import { privateFile } from '../files.ts';
@@ -243,13 +243,13 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
     },
     async demandScope(server, url, scope) {
       const before = demandedOf(server, url);
-      const wider = scope === null ? '' : (widerScope(before, scope) ?? before);
+      const wider = scope === null ? '' : (demandedScope(before, scope) ?? before);
       if (wider === undefined || wider === before) return;
       const mine = { url, scope: wider };
       demanded.set(server, mine);
       const write = async (): Promise<void> => {
         // Another process may have added a scope since.
-        const merged = scope === null ? '' : (widerScope(writtenScope(server, url), wider) ?? '');
+        const merged = scope === null ? '' : (demandedScope(writtenScope(server, url), wider) ?? '');
         await documents.write([{ path: path(server, '.scope'), text: toText({ url, scope: merged }) }]);
         if (demanded.get(server) === mine) demanded.delete(server);
       };

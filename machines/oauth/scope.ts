@@ -58,6 +58,16 @@ export function scopeCure({ configured, discovered }: ScopeSources, requested: s
   return isConfigured ? `${next} oauth.scope` : `${next} the scope that the server names; set oauth.scope for another`;
 }
 
+/** The server chooses what it demands, and an address with more is refused by browsers, proxies or authorization servers. */
+const maxDemanded = 4_096;
+
+/** What to keep of a demand and those before it: all, or the latest alone where that is too long for an address. */
+export function demandedScope(before: string | undefined, latest: string): string | undefined {
+  const all = widerScope(before, latest);
+  if (all === undefined || all.length <= maxDemanded) return all;
+  return latest.length <= maxDemanded ? widerScope(undefined, latest) : before;
+}
+
 /** The scope of a step-up: everything granted so far and everything demanded now. */
 export function widerScope(granted: string | undefined, demanded: string | undefined): string | undefined {
   const words = new Set(`${granted ?? ''} ${demanded ?? ''}`.split(' ').filter((word) => word !== ''));

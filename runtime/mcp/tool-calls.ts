@@ -29,6 +29,7 @@ import { shapeOffer } from '../../machines/mcp/offer-result.ts';
 import { isOfferList } from '../../machines/mcp/offers.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import {
   type CallContext,
   type CallEvent,
@@ -358,7 +359,7 @@ function verdictWithout(
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'needsScope': {
-      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(outcome.scope ?? '')}; run \`${command}\``;
+      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(strangersWords(outcome.scope ?? ''))}; run \`${command}\``;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'unsent': {

@@ -272,6 +272,9 @@ t.test('OAU-8 · OAU-1 · a refused renewal and a demanded scope are known until
   t.equal(next.demandedScope('hub', url), '');
   await credentials.demandScope('hub', url, 'mcp:read');
   t.equal(next.demandedScope('hub', url), 'mcp:read');
+
+  for (let at = 0; at < 20; at += 1) await credentials.demandScope('hub', url, `${at}`.padEnd(1_000, 'x'));
+  t.ok((next.demandedScope('hub', url) ?? '').length < 5_000, 'whatever a server demands');
 });
 
 t.test('OAU-1 · scopes that two processes demand at once are merged under the lock', async (t) => {

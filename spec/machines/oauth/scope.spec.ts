@@ -1,5 +1,5 @@
 import t from 'tap';
-import { chooseScope, loginScope, scopeCure, widerScope } from '../../../machines/oauth/scope.ts';
+import { chooseScope, demandedScope, loginScope, scopeCure, widerScope } from '../../../machines/oauth/scope.ts';
 
 t.test('OAU-1 · the challenge names the scope, else the resource, else nobody', (t) => {
   const resource = { scopes_supported: ['mcp:read', 'mcp:write'] };
@@ -46,4 +46,15 @@ t.test('OAU-1 · after invalid_scope the cure depends on what was requested', as
   t.match(scopeCure(sources, 'a'), /^set oauth.scope/);
   t.match(scopeCure({ ...sources, configured: 'c' }, 'c d'), /next login requests only oauth.scope$/);
   t.match(scopeCure({ ...sources, configured: 'c' }, 'c'), /^correct oauth.scope/);
+});
+
+t.test('OAU-1 · what a server demands is kept together as long as an address can carry it', (t) => {
+  const long = (letter: string) => letter.repeat(3_000);
+  t.equal(demandedScope(undefined, 'a b'), 'a b');
+  t.equal(demandedScope('a b', 'b c'), 'a b c');
+  t.equal(demandedScope('a', ' '), 'a');
+  t.equal(demandedScope(long('a'), long('b')), long('b'), 'the latest, without which its call fails');
+  t.equal(demandedScope('a', 'b'.repeat(5_000)), 'a');
+  t.equal(demandedScope(undefined, 'b'.repeat(5_000)), undefined);
+  t.end();
 });
