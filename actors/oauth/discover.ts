@@ -127,6 +127,8 @@ interface Places {
   readonly fetch: FetchLike;
   /** The latest object. */
   latest(): JsonObject;
+  /** The address of the latest request. */
+  place(): string;
   /** Throws if a place for metadata of an authorization server had something else. */
   refuseOdd(): void;
 }
@@ -145,8 +147,18 @@ const used: ReadonlySet<string> = new Set([
   'authorization_response_iss_parameter_supported',
 ]);
 
+/** Members that some servers write as one text instead of a list. */
+const lists: ReadonlySet<string> = new Set(['authorization_servers', 'scopes_supported']);
+
 function usedOf(metadata: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(metadata).filter(([key]) => used.has(key)));
+  const given = Object.entries(metadata).filter(([key]) => used.has(key));
+  return Object.fromEntries(
+    given.map(([key, value]) => [key, lists.has(key) && typeof value === 'string' ? wordsIn(value) : value]),
+  );
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== '');
 }
 
 /**
@@ -168,8 +180,10 @@ function placesOf({ fetch }: OauthFetch): Places {
   const plain = plainFetch(fetch);
   let latest: JsonObject = {};
   let isOdd = false;
+  let place = '';
   return {
     async fetch(url, init) {
+      place = String(url);
       const answer = await plain(url, init);
       if (!answer.ok) return answer;
       const body: unknown = await answer
@@ -185,6 +199,7 @@ function placesOf({ fetch }: OauthFetch): Places {
       return new Response(null, { status: 404 });
     },
     latest: () => latest,
+    place: () => place,
     refuseOdd() {
       if (isOdd) throw new SyntaxError('an answer is no JSON object');
     },
@@ -196,15 +211,17 @@ function placesOf({ fetch }: OauthFetch): Places {
  * with the address behind a proxy; then the usual places are asked.
  */
 async function resourceOf(url: string, named: URL | undefined, oauth: OauthFetch) {
-  const { fetch } = placesOf(oauth);
+  const places = placesOf(oauth);
   for (const place of named === undefined ? [undefined] : [named, undefined]) {
     try {
       return await discoverOAuthProtectedResourceMetadata(
         url,
         place === undefined ? {} : { resourceMetadataUrl: place },
-        fetch,
+        places.fetch,
       );
     } catch (thrown) {
+      const wrong = schemaWords(thrown, 'metadata');
+      if (wrong !== undefined) oauth.noteUnusable(places.place(), wrong.replace('metadata has', 'metadata with'));
       // The server was not reached or did not finish, so whether it has metadata is unknown.
       if (place === undefined && (thrown instanceof TypeError || thrown instanceof UnreadFailure)) throw thrown;
     }

@@ -19,6 +19,8 @@ export interface OauthFetch {
   readonly tokenFetch: FetchLike;
   /** The answers to metadata requests, in order. */
   readonly seen: readonly SeenAnswer[];
+  /** Adds that the metadata of a place is none that can be used, as in `metadata with no valid resource`. */
+  noteUnusable(url: string, what: string): void;
 }
 
 export interface OauthFetchSettings {
@@ -57,6 +59,7 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
 
   return {
     seen,
+    noteUnusable: (url, what) => void seen.push({ url, status: what }),
     async fetch(url, init) {
       const asked = String(url);
       const isMetadata = /\/\.well-known\//.test(asked);

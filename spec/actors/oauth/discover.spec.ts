@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import { createServerFetch } from '../../../actors/mcp/http-fetch.ts';
 import { discoverForBrowser, discoverForDevice } from '../../../actors/oauth/discover.ts';
 import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
+import { describeDiscovery } from '../../../machines/oauth/discovery-fault.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { listen } from '../../support/oauth/http.ts';
 import { html, paths, type ScriptedServer, silence, startScriptedServer } from '../../support/oauth/scripted-server.ts';
@@ -91,6 +92,30 @@ t.test('OAU-1 · DEV-2 · a member that a login has no use for may deviate, in e
   authority.on(paths.openid, { json: authority.metadata({ ...changes, jwks_uri: 'none', claims_supported: 'sub' }) });
   for (const discover of [discoverForBrowser, discoverForDevice])
     t.match(await discover(server.url, look()), found, `${discover.name} at the place of OpenID Connect`);
+});
+
+t.test('OAU-1 · DEV-2 · a list of a resource’s metadata may be one text', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  const texts = { authorization_servers: authority.issuer, scopes_supported: 'mcp:read, mcp:write' };
+  server.metadata = { ...(server.metadata as object), ...texts };
+  const found = { issuer: authority.issuer, scope: 'mcp:read mcp:write offline_access' };
+  for (const discover of [discoverForBrowser, discoverForDevice])
+    t.match(await discover(server.url, look()), { kind: 'found', discovery: found }, discover.name);
+});
+
+t.test('OAU-7 · what is wrong with a resource’s metadata leads the error of a login without it', async (t) => {
+  const server = await resource(t);
+  for (const [metadata, what] of [
+    [{ resource: server.url, authorization_servers: ['as.example'] }, 'authorization_servers.0'],
+    [{ authorization_servers: ['https://as.example'] }, 'resource'],
+  ] as const) {
+    server.metadata = metadata;
+    const oauth = look();
+    t.match(await discoverForBrowser(server.url, oauth), { kind: 'found', discovery: { metadata: {} } });
+    const place = `${server.origin}/.well-known/oauth-protected-resource/mcp`;
+    t.match(describeDiscovery(oauth.seen, 'x'), `(metadata with no valid ${what} from ${place}; 404 from `);
+  }
 });
 
 t.test('OAU-1 · DEV-2 · a page where metadata may be leads to the next place, as a missing one does', async (t) => {
