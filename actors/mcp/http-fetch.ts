@@ -131,7 +131,10 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       if (checked !== undefined) await unlessAborted(checked, signal);
       const dispatcher = dispatcherFor(url, trusted);
       const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
-      const answer = (await undiciFetch(url, outgoing as UndiciInit)) as Response;
+      const answer = (await undiciFetch(url, outgoing as UndiciInit).catch((thrown: unknown) => {
+        if (proxyFor(url, env) !== undefined) nameProxy(thrown);
+        throw thrown;
+      })) as Response;
 
       const next = init.redirect === 'manual' ? undefined : redirectOf(request, headers, answer);
       if (next === undefined) return answer;
@@ -169,6 +172,15 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+/** Behind a proxy only the proxy is looked up and connected to, and its address alone could be taken for the server's. */
+function nameProxy(thrown: unknown): void {
+  for (let error: unknown = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth += 1) {
+    const { code, message, syscall } = error as NodeJS.ErrnoException;
+    if (error instanceof AggregateError || syscall === 'connect' || syscall === 'getaddrinfo')
+      error.message = `${message || code} (the proxy of the environment)`;
+  }
 }
 
 function withPlainChallenge(answer: Response): Response {

@@ -6,6 +6,8 @@ import { type AddressInfo, connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
+import { readCallError } from '../../../actors/mcp/call-outcome.ts';
+import { readConnectError } from '../../../actors/mcp/connect-errors.ts';
 import { createServerFetch, type ServerFetch, type ServerFetchSettings } from '../../../actors/mcp/http-fetch.ts';
 import { readTlsFiles } from '../../../actors/mcp/tls-files.ts';
 import type { HttpPlan, TlsPlan } from '../../../machines/mcp/server-settings.ts';
@@ -339,6 +341,20 @@ t.test('TLS-2 · the proxies of the environment are used, but not for loopback',
   t.same(through.seen[0] && credentialsIn(through.seen[0]), [], 'http is another origin than https');
   t.equal(plain.seen[0]?.headers['proxy-authorization'], undefined);
   t.equal(secure.seen[0]?.headers['proxy-authorization'], undefined);
+});
+
+t.test('TLS-2 · a proxy that is not reached is named as one', async (t) => {
+  const circumstances = { timeoutMs: 1, hadSession: false, exitStatus: undefined, whyClosed: undefined };
+  for (const [proxy, what] of [
+    ['http://127.0.0.1:1', /^connect ECONNREFUSED 127\.0\.0\.1:1 \(the proxy of the environment\)$/],
+    ['http://localhost:1', /ECONNREFUSED.* \(the proxy of the environment\)$/],
+    ['http://proxy.invalid:1', /^getaddrinfo \S+ proxy\.invalid \(the proxy of the environment\)$/],
+  ] as const) {
+    const { fetch } = await fetchOf(t, 'http://mcp.test/mcp', { env: { http_proxy: proxy } });
+    const thrown = await fetch('http://mcp.test/mcp').catch((error: unknown) => error);
+    t.match(readConnectError(thrown, { timeoutMs: 1 }), { kind: 'network', message: what });
+    t.match(readCallError(thrown, circumstances), { kind: 'lost', dispatched: false }, 'nothing was sent');
+  }
 });
 
 t.test('LIF-13 · an answer that is too long is cut off, and a stream of events only where one event is', async (t) => {
