@@ -29,7 +29,11 @@ export const agentSchema = {
     command: { type: 'array', items: text, minItems: 1, description: 'Argument vector of the command runner.' },
     env: {
       type: 'array',
-      items: { ...text, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
+      items: {
+        ...text,
+        pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+        description: 'The name of a variable, such as GITHUB_TOKEN; neither its value nor a reference to it.',
+      },
       description:
         'Variables of .env or the environment that the program has; those of .env to which nothing else refers without it.',
     },
@@ -103,8 +107,12 @@ export function checkAgent(agent: JsonObject): readonly EntryFinding[] {
   for (const section of endpoints) {
     const { base_url } = objectAt(agent, section);
     if (typeof base_url !== 'string' || isPlainAddress(base_url)) continue;
-    const message = `${section}.base_url is no http or https address without a login; give one such as https://api.example.com/v1`;
-    report([section, 'base_url'], message, 'agent-endpoint');
+    const unset = unresolvedReference(base_url);
+    const why =
+      unset === undefined
+        ? 'is no http or https address without a login; give one such as https://api.example.com/v1'
+        : refersToUnset(unset);
+    report([section, 'base_url'], `${section}.base_url ${why}`, 'agent-endpoint');
   }
   return findings;
 }

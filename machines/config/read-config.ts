@@ -59,7 +59,10 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
   for (const found of checkAgent(agent)) findings.report(found);
-  for (const found of doubtsOfAgent(agent, scope)) findings.report(found, 'warning');
+  for (const found of doubtsOfAgent(agent, scope)) {
+    // A reference in place of a name has its error, and what it refers to may be a secret.
+    if (!findings.isRefused(found.path)) findings.report(found, 'warning');
+  }
   // Read for their findings even if the entire file is stopped; then not used.
   const gateway = readGateway(findings, objectAt(written, 'gateway'), scope);
   const inspector = readInspector(findings, objectAt(written, 'inspector'), scope);

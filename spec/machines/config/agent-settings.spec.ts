@@ -52,6 +52,12 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
     t.same(found, expected, JSON.stringify(agent));
   }
   t.notMatch(JSON.stringify(checkAgent({ model: { ...model, base_url: 'https://user:pw@api.example' } })), 'pw@');
+  t.match(checkAgent({ web_search: { base_url: '${SEARCH_URL}' } }), [
+    {
+      message:
+        'agent.web_search.base_url refers to "SEARCH_URL", which is not set; set SEARCH_URL in .env or in the environment',
+    },
+  ]);
   t.end();
 });
 

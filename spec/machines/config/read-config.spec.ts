@@ -89,6 +89,28 @@ t.test('SEC-1 · users of the page have a strong password, and one who has none 
   t.end();
 });
 
+t.test('CFG-2 · a reference among the names of agent.env is one error without the value of the variable', (t) => {
+  const { diagnostics } = read('agent: {runner: command, command: [cat], env: ["${KEY}", "${UNSET}", NAME]}', {
+    KEY: 'ghp_0123456789',
+  });
+  t.strictSame(
+    diagnostics.map(({ severity, code, message }) => [severity, code, message]),
+    [
+      ...['0', '1'].map((index) => [
+        'error',
+        'wrong-value',
+        `"agent.env.${index}" has the wrong form; expected: The name of a variable, such as GITHUB_TOKEN; neither its value nor a reference to it.`,
+      ]),
+      [
+        'warning',
+        'variable-unset',
+        'agent.env names "NAME", which is not set; set NAME in .env or in the environment, or drop it',
+      ],
+    ],
+  );
+  t.end();
+});
+
 t.test('CFG-2 · CFG-7 · an endpoint of traces that is no address is a warning, and none is used', (t) => {
   for (const [endpoint, used, codes] of [
     ['http://localhost:4318', 'http://localhost:4318', []],
