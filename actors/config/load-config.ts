@@ -213,7 +213,11 @@ function textOf(path: string, unread: Diagnostic[]): string {
 }
 
 function unreadable(path: string, thrown: unknown): Diagnostic {
-  const message = `cannot be read: ${causeOf(thrown)}; check its owner and permissions`;
+  // Containers make a folder of a file that is to be mounted and does not exist.
+  const isFolderThere = (thrown as NodeJS.ErrnoException).code === 'EISDIR';
+  const message = isFolderThere
+    ? 'is a folder, where a file belongs; move it away'
+    : `cannot be read: ${causeOf(thrown)}; check its owner and permissions`;
   return findingOfFile(path, { message, code: 'file-unreadable' });
 }
 

@@ -62,7 +62,7 @@ t.test(
       // A disk that was full leaves a file of no bytes.
       ['', /config\.yaml: is empty, as a write that was cut off leaves it; .*write \{\}/],
       [undefined, /config\.yaml: is gone; put it back, or write \{\}/],
-      [folder, /config\.yaml: cannot be read/],
+      [folder, /config\.yaml: is a folder, where a file belongs/],
     ] as const) {
       rmSync(`${home.path}/config.yaml`, { recursive: true, force: true });
       if (typeof broken === 'object') mkdirSync(`${home.path}/config.yaml`);

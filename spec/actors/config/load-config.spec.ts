@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import t from 'tap';
 import { loadHome, readEntry } from '../../../actors/config/load-config.ts';
 import { type Documents, fileDocuments } from '../../../actors/documents.ts';
@@ -31,6 +31,21 @@ t.test('PRF-2 · CFG-3 · profiles that cannot be listed are a finding of the ho
   t.match(loadHome({ home: home.path, env: {} }).webhookBlocked, [finding]);
   home.write('config.yaml', '{}\n');
   t.same(loadHome({ home: home.path, env: {} }).diagnostics, [], 'where they are not served, they do not count');
+  t.end();
+});
+
+t.test('CFG-2 · a folder in the place of config.yaml or .env is called one', (t) => {
+  const home = makeHome(t, {});
+  for (const name of ['config.yaml', '.env']) mkdirSync(`${home.path}/${name}`);
+  const { diagnostics } = loadHome({ home: home.path, env: {} });
+  t.strictSame(
+    diagnostics.map(({ file, message, code }) => [file, message, code]),
+    ['.env', 'config.yaml'].map((name) => [
+      `${home.path}/${name}`,
+      'is a folder, where a file belongs; move it away',
+      'file-unreadable',
+    ]),
+  );
   t.end();
 });
 
