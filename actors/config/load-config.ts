@@ -10,7 +10,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { byPlace, type Diagnostic, findingOfFile } from '../../machines/config/diagnostic.ts';
-import { parseEnvFile, strayLines } from '../../machines/config/env-file.ts';
+import { parseEnvFile, strayLines, unclosedLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
 import { type ConfigRead, type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
@@ -165,11 +165,15 @@ function loadProfile(
   const unread: Diagnostic[] = [];
   const variables = textOf(paths.env, unread);
   const scope = parseEnvFile(variables);
-  for (const at of strayLines(variables)) {
+  const warn = (line: number, why: string): void => {
     const file = name === defaultProfile ? '.env' : `profiles/${name}/.env`;
-    const message = 'this line sets no variable and is skipped; write NAME=value, or # before a comment';
-    unread.push({ ...findingOfFile(file, { message, code: 'env-line' }), line: at, column: 1, severity: 'warning' });
-  }
+    const found = findingOfFile(file, { message: `this line ${why}`, code: 'env-line' });
+    unread.push({ ...found, line, column: 1, severity: 'warning' });
+  };
+  for (const at of strayLines(variables))
+    warn(at, 'sets no variable and is skipped; write NAME=value, or # before a comment');
+  for (const at of unclosedLines(variables))
+    warn(at, 'begins a value with a quote, which is kept; close it, or drop it');
   const text = drafts?.get(paths.config) ?? textOf(paths.config, unread);
   const isEmpty = (path: string, held: string): boolean =>
     held.trim() === '' && !unread.some(({ file }) => file === path);

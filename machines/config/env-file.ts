@@ -42,6 +42,17 @@ export function strayLines(text: string): readonly number[] {
   return rest.split('\n').flatMap((one, index) => (/^\s*(?:#|$)/.test(one) ? [] : [index + 1]));
 }
 
+/** The lines, from 1, whose value begins with a quote that has no end, so that the quote is a part of the value. */
+export function unclosedLines(text: string): readonly number[] {
+  const lines = text.replace(/^\uFEFF/, '');
+  return [...lines.matchAll(line)].flatMap(({ index, groups: { bare = '' } = {} }) => {
+    const [quote = ''] = /^["']/.exec(bare) ?? [];
+    // `"a","b"` may be meant as it is.
+    const isOpen = quote !== '' && bare.split(quote).length % 2 === 0;
+    return isOpen ? [lines.slice(0, index).split('\n').length] : [];
+  });
+}
+
 /** A comment may follow an unquoted value after a space. */
 function bareValue(text: string): string {
   return text.startsWith('#') ? '' : text.replace(/[ \t]+#.*$/, '').trim();

@@ -49,6 +49,15 @@ t.test('CFG-2 · a folder in the place of config.yaml or .env is called one', (t
   t.end();
 });
 
+t.test('CFG-2 · HOME-2 · a line of .env whose quote has no end is a warning without its value', (t) => {
+  const home = makeHome(t, { 'config.yaml': '{}\n', '.env': 'A=1\nB="never-shown\n' });
+  const { diagnostics } = loadHome({ home: home.path, env: {} });
+  const message = 'this line begins a value with a quote, which is kept; close it, or drop it';
+  t.match(diagnostics, [{ file: '.env', line: 2, column: 1, message, code: 'env-line', severity: 'warning' }]);
+  t.notMatch(JSON.stringify(diagnostics), 'never-shown');
+  t.end();
+});
+
 t.test('PRF-1 · CFG-2 · a folder whose name no profile can have is a warning, once profiles are served', (t) => {
   const home = makeHome(t, {
     'config.yaml': '{}\n',

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { editVariable, parseEnvFile } from '../../../machines/config/env-file.ts';
+import { editVariable, parseEnvFile, unclosedLines } from '../../../machines/config/env-file.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('HOME-2 · .env is read by the dotenv syntax', (t) => {
@@ -32,6 +32,15 @@ t.test('HOME-4 · a quote without its end takes no line below with it', (t) => {
       text,
     );
   }
+  t.end();
+});
+
+t.test('CFG-2 · HOME-2 · a quote without its end is a part of the value, and its line is named', (t) => {
+  const text = `A="x\ny"\r\nB='y # note\r\nC="a","b"\nD=it's\nE="\\"" # "\nF='x' y'\nexport G = "x\n`;
+  const { B, G } = Object.fromEntries(parseEnvFile(text));
+  t.strictSame([B, G], ["'y", '"x']);
+  t.strictSame(unclosedLines(text), [3, 7, 8]);
+  t.strictSame(unclosedLines('\uFEFFA="x'), [1]);
   t.end();
 });
 
