@@ -13,8 +13,17 @@ const listed: Listing<Result<'runs.list'>[number]> = {
   keyOf: ({ id }) => id,
   atOf: ({ queued_at }) => queued_at,
   phaseOf: (row) => `${statusOf(row)} ${row.attempt}`,
-  head: ['STATUS', 'ROUTE', 'EVENT', 'TRY', 'BATCH', 'RUN', 'REASON'],
-  cells: (row) => [statusOf(row), row.route, row.event, String(row.attempt), batchOf(row), row.id, reasonOf(row)],
+  head: ['STATUS', 'ROUTE', 'PROFILE', 'EVENT', 'TRY', 'BATCH', 'RUN', 'REASON'],
+  cells: (row) => [
+    statusOf(row),
+    row.route,
+    row.profile,
+    row.event,
+    String(row.attempt),
+    batchOf(row),
+    row.id,
+    reasonOf(row),
+  ],
   none: 'No runs.',
 };
 

@@ -1,7 +1,9 @@
 import t from 'tap';
+import { listSendings } from '../../cli/commands/deliveries.ts';
 import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
+import { listRuns } from '../../cli/commands/runs.ts';
 import { disableWebhook, listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
 import { examineWebhook, showWebhook } from '../../cli/commands/webhook-show.ts';
 import { waitForEvent } from '../../cli/commands/webhook-wait.ts';
@@ -19,14 +21,23 @@ const row = (key: string, profile = 'default'): JsonObject => ({
   attempts: 0,
 });
 
-t.test('DUR-2 · PRF-1 · the list has a column of profiles where one is not the default one', async (t) => {
-  const plain = stageCommand({ answer: [row('k1')] });
-  await listEvents(plain.context);
-  t.notMatch(plain.seen.printed, /PROFILE/);
-  const mixed = stageCommand({ answer: [row('k2', 'work'), row('k1')] });
-  await listEvents(mixed.context);
-  t.match(mixed.seen.printed, /ROUTE {2}PROFILE {2}EVENT/);
-  t.match(mixed.seen.printed, / r {6}work /);
+t.test('DUR-2 · PRF-1 · lists have a column of profiles where one is not the default one', async (t) => {
+  const times = { queued_at: '2026-01-01T00:00:00.000Z', attempt: 1, superseded: 0 };
+  for (const [list, next] of [
+    [listEvents, 'EVENT'],
+    [listRuns, 'EVENT'],
+    [listSendings, 'TRIES'],
+  ] as const) {
+    const rowOf = (key: string, profile?: string) => ({ ...row(key, profile), ...times, id: key, target: 'log' });
+    const plain = stageCommand({ answer: [rowOf('k1')] });
+    await list(plain.context);
+    t.match(plain.seen.printed, /ROUTE/);
+    t.notMatch(plain.seen.printed, /PROFILE/);
+    const mixed = stageCommand({ answer: [rowOf('k2', 'work'), rowOf('k1')] });
+    await list(mixed.context);
+    t.match(mixed.seen.printed, new RegExp(`ROUTE {2}PROFILE {2}${next}`));
+    t.match(mixed.seen.printed, / r {6}work /);
+  }
 });
 
 t.test('RTE-2 · PRF-1 · the command that enables a route again names its profile, for a shell', async (t) => {
