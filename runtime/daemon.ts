@@ -83,7 +83,10 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   lend?.(parts);
   root.start();
   if (!first.main.settings.webhook.enabled) {
-    log.log('info', 'webhooks are not enabled: `agent gateway setup`, or platforms.webhook.enabled in config.yaml');
+    log.log(
+      'info',
+      'webhooks are not enabled: `agent gateway setup --enable`, or platforms.webhook.enabled in config.yaml',
+    );
   }
   parts.observe();
   const stopSignals = onSignals({

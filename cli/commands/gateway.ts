@@ -171,7 +171,7 @@ function reportStart(
   for (const one of faults) if (one !== undefined) out.complain(`agent: ${oneLine(one)}\n`);
   out.print(
     url === null
-      ? `The gateway runs (pid ${pid}); webhooks are not enabled: agent gateway setup\n`
+      ? `The gateway runs (pid ${pid}); webhooks are not enabled: agent gateway setup --enable\n`
       : `The gateway runs (pid ${pid}) and listens on ${url}\n`,
   );
   return true;

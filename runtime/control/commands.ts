@@ -162,10 +162,12 @@ function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<A
 async function testRoute(host: CommandHost, params: JsonObject): Promise<Result<'webhook.test'>> {
   const asked = askedRoute(params);
   const daemon = daemonOf(host);
-  const base =
-    daemon.url() ??
-    refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` shows why');
-  const { route, secret } = askedRouteOf(routedHomeOf(host), asked);
+  const routed = routedHomeOf(host);
+  const why = routed.home.main.settings.webhook.enabled
+    ? 'the webhook adapter does not listen; `agent gateway status` shows why'
+    : 'webhooks are not enabled; `agent gateway setup --enable` enables them';
+  const base = daemon.url() ?? refuse('gateway-not-listening', why);
+  const { route, secret } = askedRouteOf(routed, asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
   const path = routeUrl('', route);
   const event = params.sample === undefined ? testEvent : sampleEvent;

@@ -164,12 +164,17 @@ t.test('HOME-1 · CLI-2 · a home that cannot be written is said to be that, wit
 t.test('CLI-1 · a gateway without webhooks says so and how they are enabled', async (t) => {
   const home = makeHome(t, { 'config.yaml': 'agent: { runner: echo }\ninspector: { port: 0 }\n' });
   const started = await runCli(['gateway'], home.path);
-  t.match(started.stdout, /webhooks are not enabled: agent gateway setup/);
+  t.match(started.stdout, /webhooks are not enabled: agent gateway setup --enable\n/);
   t.equal(started.stderr, '', 'nor is a page that is still being opened reported as a fault');
   const status = JSON.parse((await runCli(['gateway', 'status', '--json'], home.path)).stdout);
   t.match(status.inspector, { enabled: true, url: /^http/ });
+  const { stderr } = await runCli(['webhook', 'test', 'none'], home.path);
+  t.match(stderr, /webhooks are not enabled; `agent gateway setup --enable` enables them \[gateway-not-listening\]/);
   t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
-  t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), /webhooks are not enabled: `agent gateway setup`/);
+  t.match(
+    readFileSync(`${home.path}/logs/gateway.log`, 'utf8'),
+    /webhooks are not enabled: `agent gateway setup --enable`/,
+  );
 });
 
 t.test('CLI-1 · HOME-2 · who stopped the gateway has its home for himself', async (t) => {
