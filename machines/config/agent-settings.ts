@@ -131,11 +131,20 @@ export function doubtsOfAgent(agent: JsonObject, scope: InterpolationScope): rea
   return [...unsetKeys, ...doubtfulWords(agent), ...unsetNames(agent, scope)];
 }
 
-/** Command words that consist only of a value the sender chooses. */
+/**
+ * Command words that consist only of a value the sender chooses, or of a variable that is not set. A reference within a
+ * longer word may be one that the program itself resolves, as a shell does.
+ */
 function doubtfulWords({ command }: JsonObject): readonly EntryFinding[] {
   return (Array.isArray(command) ? command : []).flatMap((word, index) => {
-    const name = /^\$\{(\w+)\}$/.exec(scalarText(word))?.[1] ?? '';
-    if (!senderVariables.has(name)) return [];
+    const name = /^\$\{(?:env:)?(\w+)\}$/.exec(scalarText(word))?.[1];
+    if (name === undefined) return [];
+    if (!senderVariables.has(name)) {
+      // A workspace that is not set has a finding of its own.
+      if (runVariables.some((one) => one === name) || name.startsWith('workspaceFolder')) return [];
+      const message = `agent.command ${refersToUnset(name)}`;
+      return [{ path: ['agent', 'command', index], message, code: 'variable-unset' }];
+    }
     const message = `agent.command has the word \${${name}}, which the sender of an event chooses; write it behind an option, such as --id=\${${name}}, or let the program read its variable ${name}`;
     return [{ path: ['agent', 'command', index], message, code: 'command-word-of-sender' }];
   });

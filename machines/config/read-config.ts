@@ -15,6 +15,7 @@ import {
   expandTilde,
   type InterpolationScope,
   interpolate,
+  refersToUnset,
   unresolvedReference,
   workspaceReferences,
 } from './interpolate.ts';
@@ -218,13 +219,18 @@ function readGateway(findings: Findings, written: JsonObject, scope: Interpolati
   const { multiplex_profiles, front, journal, drain_timeout_seconds, history } = read;
   const url = readDatabase(findings, written, scope);
   const node = interpolate(read.node ?? '', scope) as string;
+  const unset = unresolvedReference(node);
+  if (unset !== undefined) {
+    const message = `gateway.node ${refersToUnset(unset)}; until then the name is made of the host's name and the home`;
+    findings.report({ path: ['gateway', 'node'], message, code: 'variable-unset' }, 'warning');
+  }
   return defined({
     multiplexProfiles: multiplex_profiles,
     front,
     journal,
     postgres: url === undefined ? undefined : { url, pool: read.postgres?.pool ?? 4 },
     // A name shared by several gateways is worse than none.
-    node: node === '' || unresolvedReference(node) !== undefined ? undefined : node,
+    node: node === '' || unset !== undefined ? undefined : node,
     drainTimeoutMs: drain_timeout_seconds * 1_000,
     history: { maxAgeMs: history.max_age_hours * 3_600_000, maxBytes: history.max_megabytes * 1_048_576 },
   });

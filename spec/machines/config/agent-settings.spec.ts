@@ -43,6 +43,11 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
     ],
     [{ command: ['a', '--id=${AGENT_DELIVERY_ID}', '${AGENT_RUN_ID}'] }, []],
     [{ command: ['a', '${AGENT_DELIVERY_ID}'] }, ['warning agent.command.1 command-word-of-sender']],
+    [
+      { command: ['${TOOL}', '${env:KEY}'] },
+      ['warning agent.command.0 variable-unset', 'warning agent.command.1 variable-unset'],
+    ],
+    [{ command: ['sh', '-c', 'exec "${TOOL}" $1', '${workspaceFolder}', '${AGENT_PROMPT_FILE}'] }, []],
     // Only the shape is wrong there, which the schema says.
     [{ command: [{ toString: null }], env: [{ toString: null }] }, []],
   ];

@@ -89,6 +89,21 @@ t.test('SEC-1 · users of the page have a strong password, and one who has none 
   t.end();
 });
 
+t.test('SCA-1 · CFG-2 · a name of the gateway that refers to an unset variable is a warning, and not used', (t) => {
+  for (const [env, node, codes] of [
+    [{ POD: 'a' }, 'gw-a', []],
+    [{}, undefined, ['warning variable-unset']],
+  ] as const) {
+    const { settings, diagnostics } = read('gateway: {node: "gw-${POD}"}', env);
+    t.equal(settings.gateway.node, node);
+    t.strictSame(
+      diagnostics.map(({ severity, code }) => `${severity} ${code}`),
+      codes,
+    );
+  }
+  t.end();
+});
+
 t.test('CFG-2 · a reference among the names of agent.env is one error without the value of the variable', (t) => {
   const { diagnostics } = read('agent: {runner: command, command: [cat], env: ["${KEY}", "${UNSET}", NAME]}', {
     KEY: 'ghp_0123456789',
