@@ -76,7 +76,7 @@ const newPort = 'agent gateway setup --port <port>';
 
 function silentPage({ fault }: ListenerStatus, place: string): readonly Finding[] {
   if (fault === undefined) return [];
-  const cure = 'set another inspector.port in config.yaml, or end what holds it and agent gateway reload';
+  const cure = 'fix what it says, then agent gateway reload';
   return [{ level: 'warning', code: 'not-listening', place, what: fault, cure }];
 }
 

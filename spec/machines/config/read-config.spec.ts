@@ -89,6 +89,25 @@ t.test('SEC-1 · users of the page have a strong password, and one who has none 
   t.end();
 });
 
+t.test('SEC-1 · CFG-2 · a page that its address keeps from being served is a warning', (t) => {
+  for (const [inspector, codes] of [
+    ['{host: 0.0.0.0}', ['warning public-url-missing']],
+    ['{host: agent.example.com}', ['warning public-url-missing']],
+    ['{host: 0.0.0.0, enabled: false}', []],
+    ['{host: 0.0.0.0, public_url: "https://agent.example.com"}', []],
+    ['{host: localhost}', []],
+    ['{host: "::1"}', []],
+  ] as const) {
+    const { diagnostics } = read(`inspector: ${inspector}`);
+    t.strictSame(
+      diagnostics.map(({ severity, code }) => `${severity} ${code}`),
+      codes,
+      inspector,
+    );
+  }
+  t.end();
+});
+
 t.test('SCA-1 · CFG-2 · a name of the gateway that refers to an unset variable is a warning, and not used', (t) => {
   for (const [env, node, codes] of [
     [{ POD: 'a' }, 'gw-a', []],

@@ -57,6 +57,12 @@ t.test('CLI-2 · a gateway that runs and does not listen says why', async (t) =>
   t.match(troubles(await checkPort({ ...one, gateway: stayed })), [{ code: 'config-refused', what: 'taken [x]' }]);
   const closed = answering({ status: { inspector: { enabled: true, url: null, fault: 'inspector: taken' } } });
   t.match(troubles(await checkPort({ ...one, gateway: closed })), [
-    { level: 'warning', code: 'not-listening', place: '127.0.0.1:8645', what: 'inspector: taken' },
+    {
+      level: 'warning',
+      code: 'not-listening',
+      place: '127.0.0.1:8645',
+      what: 'inspector: taken',
+      cure: /^fix what it says/,
+    },
   ]);
 });
