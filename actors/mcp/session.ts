@@ -199,7 +199,8 @@ export function createSession(
       whyClosed: whyClosed(),
       namesOauth: namesOauth(),
     });
-    if (outcome.kind === 'refused' && outcome.isOutdated) facts.expired();
+    // Behind a pipe or an SSE stream, one release answers to its end.
+    if (outcome.kind === 'refused' && outcome.isOutdated && settings.transport.kind === 'http') facts.expired();
     return outcome.kind === 'lost' && closing !== undefined ? { ...outcome, closedHere: true } : outcome;
   }
 

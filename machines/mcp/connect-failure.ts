@@ -133,12 +133,16 @@ export function isSessionExpiry(
 }
 
 const unsupportedRevision = -32022;
-/** The words of the transports of the SDKs, which the error of a tool does not have. */
-const refusedByTransport = /\bbad request: .*(?:protocol version|session|not initialized)/i;
+/**
+ * The codes and the beginning of the refusals by the transports of the SDKs. A tool that passes on the refusal of a service
+ * has other codes, or words before it.
+ */
+const transportCodes: ReadonlySet<number | undefined> = new Set([undefined, -32000, -32600]);
+const refusedByTransport = /^bad request: .*(?:protocol version|session|not initialized)/i;
 
 /**
- * Whether a server refuses a request for its revision or for lack of a session, though it accepted such requests before:
- * another release of it runs now, and only a new handshake helps.
+ * Whether a server over HTTP refuses a request for its revision or for lack of a session, though it accepted such requests
+ * before: another release of it runs now, and only a new handshake helps.
  */
 export function refusesRevision({
   code,
@@ -147,7 +151,8 @@ export function refusesRevision({
   readonly code?: number | undefined;
   readonly message: string;
 }): boolean {
-  return code === unsupportedRevision || refusedByTransport.test(message);
+  if (code === unsupportedRevision) return /protocol version/i.test(message);
+  return transportCodes.has(code) && refusedByTransport.test(message);
 }
 
 const unknownMember = /\b(?:unrecogni[sz]ed|unknown) (?:field|property|key)\b|invalid message format/i;

@@ -162,6 +162,10 @@ t.test(
       ['initialize', 400, -32_600, 'Bad Request: Missing session ID', true],
       ['initialize', 200, -32_022, 'Unsupported protocol version', true],
       ['discover', 200, -32_002, 'language server not initialized: no session', false],
+      // Tools that pass on the refusal of a service.
+      ['initialize', 200, -32_603, 'Bad Request: the browser has no such session', false],
+      ['discover', 200, -32_000, '400 Bad Request: invalid session id', false],
+      ['initialize', 200, -32_022, 'the tape has run out', false],
     ] as const;
     for (const [handshake, status, code, message, isGone] of rows) {
       let isOther = false;
