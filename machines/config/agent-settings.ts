@@ -7,7 +7,7 @@ import { defined, type JsonObject, objectAt, scalarText } from '../base/json.ts'
 import { type Declared, declared } from './declared.ts';
 import type { EntryFinding } from './diagnostic.ts';
 import { type InterpolationScope, interpolate, refersToUnset, unresolvedReference, variableIn } from './interpolate.ts';
-import { runVariables, senderVariables } from './program-variables.ts';
+import { ownVariables, runVariables, senderVariables } from './program-variables.ts';
 import { mapping, someSeconds, text } from './schema-parts.ts';
 import type { AgentSettings, ModelPrices, ModelSettings } from './settings.ts';
 import { isPlainAddress } from './validate.ts';
@@ -142,7 +142,9 @@ function doubtfulWords({ command }: JsonObject): readonly EntryFinding[] {
     if (!senderVariables.has(name)) {
       // A workspace that is not set has a finding of its own.
       if (runVariables.some((one) => one === name) || name.startsWith('workspaceFolder')) return [];
-      const message = `agent.command ${refersToUnset(name)}`;
+      const message = ownVariables.has(name)
+        ? `agent.command has the word \${${name}}, which is not replaced; let the program read its variable ${name}`
+        : `agent.command ${refersToUnset(name)}`;
       return [{ path: ['agent', 'command', index], message, code: 'variable-unset' }];
     }
     const message = `agent.command has the word \${${name}}, which the sender of an event chooses; write it behind an option, such as --id=\${${name}}, or let the program read its variable ${name}`;

@@ -9,6 +9,11 @@ import { type InterpolationScope, variableIn, variablesIn } from './interpolate.
 /** The variables of a run that `agent.command` may refer to; filled in when the run starts. */
 export const runVariables = ['AGENT_MCP_CONFIG', 'AGENT_PROMPT_FILE', 'AGENT_RUN_ID', 'AGENT_DELIVERY_ID'] as const;
 
+/** Those that every run's program has and `agent.command` cannot refer to. */
+export const ownVariables: ReadonlySet<string> = new Set(
+  'AGENT_ROUTE AGENT_EVENT AGENT_PROFILE AGENT_ATTEMPT AGENT_TOOLSETS AGENT_SOCKET'.split(' '),
+);
+
 /** Those whose values senders choose. */
 export const senderVariables: ReadonlySet<string> = new Set(['AGENT_DELIVERY_ID']);
 

@@ -63,6 +63,9 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
         'agent.web_search.base_url refers to "SEARCH_URL", which is not set; set SEARCH_URL in .env or in the environment',
     },
   ]);
+  t.match(doubtsOfAgent({ command: ['a', '${AGENT_ROUTE}'] }, scope), [
+    { message: /has the word \$\{AGENT_ROUTE\}, which is not replaced; let the program read its variable/ },
+  ]);
   t.end();
 });
 
