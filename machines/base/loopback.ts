@@ -14,3 +14,8 @@ export function isLoopback(host: string): boolean {
     /^127(?:\.\d{1,3}){3}$/.test(host)
   );
 }
+
+/** Whether what listens at this host is reached from this machine alone: a name that every system has, or a plain address. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

@@ -5,7 +5,7 @@
  */
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
-import { isLoopback } from '../base/loopback.ts';
+import { isLoopbackHost } from '../base/loopback.ts';
 import { guestPattern } from '../base/names.ts';
 import { declared } from './declared.ts';
 import type { ConfigPath } from './document.ts';
@@ -24,7 +24,7 @@ export function readInspector(findings: Findings, written: JsonObject, scope: In
       'inspector.users sign in by HTTPS alone; set inspector.public_url to the address of the proxy before the page';
     findings.report({ path: ['inspector', 'users'], message, code: 'public-url-missing' }, 'warning');
   }
-  if (enabled && !isLoopback(host) && public_url === undefined) {
+  if (enabled && !isLoopbackHost(host) && public_url === undefined) {
     const message = `inspector.host "${host}" is no loopback address, so the page, the metrics and the readiness are not served; write 127.0.0.1, or set inspector.public_url to the address of the proxy before the page`;
     findings.report({ path: ['inspector', 'host'], message, code: 'public-url-missing' }, 'warning');
   }

@@ -109,10 +109,6 @@ export function cookieName(port: number): string {
   return `agent_inspector_${port}`;
 }
 
-export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
 /** Returns whether a Host header names this listener. */
 export function isOurs(host: string, port: number): boolean {
   const colon = host.lastIndexOf(':');

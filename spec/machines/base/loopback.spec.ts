@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isLoopback } from '../../../machines/base/loopback.ts';
+import { isLoopback, isLoopbackHost } from '../../../machines/base/loopback.ts';
 
 t.test('OAU-1 · TLS-2 · this machine is localhost with all below it, 127.0.0.0/8 and ::1, and nothing else', (t) => {
   for (const [host, here] of [
@@ -25,5 +25,22 @@ t.test('OAU-1 · TLS-2 · this machine is localhost with all below it, 127.0.0.0
 t.test('OAU-1 · every spelling that an address may have comes to the same', (t) => {
   for (const address of ['http://LOCALHOST', 'http://2130706433', 'http://0x7f.1', 'http://127.1', 'http://[0:0::1]'])
     t.ok(isLoopback(new URL(address).hostname), address);
+  t.end();
+});
+
+t.test('INS-2 · only a loopback address is listened on', (t) => {
+  for (const loopback of ['127.0.0.1', '127.8.9.1', 'localhost', '::1']) t.ok(isLoopbackHost(loopback), loopback);
+  for (const open of [
+    '0.0.0.0',
+    '::',
+    '192.168.1.2',
+    '127.0.0.1.evil.example',
+    'evil.127.0.0.1',
+    '[::1]',
+    'page.localhost',
+    '',
+    'example.org',
+  ])
+    t.notOk(isLoopbackHost(open), open);
   t.end();
 });

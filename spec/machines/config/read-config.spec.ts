@@ -93,6 +93,7 @@ t.test('SEC-1 · CFG-2 · a page that its address keeps from being served is a w
   for (const [inspector, codes] of [
     ['{host: 0.0.0.0}', ['warning public-url-missing']],
     ['{host: agent.example.com}', ['warning public-url-missing']],
+    ['{host: "[::1]"}', ['warning public-url-missing']],
     ['{host: 0.0.0.0, enabled: false}', []],
     ['{host: 0.0.0.0, public_url: "https://agent.example.com"}', []],
     ['{host: localhost}', []],
