@@ -207,6 +207,7 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
   const idOf = (entry: Json): Json | undefined => (isJsonObject(entry) ? entry[list.id] : undefined);
   const isKnown = (entry: Json): boolean => listed.known.has(idOf(entry) as string);
   const admitted = entries.every(isKnown) ? [] : admission.admit(entries as readonly Json[]);
+  const before = listed.known.size;
   for (const entry of admitted) {
     const id = idOf(entry);
     if (typeof id === 'string') listed.known.add(id);
@@ -214,7 +215,7 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
   const given = repairs ? repaired(admitted, { list, leftOut, isLegacy }) : admitted;
   for (const entry of given) listed.given.push(nameOf(entry));
   Object.assign(page, { [list.key]: given });
-  listed.emptyPages = admitted.length === 0 ? listed.emptyPages + 1 : 0;
+  listed.emptyPages = listed.known.size === before ? listed.emptyPages + 1 : 0;
   if (page.nextCursor === undefined) return;
   if (admission.isOver()) listed.cut = 'once one is beyond what a server may list';
   else if (listed.emptyPages >= maxEmptyPages) listed.cut = `after ${maxEmptyPages} pages in a row without a new one`;

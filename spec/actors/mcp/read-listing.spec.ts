@@ -209,16 +209,16 @@ t.test('LIF-14 · a listing has as many pages as its tools need, and ends after 
   ]);
 
   // The cursors of its pages lead in a circle, often enough for any timeout.
-  const circle = Array.from({ length: 200 }, (_, at) => ({
-    tools: [{ ...well, name: `t${at % 2}` }],
-    nextCursor: `${at}`,
-  }));
-  const round = await opened(t, listingPeer({ 'tools/list': [...circle, { tools: [{ ...well, name: 'late' }] }] }));
-  t.same(
-    round.listing.tools.map(({ name }) => name),
-    ['t0', 't1'],
-  );
-  t.match(round.listing.leftOut, [/after 64 pages in a row without a new one$/]);
+  for (const others of [[], [{ inputSchema: anyObject }]]) {
+    const circle = Array.from({ length: 200 }, (_, at) => ({
+      tools: [{ ...well, name: `t${at % 2}` }, ...others],
+      nextCursor: `${at}`,
+    }));
+    const round = await opened(t, listingPeer({ 'tools/list': [...circle, { tools: [{ ...well, name: 'late' }] }] }));
+    const names = new Set(round.listing.tools.map(({ name }) => name));
+    t.same([...names], ['t0', 't1']);
+    t.match(round.listing.leftOut?.at(-1), /after 64 pages in a row without a new one$/);
+  }
 });
 
 t.test('LIF-14 · no page is asked for after the one that goes beyond 4 MiB, and that is reported', async (t) => {
