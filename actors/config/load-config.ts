@@ -10,7 +10,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { byPlace, type Diagnostic, findingOfFile } from '../../machines/config/diagnostic.ts';
-import { parseEnvFile, strayLines, unclosedLines } from '../../machines/config/env-file.ts';
+import { keptQuotes, parseEnvFile, strayLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
 import { type ConfigRead, type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
@@ -172,8 +172,11 @@ function loadProfile(
   };
   for (const at of strayLines(variables))
     warn(at, 'sets no variable and is skipped; write NAME=value, or # before a comment');
-  for (const at of unclosedLines(variables))
-    warn(at, 'begins a value with a quote, which is kept; close it, or drop it');
+  for (const at of keptQuotes(variables))
+    warn(
+      at,
+      'begins a value with a quote that does not enclose it and is kept; close it, drop it, or use the other kind of quotes',
+    );
   const text = drafts?.get(paths.config) ?? textOf(paths.config, unread);
   const isEmpty = (path: string, held: string): boolean =>
     held.trim() === '' && !unread.some(({ file }) => file === path);

@@ -8,6 +8,7 @@
 /** A variable with what surrounds its assignment. A quote begins a value only if its end is that of the value. */
 const line =
   /^(?<before>[ \t]*(?:export[ \t]+)?)(?<name>[A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*(?:'(?<single>[^']*)'|"(?<double>(?:[^"\\]|\\[\s\S])*)"|(?<bare>[^\r\n]*?))(?<after>[ \t]*(?:[ \t]#[^\r\n]*)?)$/gm;
+const quotedJson = /^(["'])(?:\{.*\}|\[.*\])\1$/;
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
 
 /** The variables in file order; the last of a name counts. */
@@ -42,14 +43,14 @@ export function strayLines(text: string): readonly number[] {
   return rest.split('\n').flatMap((one, index) => (/^\s*(?:#|$)/.test(one) ? [] : [index + 1]));
 }
 
-/** The lines, from 1, whose value begins with a quote that has no end, so that the quote is a part of the value. */
-export function unclosedLines(text: string): readonly number[] {
+/** The lines, from 1, whose value begins with a quote that does not enclose it, so that the quote is a part of the value. */
+export function keptQuotes(text: string): readonly number[] {
   const lines = text.replace(/^\uFEFF/, '');
   return [...lines.matchAll(line)].flatMap(({ index, groups: { bare = '' } = {} }) => {
     const [quote = ''] = /^["']/.exec(bare) ?? [];
-    // `"a","b"` may be meant as it is.
-    const isOpen = quote !== '' && bare.split(quote).length % 2 === 0;
-    return isOpen ? [lines.slice(0, index).split('\n').length] : [];
+    // `"a","b"` may be meant as it is, and `"{"a":"b"}"` is JSON that other programs read without the outer quotes.
+    const isKept = quote !== '' && (bare.split(quote).length % 2 === 0 || quotedJson.test(bare));
+    return isKept ? [lines.slice(0, index).split('\n').length] : [];
   });
 }
 

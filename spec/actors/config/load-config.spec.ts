@@ -52,7 +52,8 @@ t.test('CFG-2 · a folder in the place of config.yaml or .env is called one', (t
 t.test('CFG-2 · HOME-2 · a line of .env whose quote has no end is a warning without its value', (t) => {
   const home = makeHome(t, { 'config.yaml': '{}\n', '.env': 'A=1\nB="never-shown\n' });
   const { diagnostics } = loadHome({ home: home.path, env: {} });
-  const message = 'this line begins a value with a quote, which is kept; close it, or drop it';
+  const message =
+    'this line begins a value with a quote that does not enclose it and is kept; close it, drop it, or use the other kind of quotes';
   t.match(diagnostics, [{ file: '.env', line: 2, column: 1, message, code: 'env-line', severity: 'warning' }]);
   t.notMatch(JSON.stringify(diagnostics), 'never-shown');
   t.end();

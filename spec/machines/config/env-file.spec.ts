@@ -1,5 +1,5 @@
 import t from 'tap';
-import { editVariable, parseEnvFile, unclosedLines } from '../../../machines/config/env-file.ts';
+import { editVariable, keptQuotes, parseEnvFile } from '../../../machines/config/env-file.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('HOME-2 · .env is read by the dotenv syntax', (t) => {
@@ -39,8 +39,10 @@ t.test('CFG-2 · HOME-2 · a quote without its end is a part of the value, and i
   const text = `A="x\ny"\r\nB='y # note\r\nC="a","b"\nD=it's\nE="\\"" # "\nF='x' y'\nexport G = "x\n`;
   const { B, G } = Object.fromEntries(parseEnvFile(text));
   t.strictSame([B, G], ["'y", '"x']);
-  t.strictSame(unclosedLines(text), [3, 7, 8]);
-  t.strictSame(unclosedLines('\uFEFFA="x'), [1]);
+  t.strictSame(keptQuotes(text), [3, 7, 8]);
+  t.strictSame(keptQuotes('\uFEFFA="x'), [1]);
+  const names = `A=O'Brien\nB='O'Brien'\nC={"a":"it's"}\nD="{"a":"b"}" # note\nE='[1, "x"]'\nF='{"a":"it's","b":"it's"}'`;
+  t.strictSame(keptQuotes(names), [2, 4, 6]);
   t.end();
 });
 
