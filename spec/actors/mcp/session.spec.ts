@@ -188,6 +188,18 @@ t.test(
   },
 );
 
+t.test('ERA-1 · a process that refuses a call for its revision is kept, with its other calls', async (t) => {
+  const program = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line);
+    const result = { protocolVersion: params?.protocolVersion, capabilities: {}, serverInfo: { name: 'x', version: '1' } };
+    const error = { code: -32022, message: 'Unsupported protocol version' };
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(method === 'initialize' ? { result } : { error }) }));
+  });`;
+  const { session, facts } = await opened(t, { command: process.execPath, args: ['-e', program], protocol: 'legacy' });
+  t.match(await session.call('any', {}, { signal: never() }), { kind: 'refused' });
+  t.equal(facts.expired, 0);
+});
+
 t.test('TRU-2 · a child that dies in a call is a loss after dispatch; a later call was never sent', async (t) => {
   const home = makeHome(t);
   const counter = join(home.path, 'counter');
