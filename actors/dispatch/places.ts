@@ -1,11 +1,12 @@
 /**
  * The slots for concurrent runs: a limit for all, one per route, and one run per batch. A run takes a slot and releases
- * it. A free slot is granted before `ask` returns, and of the runs that wait the one with the lowest key is first.
+ * it. A free slot is granted before `ask` returns. Those that wait are served in the order of their requests, but of each
+ * route the run with the lowest key is first: a route with much on disk, which is recovered late, holds up no other.
  * @see DIS-3 and COA-3 in docs/specification.md
  */
 
 export interface PlaceRequest {
-  /** Keys rise with time. A run that is recovered from disk asks after newer ones, and goes before them. */
+  /** Keys rise with time. A run that is recovered from disk asks after newer ones of its route, and goes before them. */
   readonly key: string;
   readonly profile: string;
   readonly route: string;
@@ -38,7 +39,7 @@ export interface Places {
   clear(): void;
 }
 
-/** A semaphore with a queue in the order of keys. */
+/** A semaphore with a queue. */
 interface Gate {
   readonly name: string;
   /** Whose limit it is; undefined for that of all and of a batch. */
@@ -47,11 +48,15 @@ interface Gate {
   taken: number;
   isPaused: boolean;
   isGranting: boolean;
-  readonly waiting: Ticket[];
+  /** The routes of the runs that wait, in the order of the requests. */
+  readonly turns: string[];
+  /** The runs of each that wait, in the order of their keys. */
+  readonly waiting: Map<string, Ticket[]>;
 }
 
 interface Ticket {
   readonly key: string;
+  readonly of: string;
   readonly isOver: () => boolean;
   readonly enter: () => void;
 }
@@ -77,7 +82,7 @@ export function createPlaces(concurrency: number): Places {
 
   /** A run that ended as soon as it had its slot may have been followed by another, whose gate has the name now. */
   function forgetEmpty(gate: Gate): void {
-    if (gate.taken + gate.waiting.length === 0 && gates.get(gate.name) === gate) gates.delete(gate.name);
+    if (gate.taken + gate.turns.length === 0 && gates.get(gate.name) === gate) gates.delete(gate.name);
   }
 
   return {
@@ -106,7 +111,7 @@ export function createPlaces(concurrency: number): Places {
           held.push(gate);
           then();
         };
-        enqueue(gate, { key, isOver, enter });
+        enqueue(gate, { key, of: `${profile}/${route}`, isOver, enter });
         grant(gate);
         forgetEmpty(gate);
       };
@@ -159,7 +164,10 @@ export function createPlaces(concurrency: number): Places {
     clear() {
       isClearing = true;
       for (const leave of [...leavers]) leave();
-      for (const gate of [all, ...gates.values()]) gate.waiting.length = 0;
+      for (const gate of [all, ...gates.values()]) {
+        gate.turns.length = 0;
+        gate.waiting.clear();
+      }
       gates.clear();
       isClearing = false;
     },
@@ -167,31 +175,42 @@ export function createPlaces(concurrency: number): Places {
 }
 
 function gateOf(name: string, bound: number, route?: Gate['route']): Gate {
-  return { name, route, bound, taken: 0, isPaused: false, isGranting: false, waiting: [] };
+  return { name, route, bound, taken: 0, isPaused: false, isGranting: false, turns: [], waiting: new Map() };
 }
 
 /** Most keys are the newest; a recovered one is placed by halving, since ten thousand may wait. */
-function enqueue({ waiting }: Gate, ticket: Ticket): void {
-  let [from, to] = [0, waiting.length];
-  if ((waiting.at(-1)?.key ?? '') <= ticket.key) from = to;
+function enqueue({ turns, waiting }: Gate, ticket: Ticket): void {
+  const tickets = waiting.get(ticket.of) ?? [];
+  let [from, to] = [0, tickets.length];
+  if ((tickets.at(-1)?.key ?? '') <= ticket.key) from = to;
   while (from < to) {
     const middle = (from + to) >> 1;
-    if ((waiting[middle]?.key ?? '') > ticket.key) to = middle;
+    if ((tickets[middle]?.key ?? '') > ticket.key) to = middle;
     else from = middle + 1;
   }
-  waiting.splice(from, 0, ticket);
+  tickets.splice(from, 0, ticket);
+  waiting.set(ticket.of, tickets);
+  turns.push(ticket.of);
+}
+
+function dequeue({ turns, waiting }: Gate): Ticket | undefined {
+  const of = turns.shift() ?? '';
+  const tickets = waiting.get(of);
+  const next = tickets?.shift();
+  if (tickets?.length === 0) waiting.delete(of);
+  return next;
 }
 
 /** Grants while there is room. A loop instead of recursion, so that runs that end at once do not fill the stack. */
 function grant(gate: Gate): void {
   if (gate.isGranting) return;
   gate.isGranting = true;
-  for (let granted = 0; !gate.isPaused && gate.taken < gate.bound && gate.waiting.length > 0; ) {
+  for (let granted = 0; !gate.isPaused && gate.taken < gate.bound && gate.turns.length > 0; ) {
     if (granted === grantsInTurn) {
       setImmediate(() => grant(gate));
       break;
     }
-    const next = gate.waiting.shift();
+    const next = dequeue(gate);
     if (next === undefined || next.isOver()) continue;
     gate.taken += 1;
     granted += 1;

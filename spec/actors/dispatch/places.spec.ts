@@ -81,6 +81,22 @@ t.test('DIS-3 · a run that asks late, because it was on disk, goes before newer
   t.end();
 });
 
+t.test('DIS-3 · a route whose runs are recovered from disk for hours holds up no newer run of another', (t) => {
+  const places = createPlaces(1);
+  const granted: string[] = [];
+  const ask = (route: string, key: string): (() => void) =>
+    places.ask({ key, profile: 'p', route, group: key }, () => void granted.push(key));
+  const leave = ask('busy', '1');
+  ask('busy', '4');
+  ask('other', '9');
+  ask('other', '8');
+  for (const key of ['2', '3']) ask('busy', key);
+  leave();
+  places.resize(9, () => undefined);
+  t.same(granted, ['1', '2', '8', '9', '3', '4'], 'each route has its turns, and its oldest run goes first');
+  t.end();
+});
+
 t.test('DIS-3 · CFG-2 · a changed limit of a route applies to the runs that wait for it', (t) => {
   const places = createPlaces(9);
   const granted: string[] = [];
