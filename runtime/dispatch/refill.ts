@@ -57,6 +57,8 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   let isFull = false;
   let looking = false;
   let isMissed = false;
+  /** The queue of a run that has ended during a check, which may have read that queue before; no other run may end. */
+  let ended: string | undefined;
   /**
    * Whether a recovery or a check failed. Only a recovery finds the batches of the start, and the older deliveries of the
    * chats that a new leader takes over.
@@ -114,10 +116,17 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     lookedAs = life ?? lookedAs;
   }
 
+  function isWorthwhile(queue: string): boolean {
+    if (!isFull && !waiting.has(queue)) return false;
+    const enough = Math.min(sliceSize, Math.ceil(resume.bound() / 4), roomWorthwhile(resume.inMemory('runs')));
+    return resume.room(queue) >= enough;
+  }
+
   function lookOnce(): void {
     if (looking || !isUp()) return;
     looking = true;
     isMissed = false;
+    ended = undefined;
     void inTurn(() =>
       look()
         .then(() => {
@@ -129,7 +138,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
         })
         .finally(() => {
           looking = false;
-          if (isMissed) lookOnce();
+          if (isMissed || (ended !== undefined && isWorthwhile(ended))) lookOnce();
         }),
     );
   }
@@ -165,9 +174,9 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     },
     runEnded(run) {
       const queue = runQueue(run);
-      if (!isFull && !waiting.has(queue)) return;
-      const enough = Math.min(sliceSize, Math.ceil(resume.bound() / 4), roomWorthwhile(resume.inMemory('runs')));
-      if (resume.room(queue) >= enough) lookOnce();
+      if (!isWorthwhile(queue)) return;
+      if (looking) ended = queue;
+      lookOnce();
     },
     resume: () => inTurn(recover),
     stop() {

@@ -197,6 +197,26 @@ t.test('DIS-3 · a run that is left on disk behind others, though there is room,
   await until(() => it.living() === 10);
 });
 
+t.test('DIS-3 · runs that end while a check is at its last step are followed without help of the clock', async (t) => {
+  const journal = openMemoryJournal();
+  let goOn = (): void => {};
+  const last = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const take = (async (collection, query) => {
+    if (collection === 'groups') await last;
+    return journal.take(collection, query);
+  }) as typeof journal.take;
+  const it = await openRefill({ most: 200, journal: { ...journal, take } });
+  await it.arrive(250, 0);
+  await it.end(50);
+  t.equal(it.living(), 100);
+  await it.end(100);
+  t.equal(it.living(), 0, 'the check that has read the runs is under way');
+  goOn();
+  await until(() => it.living() === 100);
+});
+
 t.test('DIS-3 · a route that stands still leaves memory to the others, however much of it waits', async (t) => {
   const it = await openRefill();
   const other = { ...run, route: 'other' };
