@@ -1,7 +1,7 @@
 /**
  * The slots for concurrent runs: a limit for all, one per route, and one run per batch. A run takes a slot and releases
- * it. A free slot is granted before `ask` returns. Those that wait are served in the order of their requests, but of each
- * route the run with the lowest key is first: a route with much on disk, which is recovered late, holds up no other.
+ * it. A free slot is granted before `ask` returns. Routes with runs that wait take turns, so that one with thousands holds up
+ * no other, and of each the run with the lowest key is first.
  * @see DIS-3 and COA-3 in docs/specification.md
  */
 
@@ -48,7 +48,7 @@ interface Gate {
   taken: number;
   isPaused: boolean;
   isGranting: boolean;
-  /** The routes of the runs that wait, in the order of the requests. */
+  /** The routes with runs that wait, the next one first. */
   readonly turns: string[];
   /** The runs of each that wait, in the order of their keys. */
   readonly waiting: Map<string, Ticket[]>;
@@ -189,15 +189,19 @@ function enqueue({ turns, waiting }: Gate, ticket: Ticket): void {
     else from = middle + 1;
   }
   tickets.splice(from, 0, ticket);
+  if (tickets.length > 1) return;
   waiting.set(ticket.of, tickets);
   turns.push(ticket.of);
 }
 
+/** Takes the first run of the next route; undefined if all of that route have left. */
 function dequeue({ turns, waiting }: Gate): Ticket | undefined {
   const of = turns.shift() ?? '';
-  const tickets = waiting.get(of);
-  const next = tickets?.shift();
-  if (tickets?.length === 0) waiting.delete(of);
+  const tickets = waiting.get(of) ?? [];
+  let next = tickets.shift();
+  while (next?.isOver()) next = tickets.shift();
+  if (tickets.length > 0) turns.push(of);
+  else waiting.delete(of);
   return next;
 }
 
@@ -211,7 +215,7 @@ function grant(gate: Gate): void {
       break;
     }
     const next = dequeue(gate);
-    if (next === undefined || next.isOver()) continue;
+    if (next === undefined) continue;
     gate.taken += 1;
     granted += 1;
     next.enter();

@@ -33,7 +33,7 @@ export interface RefillPorts {
 export interface Refill {
   /**
    * Whether one more run may be in memory; if not, it stays on disk and is found by a later check. Where older runs of its
-   * queue may wait on disk, it has none, so that it does not take the room of those.
+   * queue may wait in the gateway's own journal, it has none, so that it does not take the room of those.
    */
   hasRoom(run: RunPlace): boolean;
   /** Reports that a run has left memory. */
@@ -88,6 +88,12 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
   }
 
   async function takeRuns(signal: AbortSignal): Promise<void> {
+    if (resume.keeper.isShared()) {
+      waiting.clear();
+      isFull = false;
+      noteLeft(await refillRuns(resume, signal));
+      return;
+    }
     const left = await refillRuns(resume, signal);
     isFull = resume.room() <= 0;
     if (isFull || waiting.size === 0) {
@@ -167,7 +173,8 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     hasRoom(run) {
       const queue = runQueue(run);
       const fits = resume.room(queue) > 0;
-      if (fits && !waiting.has(queue)) return true;
+      // On a shared journal others run the older ones, and reading every run from the database would halve the pace.
+      if (fits && (resume.keeper.isShared() || !waiting.has(queue))) return true;
       noteLeft([queue]);
       if (fits) lookSoon();
       return false;
