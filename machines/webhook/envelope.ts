@@ -52,10 +52,10 @@ export function typeReader(source: Source | undefined): TypeReader {
   };
 }
 
-const noBody = new Uint8Array();
+const emptyBody = new Uint8Array();
 
 function withoutBody(headers: Headers, payload: JsonObject | undefined): SignedRequest {
-  return { headers, body: noBody, nowMs: 0, payload: () => payload };
+  return { headers, body: emptyBody, nowMs: 0, payload: () => payload };
 }
 
 export function eventTypeOf(headers: Headers, payload: JsonObject): string {

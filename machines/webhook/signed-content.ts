@@ -18,7 +18,7 @@ export interface Content {
   readonly after: string;
 }
 
-const noBody = new Uint8Array();
+const emptyBody = new Uint8Array();
 
 /** Compiles the template of the signed content: the texts before and after the body. */
 export function compileContent(signed: string): (texts: Texts, body: Uint8Array) => Content {
@@ -36,7 +36,7 @@ export function compileContent(signed: string): (texts: Texts, body: Uint8Array)
   };
   const fillBefore = fill(before);
   const fillAfter = fill(after);
-  return (texts, body) => ({ before: fillBefore(texts), body: at < 0 ? noBody : body, after: fillAfter(texts) });
+  return (texts, body) => ({ before: fillBefore(texts), body: at < 0 ? emptyBody : body, after: fillAfter(texts) });
 }
 
 /**

@@ -68,12 +68,12 @@ export interface SpawnPorts {
   readonly nowMs: () => number;
 }
 
-const noBody = Buffer.alloc(0);
+const emptyBody = Buffer.alloc(0);
 const notReplayed = { replayOf: undefined };
 const nothing: Opened = { kind: 'nothing' };
 const ended: ParsedBody = { ok: false, why: 'the request has ended' };
 
-export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequest {
+export function liveRequest(exchange: Exchange, body: Buffer = emptyBody): LiveRequest {
   return {
     exchange,
     headers: exchange.head.headers,

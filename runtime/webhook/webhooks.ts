@@ -109,7 +109,7 @@ export interface Webhooks
 
 /** Handshakes per route; a provider sends a few, and repeats one that failed. */
 const greetingsPerMinute = 10;
-const noBody = Buffer.alloc(0);
+const emptyBody = Buffer.alloc(0);
 const internalError = replyTo({ kind: 'internal' });
 const draining = replyTo({ kind: 'draining' });
 
@@ -251,7 +251,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       compiled: routes.compiled,
       headers: (id) => exchanges.get(id)?.headers ?? {},
       query: (id) => exchanges.get(id)?.exchange.head.query,
-      body: (id) => exchanges.get(id)?.body ?? noBody,
+      body: (id) => exchanges.get(id)?.body ?? emptyBody,
       certificate: certificates.get,
       partOf: (id) => exchanges.get(id)?.part,
       parsed: (id, rule) => parsedOf(exchanges.get(id), rule),

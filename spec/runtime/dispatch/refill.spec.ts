@@ -197,6 +197,15 @@ t.test('DIS-3 · a run that is left on disk behind others, though there is room,
   await until(() => it.living() === 10);
 });
 
+t.test('DIS-3 · on a shared journal a new run takes the room that there is, whatever waits there', async (t) => {
+  const { local: _, ...shared } = openMemoryJournal();
+  const it = await openRefill({ most: 20, journal: shared });
+  await it.arrive(11, 0);
+  await it.end(2);
+  await it.arrive(1, 11);
+  t.equal(it.living(), 9);
+});
+
 t.test('DIS-3 · runs that end while a check is at its last step are followed without help of the clock', async (t) => {
   const journal = openMemoryJournal();
   let goOn = (): void => {};
