@@ -15,29 +15,21 @@ import { createRecordWriter } from '../../actors/store/record-writer.ts';
 import { createBursts } from '../../actors/webhook/bursts.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { Roster } from '../../machines/base/roster.ts';
-import { absentWard, createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
+import { createWard } from '../../machines/base/ward.ts';
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
-import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
-import {
-  deliveryQueue,
-  deliveryShare,
-  type Memory,
-  roomFor,
-  runQueue,
-  runShare,
-} from '../../machines/webhook/work-queue.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { deliveryQueue, runQueue } from '../../machines/webhook/work-queue.ts';
 import type { ProfileServices } from '../agent/profile-tools.ts';
 import type { DeliveryService, SeenRun } from '../control/contract.ts';
 import { assembleCron } from '../cron/assemble.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { countDelivery, countRun } from '../observe/metrics-counts.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { createRunTraces } from '../observe/tracing-spans.ts';
 import type { NextId } from '../system/ids.ts';
 import { type Every, wake } from '../system/ticks.ts';
-import { createWards, type WardHandles, type Wards } from '../system/wards.ts';
+import { createStandingWards } from '../system/wards.ts';
 import { wireGroup } from '../webhook/batches.ts';
 import { assemblePlatforms } from './assemble-targets.ts';
 import { createAwaited } from './awaited.ts';
@@ -45,18 +37,21 @@ import { createCancelRun } from './cancel-run.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { wireDelivery } from './deliveries.ts';
 import { createDeliveryService } from './delivery-service.ts';
+import { createEnded } from './ended.ts';
 import { leaveBatches, leaveWaiting } from './leave-waiting.ts';
 import { createProgressReports } from './notices.ts';
 import { createOlderOnDisk } from './older-on-disk.ts';
 import { createQueueOrder } from './queue-order.ts';
+import { createRecentEvents } from './recent-events.ts';
 import { createRecoveredWork } from './recovered-work.ts';
 import type { ResumePorts } from './recovery.ts';
 import { createRefill } from './refill.ts';
 import { createSettleRun, type RunEnds } from './responses.ts';
 import { createRouteSlots, type RouteLimit } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
-import { logDelivery, logRun, logUnforeseen } from './work-log.ts';
-import { type RecordPorts, readAgain } from './written.ts';
+import { logDelivery, logUnforeseen } from './work-log.ts';
+import { createWorkMemory } from './work-memory.ts';
+import type { RecordPorts } from './written.ts';
 
 export interface WorkPorts {
   readonly root: () => AnyActorRef;
@@ -84,15 +79,11 @@ export interface WorkPorts {
 
 export type WorkHalf = ReturnType<typeof assembleWork>;
 
-const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 /**
  * Limit of runs in memory, and of deliveries, so that an unreachable platform does not fill it. Further ones wait on
  * disk.
  */
 const defaultMostWaiting = 10_000;
-/** Events that are kept in memory until their runs have ended: their number, and the maximum characters of each. */
-const mostFresh = 256;
-const longestFresh = 16_384;
 /** While nothing waits on disk, a check only reads a few indexes. */
 const lookMs = 5_000;
 /** Shorter on a database: other gateways leave work in it, and a notification may be missed. */
@@ -103,59 +94,18 @@ export function assembleWork(ports: WorkPorts) {
   const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const isShared = home().main.settings.gateway.journal === 'postgres';
-  /** On a shared journal, runs that would not get a slot soon are left to the other gateways. */
-  const runBound = (): number => (isShared ? Math.min(mostWaiting, Math.max(20, 4 * concurrency())) : mostWaiting);
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
-  /**
-   * The events of runs that this gateway has accepted, so that a run need not read them. By the run's key, which is the
-   * event's too.
-   */
-  const fresh = new Roster<string, EventRecord>();
+  const recent = createRecentEvents(keeper);
   const places = createPlaces(concurrency());
-  // Reads again until the database answers: an outage must not fail a run or make a delivery uncertain.
-  const eventOf = (key: string): Promise<EventRecord | undefined> => {
-    const known = fresh.get(key);
-    return known === undefined
-      ? readAgain(async () => (await keeper.journal()?.get('events', key))?.value)
-      : Promise.resolve(known);
-  };
-
-  /** Undefined also if it cannot be read synchronously. */
-  const eventAtOnce = (key: string): EventRecord | undefined => {
-    try {
-      return fresh.get(key) ?? keeper.journal()?.local?.get('events', key)?.value;
-    } catch {
-      return undefined;
-    }
-  };
-
-  let standing: Wards | undefined;
-  const handlesBy = (handle: <Input>(name: string) => WardHandle<Input>): WardHandles => ({
-    requests: handle('requests'),
-    groups: handle('groups'),
-    runs: handle('runs'),
-    deliveries: handle('deliveries'),
+  const standing = createStandingWards(root, nowMs, {
+    began(collection, key, event) {
+      writer.begin(collection, key);
+      if (event !== undefined) recent.keep(key, event);
+    },
+    awaited: (key) => awaited?.add(key),
   });
-  /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
-  const absent = createWards(handlesBy(absentWard), nowMs);
-  const wards = (): Wards => {
-    if (standing !== undefined) return standing;
-    const { system } = root();
-    if (wardNames.some((name) => system.get(name) === undefined)) return absent;
-    standing = createWards(
-      handlesBy((name) => wardHandle(system.get(name))),
-      nowMs,
-      {
-        began(collection, key, event) {
-          writer.begin(collection, key);
-          if (event !== undefined && event.body.length <= longestFresh && fresh.size < mostFresh) fresh.set(key, event);
-        },
-        awaited: (key) => awaited?.add(key),
-      },
-    );
-    return standing;
-  };
+  const wards = standing.current;
 
   const seenRun: SeenRun = (key, record, heldBy) => {
     // A queued run needs no look-up, and there may be ten thousand.
@@ -190,11 +140,15 @@ export function assembleWork(ports: WorkPorts) {
   /** Aborted when the gateway drains or crashes. */
   let life = new AbortController();
   const recovered = createRecoveredWork(records);
-  const inMemory = (name: 'runs' | 'deliveries'): Memory => {
-    const { size, queues } = wards()[name];
-    const share = name === 'runs' ? runShare(mostWaiting, concurrency()) : deliveryShare(mostWaiting);
-    return { most: mostWaiting, total: size, share, queues };
-  };
+  const memory = createWorkMemory({
+    keeper,
+    wards,
+    places,
+    concurrency,
+    most: mostWaiting,
+    isShared,
+    isParked: () => life.signal.aborted,
+  });
   const resumePorts: ResumePorts = {
     ...records,
     bursts,
@@ -207,17 +161,9 @@ export function assembleWork(ports: WorkPorts) {
     hold: platforms.hold,
     order,
     older,
-    bound: runBound,
-    room(queue) {
-      const room = roomFor(inMemory('runs'), queue);
-      if (!isShared) return room;
-      if (life.signal.aborted) return 0;
-      const { running, ready } = places.load();
-      // A run that waits for its route's limit uses no slot of the others.
-      return Math.min(runBound() - running - ready, room);
-    },
-    // The leader sends the deliveries that others have left.
-    inMemory: (name) => (name === 'deliveries' && !keeper.leads() ? { ...inMemory(name), most: 0 } : inMemory(name)),
+    bound: memory.bound,
+    room: memory.room,
+    inMemory: memory.inMemory,
     signal: () => life.signal,
   };
   const refill = createRefill({
@@ -248,20 +194,18 @@ export function assembleWork(ports: WorkPorts) {
   });
 
   const runTraces = createRunTraces(tracing);
-  const crowded = (record: DeliveryRecord): boolean =>
-    roomFor(resumePorts.inMemory('deliveries'), deliveryQueue(record)) <= 0;
   const noticePorts = {
     ...records,
     redact: redactor.text,
     nextOrder: order.next,
     // On a shared journal all notices stay on disk, and the leader sends them in order, whichever gateway wrote them.
-    crowded: (record: DeliveryRecord) => keeper.isShared() || crowded(record),
+    crowded: (record: DeliveryRecord) => keeper.isShared() || memory.crowded(record),
     left: (key: string, record: DeliveryRecord) => {
       if (!keeper.isShared()) older.note(key, record);
     },
   };
   const answerAtOnce = createAnswerAtOnce({
-    event: eventAtOnce,
+    event: recent.readAtOnce,
     runnerOf: (profile) => servicesOf(profile)?.runner,
     log,
   });
@@ -274,14 +218,14 @@ export function assembleWork(ports: WorkPorts) {
     runEnds,
     runAgent: runTraces.traced(
       createRunAgent({
-        event: eventOf,
+        event: recent.read,
         runnerOf: (profile) => servicesOf(profile)?.runner,
         handOver: writeHandOver(records),
         whileAsked: ports.whileAsked,
         traceparentOf: runTraces.traceparentOf,
         log,
       }),
-      eventOf,
+      recent.read,
     ),
     routeLimit: ports.routeLimit,
     ...noticePorts,
@@ -291,7 +235,7 @@ export function assembleWork(ports: WorkPorts) {
     platforms: {
       ...platforms,
       ask: older.ask,
-      send: runTraces.tracedSending(platforms.send, eventOf),
+      send: runTraces.tracedSending(platforms.send, recent.read),
       sendWithin: (record) => (tracing.isOn() ? undefined : platforms.sendWithin(record)),
     },
     redact: redactor.text,
@@ -300,36 +244,18 @@ export function assembleWork(ports: WorkPorts) {
     runEnds,
     retried: (key, record) => logDelivery(key, record, log),
     // Those behind it would fill the memory in which it must find room again.
-    crowded: (record) => crowded(record) && !(keeper.leads() && platforms.isFollowed(record)),
+    crowded: (record) => memory.crowded(record) && !(keeper.leads() && platforms.isFollowed(record)),
   });
   const crashed = (room: string, key: string, error: unknown): void => {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
   const unforeseen = (where: string, thrown: unknown): void => logUnforeseen(log, where, thrown);
   const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
+  const ended = createEnded({ wards, recent, release: platforms.release, metrics, nowMs, log });
   const runEnded = (key: string, record: RunRecord): void => {
-    // A queued run was left to the other gateways.
-    if (record.status !== 'queued') {
-      countRun(record, nowMs(), metrics);
-      const known = fresh.get(record.eventKey);
-      if (known !== undefined) logRun(key, record, known, log);
-      else void eventOf(record.eventKey).then((event) => logRun(key, record, event, log));
-    }
-    fresh.delete(record.eventKey);
-    wards().runFinished(key, record);
+    ended.run(key, record);
     cron.schedule.runFinished(key);
     refill.runEnded(record);
-  };
-  const deliveryEnded = (key: string, record: DeliveryRecord): void => {
-    if (record.status === 'queued') return;
-    const isShelved = record.status === 'waitingToRetry' && record.sent === undefined;
-    // A delivery that waits on disk still holds its chat for a bounded time, and has been logged.
-    if (!isShelved) platforms.release(record);
-    if (record.status !== 'waitingToRetry') {
-      countDelivery(record, nowMs(), metrics);
-      logDelivery(key, record, log);
-    }
-    wards().deliverySettled(key, record);
   };
 
   return {
@@ -367,14 +293,14 @@ export function assembleWork(ports: WorkPorts) {
         queueOf: ({ record }) => deliveryQueue(record),
         onDone: (key, record) => {
           writer.forget('deliveries', key);
-          deliveryEnded(key, record);
+          ended.delivery(key, record);
         },
         onCrashed: (key, error) => {
           crashed('deliveries', key, error);
           deliveryWork.release(key);
           crashedWork
             .delivery(key)
-            .then((record) => record && deliveryEnded(key, record))
+            .then((record) => record && ended.delivery(key, record))
             .catch((thrown: unknown) => unforeseen(`deliveries/${key}`, thrown));
         },
       }),
@@ -406,7 +332,7 @@ export function assembleWork(ports: WorkPorts) {
         settleRun,
         keyOf,
         redact: redactor.record,
-        hasRoom: (record) => !keeper.isShared() && !crowded(record),
+        hasRoom: (record) => !keeper.isShared() && !memory.crowded(record),
       }),
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
     cancelRun: createCancelRun({ ...records, runs: () => wards().runs, ended: runEnded }),
@@ -430,12 +356,11 @@ export function assembleWork(ports: WorkPorts) {
       platforms.clear();
       older.clear();
       runEnds.clear();
-      fresh.clear();
+      recent.clear();
       runWork.abandon();
       cron.schedule.stop();
       awaited?.clear();
-      for (const name of wardNames) wards()[name].clear();
-      standing = undefined;
+      standing.clear();
       places.clear();
     },
     close(): void {

@@ -3,8 +3,9 @@
  * Charts of different pools reach each other only through here.
  */
 
+import type { AnyActorRef } from 'xstate';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import { absentWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
@@ -23,22 +24,65 @@ export interface Wards {
   runFinished(key: string, record: RunRecord): void;
 }
 
-export type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
+type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
 
-/**
- * Calls `began` for each run and delivery that a commit of this gateway made, with the event of the same commit, and
- * `awaited` for each direct delivery that another gateway may send.
- */
+interface OpenedListener {
+  /** Called for each run and delivery that a commit of this gateway made, with the event of the same commit. */
+  readonly began?: (collection: 'runs' | 'deliveries', key: string, event?: EventRecord) => void;
+  /** Called for each direct delivery that another gateway may send. */
+  readonly awaited?: (key: string) => void;
+}
+
+export interface StandingWards {
+  /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
+  current(): Wards;
+  /** Ends all charts of a crashed gateway. */
+  clear(): void;
+}
+
+const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
+
+/** The pools of the gateway that stands under `root`. */
+export function createStandingWards(
+  root: () => AnyActorRef,
+  nowMs: () => number,
+  listener: OpenedListener,
+): StandingWards {
+  const absent = createWards(handlesBy(absentWard), nowMs);
+  let standing: Wards | undefined;
+  const current = (): Wards => {
+    if (standing !== undefined) return standing;
+    const { system } = root();
+    if (wardNames.some((name) => system.get(name) === undefined)) return absent;
+    standing = createWards(
+      handlesBy((name) => wardHandle(system.get(name))),
+      nowMs,
+      listener,
+    );
+    return standing;
+  };
+  return {
+    current,
+    clear() {
+      for (const name of wardNames) current()[name].clear();
+      standing = undefined;
+    },
+  };
+}
+
+function handlesBy(handle: <Input>(name: string) => WardHandle<Input>): WardHandles {
+  return {
+    requests: handle('requests'),
+    groups: handle('groups'),
+    runs: handle('runs'),
+    deliveries: handle('deliveries'),
+  };
+}
+
 export function createWards(
   handles: WardHandles,
   nowMs: () => number,
-  {
-    began = () => {},
-    awaited = () => {},
-  }: {
-    readonly began?: (collection: 'runs' | 'deliveries', key: string, event?: EventRecord) => void;
-    readonly awaited?: (key: string) => void;
-  } = {},
+  { began = () => {}, awaited = () => {} }: OpenedListener = {},
 ): Wards {
   const { groups, runs, deliveries, requests } = handles;
   return {

@@ -1,0 +1,54 @@
+/**
+ * How much waiting work may be in memory; the rest waits on disk, so that a platform that is away does not fill the memory.
+ * @see DIS-3 and DLV-4 in docs/specification.md
+ */
+
+import type { Places } from '../../actors/dispatch/places.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { DeliveryRecord } from '../../machines/webhook/record.ts';
+import { deliveryQueue, deliveryShare, type Memory, roomFor, runShare } from '../../machines/webhook/work-queue.ts';
+import type { Wards } from '../system/wards.ts';
+
+export interface WorkMemoryPorts {
+  readonly keeper: JournalKeeper;
+  readonly wards: () => Wards;
+  readonly places: Pick<Places, 'load'>;
+  /** The slots of all runs. */
+  readonly concurrency: () => number;
+  /** The limit of runs in memory, and of deliveries. */
+  readonly most: number;
+  /** Whether other gateways work on the same journal. */
+  readonly isShared: boolean;
+  /** Whether this gateway takes no new work. */
+  readonly isParked: () => boolean;
+}
+
+export type WorkMemory = ReturnType<typeof createWorkMemory>;
+
+export function createWorkMemory({ keeper, wards, places, concurrency, most, isShared, isParked }: WorkMemoryPorts) {
+  /** On a shared journal, runs that would not get a slot soon are left to the other gateways. */
+  const runBound = (): number => (isShared ? Math.min(most, Math.max(20, 4 * concurrency())) : most);
+
+  const inMemory = (name: 'runs' | 'deliveries'): Memory => {
+    const { size, queues } = wards()[name];
+    if (name === 'runs') return { most, total: size, share: runShare(most, concurrency()), queues };
+    // The leader sends the deliveries that others have left.
+    return { most: keeper.leads() ? most : 0, total: size, share: deliveryShare(most), queues };
+  };
+
+  return {
+    bound: runBound,
+    inMemory,
+    /** How many more runs may be in memory, of this queue if one is given. */
+    room(queue?: string): number {
+      const room = roomFor(inMemory('runs'), queue);
+      if (!isShared) return room;
+      if (isParked()) return 0;
+      const { running, ready } = places.load();
+      // A run that waits for its route's limit uses no slot of the others.
+      return Math.min(runBound() - running - ready, room);
+    },
+    /** Whether a delivery finds no room. */
+    crowded: (record: DeliveryRecord): boolean => roomFor(inMemory('deliveries'), deliveryQueue(record)) <= 0,
+  };
+}
