@@ -79,7 +79,7 @@ export interface RequestPorts {
 }
 
 /** The key of a handshake, with the request's query. */
-export interface KeyHandshake {
+interface KeyHandshake {
   readonly key: string;
   readonly query: string | undefined;
 }

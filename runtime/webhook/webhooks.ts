@@ -4,28 +4,22 @@
  * @see INS-1 and RTE-3 in docs/specification.md
  */
 
-import { hostname } from 'node:os';
 import type { AnyActorLogic } from 'xstate';
-import { createKeeper, type JournalKeeper } from '../../actors/store/keeper.ts';
-import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
-import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
-import { placeOf } from '../../actors/store/postgres-schema.ts';
 import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { readSignatureHolder, signatureHolder } from '../../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
 import { compile } from '../../machines/base/compile.ts';
-import { causeOf, done, type Fault } from '../../machines/base/fault.ts';
+import type { Fault } from '../../machines/base/fault.ts';
 import { Roster } from '../../machines/base/roster.ts';
 import { createWard } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
-import type { Route } from '../../machines/config/route.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
 import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
-import { notionCode } from '../../machines/webhook/handshake.ts';
 import { shareOf } from '../../machines/webhook/rate-window.ts';
 import { signatureClaim } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
@@ -42,20 +36,19 @@ import { createBodyBudget } from '../http/body-budget.ts';
 import { openFront } from '../http/choose.ts';
 import type { Front, Reply } from '../http/front.ts';
 import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
-import { createRequestCount, timedKeeper } from '../observe/metrics-counts.ts';
+import { createRequestCount } from '../observe/metrics-counts.ts';
 import { createEventTraces } from '../observe/tracing-spans.ts';
-import { createIds, timeKey } from '../system/ids.ts';
-import { wireJournal } from '../system/supervisor.ts';
-import { editSubscription } from './edit-subscription.ts';
+import { createIds } from '../system/ids.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { addressIn, type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
-import { createNeighbourAccess } from './neighbours.ts';
+import { assembleJournal } from './journal.ts';
+import { createLearnKey } from './learn-key.ts';
 import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
-import { type KeyHandshake, wireRequest } from './requests.ts';
+import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteTable, type RouteSources } from './route-table.ts';
 
@@ -113,74 +106,32 @@ const emptyBody = Buffer.alloc(0);
 const internalError = replyTo({ kind: 'internal' });
 const draining = replyTo({ kind: 'draining' });
 
-/** How long a session of the journal lives without a heartbeat. */
-const sessionTtlMs = 60_000;
-/** The same on a database, where another gateway adopts the work as soon as the session expires. */
-const sharedSessionTtlMs = 10_000;
-const beatMs = 3_000;
 /** How soon a changed subscription is read without a request; its secret is masked from then on. */
 const readMs = 1_000;
-/** How often a gateway on a database checks for killed ones, so that their work is adopted within three seconds. */
-const reapMs = 500;
 /** Minimum time for exchanges in progress to be answered, however short the drain is. */
 const shortestGraceMs = 5_000;
 /** Extra time of a retired HTTP server, to send the 503s of requests that ran out of time. */
 const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
+
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, servicesOf, redactor, compiling, metrics, tracing, steadyMs, every, log } = ports;
+  const { home, servicesOf, redactor, compiling, metrics, tracing, steadyMs, every, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
   const exchanges = new Roster<string, LiveRequest>();
 
-  const isShared = settings().gateway.journal === 'postgres';
-  /** Gateways of one journal use its clock. */
-  const nowMs = isShared ? () => ports.nowMs() + keeper.aheadMs() : ports.nowMs;
-  const owner = isShared ? (settings().gateway.node ?? `${hostname()}:${paths.home}`) : paths.home;
-  const opened = createKeeper({
-    open: async () => {
-      const refused = await ports.hold();
-      if (refused !== undefined) return { ok: false, fault: refused };
+  const journal = assembleJournal({
+    ...ports,
+    prepare: async () => {
       // Events need the routes and jobs of the database.
-      const unread = await ports.openDocuments();
-      if (unread !== undefined) return { ok: false, fault: unread };
-      reader.look();
-      const { journal, postgres } = settings().gateway;
-      if (journal === 'memory') return done(openMemoryJournal());
-      if (journal === 'lmdb') return openLmdbJournal({ directory: paths.state });
-      const { openPostgresJournal } = await import('../../actors/store/postgres-journal.ts');
-      return openPostgresJournal({
-        url: postgres?.url ?? '',
-        ...(postgres === undefined ? {} : { pool: postgres.pool }),
-        cut: () => root().system.get('journal')?.send({ type: 'journal.cut' }),
-      });
+      const fault = (await ports.hold()) ?? (await ports.openDocuments());
+      if (fault === undefined) reader.look();
+      return fault;
     },
-    owner,
-    namesake: () =>
-      log.warnOnce(
-        'gateway-node',
-        `another gateway of the database uses the name "${owner}"; set gateway.node to another`,
-      ),
-    sessionTtlMs: isShared ? sharedSessionTtlMs : sessionTtlMs,
-    clock: { nowMs: ports.nowMs, differs: (message) => log.warnOnce('journal-clock', message) },
-    steadyMs,
-    refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
-  const keeper = timedKeeper(opened, metrics);
-  const others = isShared
-    ? createNeighbourAccess({ connect: connectNeighbours, mayAnswer: () => keeper.session() !== undefined, every })
-    : undefined;
-  async function connectNeighbours(): Promise<Neighbours> {
-    const { createNeighbours } = await import('../../actors/store/postgres-neighbours.ts');
-    const url = settings().gateway.postgres?.url ?? '';
-    const { session } = keeper;
-    const { answerOthers: answer } = ports;
-    return createNeighbours({ url, place: placeOf(url), session, sessionTtlMs: sharedSessionTtlMs, answer });
-  }
-  const stopBeat = every(() => void keeper.beat(), beatMs);
-  const reaper = isShared ? setInterval(() => void keeper.reap(), reapMs).unref() : undefined;
+  const { keeper, isShared, nowMs } = journal;
   const countRequest = createRequestCount(metrics);
   const answerGraceMs = (): number => Math.max(shortestGraceMs, settings().gateway.drainTimeoutMs);
   const windows = createRateWindows((atMs) =>
@@ -227,20 +178,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     hasRoom: work.hasRoom,
     reports,
   });
-  async function learnKey(route: Route, { key, query }: KeyHandshake): Promise<boolean> {
-    const code = new URLSearchParams(query ?? '').get(notionCode);
-    try {
-      // The code on disk may have changed or been removed meanwhile: then the subscription has its secret.
-      const isLearnt = await editSubscription({ home: home(), sources }, route, ({ verify_token: wanted }) =>
-        wanted === code ? { secret: key, verify_token: null } : undefined,
-      );
-      if (isLearnt) log.log('info', `route "${route.name}" has the secret that its sender sent`, { route: route.name });
-      return isLearnt;
-    } catch (thrown) {
-      log.log('error', `the secret of route "${route.name}" was not taken: ${causeOf(thrown)}`, { route: route.name });
-      return false;
-    }
-  }
   const spawning: SpawnPorts = { exchanges, wards, nextId, nowMs };
   const parts = createParts({ ...spawning, claim, together: keeper.together });
   const requestLogic = wireRequest({
@@ -275,7 +212,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     claim,
     readSignatureHolder: isShared ? (digest) => readSignatureHolder(keeper, signatureClaim(digest)) : undefined,
     certificates,
-    learnKey,
+    learnKey: createLearnKey({ home, sources: () => sources, log }),
     splitBody: parts.splitBody,
     runScript: async (input, signal) => {
       const { profile, name } = input.route;
@@ -340,24 +277,14 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
 
   return {
-    journal: compile(
-      wireJournal({
-        keeper,
-        log,
-        history: () => {
-          const { maxAgeMs, maxBytes } = settings().gateway.history;
-          return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
-        },
-      }),
-      compiling,
-    ),
+    journal: compile(journal.logic, compiling),
     gateway: compile(gateway, compiling),
     keeper,
     decisions,
     replay: spawning,
     deliveryOf(key) {
-      const journal = keeper.journal()?.local;
-      return journal?.get('events', journal.get('runs', key)?.value.eventKey ?? key)?.value.deliveryId;
+      const local = keeper.journal()?.local;
+      return local?.get('events', local.get('runs', key)?.value.eventKey ?? key)?.value.deliveryId;
     },
     load,
     sendings,
@@ -377,7 +304,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     asked: reports.asked,
     sendOwn: (request) => sendOwnRequest(request, spawning),
     cron: work.cron.view,
-    ...(others === undefined ? {} : { neighbours: others.reach }),
+    ...(journal.neighbours === undefined ? {} : { neighbours: journal.neighbours }),
     sources: () => sources,
     routesVersion: routes.version,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : fronts.front() === undefined),
@@ -395,21 +322,12 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       exchanges.each((_, { exchange }) => exchange.reply(draining));
       exchanges.clear();
     },
-    async left() {
-      const journal = keeper.journal();
-      if (journal === undefined || settings().gateway.journal === 'memory') return undefined;
-      const runs = new Set(await journal.dueKeys('runs'));
-      const deliveries = (await journal.dueKeys('deliveries')).filter((key) => !runs.has(key));
-      return { runs: runs.size, deliveries: deliveries.length };
-    },
+    left: journal.left,
     async close() {
-      stopBeat();
       stopReading();
-      clearInterval(reaper);
       decisions.close();
       work.close();
-      await others?.close();
-      await keeper.close();
+      await journal.close();
     },
   };
 }
