@@ -163,7 +163,7 @@ export function createTally(ports: TallyPorts): Tally {
     };
   }
 
-  /** Counts back to a time; at the time limit, to the edge of a span. Returns the time it got to. */
+  /** Counts back to a time, or to an earlier one at the time limit. Returns the time it got to. */
   async function readBack(
     journal: JournalReader,
     fromMs: number,
@@ -173,12 +173,12 @@ export function createTally(ports: TallyPorts): Tally {
     let batch: StoredRecord<'events'>[] = [];
     for await (const stored of recordsOf(journal, question(fromMs, toMs))) {
       const last = batch.at(-1);
-      const edge = (cellOf(stored.key) + 1) * cellMs;
-      const isEdge = last !== undefined && cellOf(last.key) !== cellOf(stored.key);
-      if (batch.length >= batchSize || isEdge) {
+      if (last !== undefined && batch.length >= batchSize) {
         await count(batch);
         batch = [];
-        if (isEdge && nowMs() >= endMs) return edge;
+        const reachedMs = timeOfKey(stored.key) + 1;
+        // A span may hold thousands, so the limit applies within it too.
+        if (timeOfKey(last.key) >= reachedMs && nowMs() >= endMs) return reachedMs;
       }
       batch.push(stored);
     }
@@ -256,8 +256,9 @@ export function createTally(ports: TallyPorts): Tally {
       const cell = cells.get(at);
       if (cell?.events === undefined) continue;
       newer += cell.events.size;
-      // Reduces them to half, so that this happens rarely.
-      if (newer <= mostKnown / 2 || at >= settled || [...cell.events.values()].some(isOpen)) continue;
+      // Reduces them to half, so that this happens rarely. What is read later could not be added to a sum.
+      const isPartial = at * cellMs < (countedFromMs ?? 0);
+      if (isPartial || newer <= mostKnown / 2 || at >= settled || [...cell.events.values()].some(isOpen)) continue;
       cell.sums ??= sumsOf(cell.events.values());
       cell.firstKey = oldestFinished(cell.events.values());
       knownCount -= cell.events.size;

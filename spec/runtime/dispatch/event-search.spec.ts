@@ -253,6 +253,44 @@ t.test('INS-4 · a reading that would take too long says how far it came, and th
   t.same(older, ['d290', 'd291', 'd292', 'd293', 'd294', 'd295', 'd296', 'd297', 'd298', 'd299']);
 });
 
+t.test('INS-4 · a reading stops at its time limit within a burst too, and counts each event once', async (t) => {
+  const journal = openMemoryJournal();
+  let reads = 0;
+  let tick = (): void => {};
+  const slow: Journal = {
+    ...journal,
+    get: (collection, key) => {
+      if (collection === 'runs') {
+        reads += 1;
+        tick();
+      }
+      return journal.get(collection, key);
+    },
+  };
+  const { keeper, search, clock } = await stage(slow);
+  // Two bursts, each within a span of 15 s, of which one alone is more than the limit of what is kept by itself allows.
+  for (const beforeMs of [120_000, 180_000]) {
+    for (let at = 0; at < 11_000; at += 100) {
+      const hundred = Array.from({ length: 100 }, (_, nth) =>
+        came(beforeMs + Math.floor((at + nth) / 3), { deliveryId: `b${beforeMs + at + nth}` }, { status: 'delivered' }),
+      );
+      await keeper.commit(hundred.flat());
+    }
+  }
+  reads = 0;
+  // The limit is reached after 100 events, and after 21,000.
+  tick = () => {
+    if (reads === 100 || reads === 21_000) clock.nowMs += 2_000;
+  };
+  let found = await search('', 'all');
+  t.ok(reads < 400, `the first answer has read ${reads} runs`);
+  t.strictSame([found.rows.length, ...idsOf(found).slice(0, 2)], [100, 'stranger', 'b120002']);
+  found = await search('', 'all');
+  t.ok(found.counted_from !== undefined && found.total > 20_000 && found.total < 22_000, `${found.total} so far`);
+  found = await search('', 'all');
+  t.strictSame([found.total, found.counted_from], [22_001, undefined], 'with the refused request');
+});
+
 t.test('INS-4 · a follower hears of new events and of those that change, and of nothing else', async (t) => {
   const { keeper, events, clock, turnAway } = await stage();
   const open = came(5_000, { deliveryId: 'old' }, { status: 'running' });
