@@ -10,6 +10,8 @@ const outcomes: Readonly<Record<string, EventOutcome>> = {
   delivered: 'delivered',
   ignored: 'ignored',
   duplicate: 'ignored',
+  // A person decided so: nothing has failed.
+  cancelled: 'ignored',
   accepted: 'open',
   coalesced: 'open',
   cron: 'open',

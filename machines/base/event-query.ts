@@ -42,7 +42,7 @@ const statusWords: Readonly<Record<string, readonly string[]>> = {
   failed: everyStatus.filter((status) => chipOfStatus(status) === 'failed'),
   refused: ['refused'],
   unconfirmed: ['unknown'],
-  ignored: ['ignored'],
+  ignored: everyStatus.filter((status) => chipOfStatus(status) === 'ignored'),
   duplicate: ['duplicate'],
   waiting: ['waiting'],
   running: ['running'],
