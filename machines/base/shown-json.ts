@@ -12,17 +12,27 @@ import { cut } from './json.ts';
  */
 const unseen = /(?![\t\n\r])\p{Cc}|[\p{Cf}\p{Zl}\p{Zp}\p{DI}\u2800]/gu;
 
+/** Characters that change the order in which the others are shown. */
+const turning = /[\u202a-\u202e\u2066-\u2069]/g;
+
 export function shownJson(value: unknown): string {
   return shownText(JSON.stringify(value, null, 2) ?? '');
 }
 
 /** A third party's text within a sentence, such as the name of a command, with invisible characters escaped. */
 export function shownText(text: string): string {
-  return text.replace(unseen, (found) =>
-    [...Array(found.length).keys()]
-      .map((unit) => `\\u${found.charCodeAt(unit).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
+  return text.replace(unseen, escaped);
+}
+
+/** Any text, with the characters escaped that could show it in another order than it is read. */
+export function inOrder(text: string): string {
+  return text.replace(turning, escaped);
+}
+
+function escaped(found: string): string {
+  return [...Array(found.length).keys()]
+    .map((unit) => `\\u${found.charCodeAt(unit).toString(16).padStart(4, '0')}`)
+    .join('');
 }
 
 const gap = /(?<=\S)\p{Zs}{9,}/gu;

@@ -675,8 +675,8 @@ t.test('questions', options, async (t) => {
 });
 
 /** A route whose filter wants an `action`, and the inspector at a port. */
-function configOf(port = 0): JsonObject {
-  const routes = { reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review', deliver: 'log' } };
+function configOf(port = 0, prompt = 'Review'): JsonObject {
+  const routes = { reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt, deliver: 'log' } };
   return { ...config, inspector: { port }, platforms: { webhook: adapterOf(routes, { rate_limit: 10_000 }) } };
 }
 
@@ -1568,6 +1568,35 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))");
   await page.keyboard.press('c');
   await page.getByText('The browser did not let the page copy.').waitFor();
+});
+
+t.test('INS-4 · SEC-7 · what a sender writes is shown in the order in which it is read', options, async (t) => {
+  const { gateway, page } = await opened(t, configOf(0, 'Review {title}'));
+  await sendReview(gateway, 'turned', { action: 'opened', title: 'safe \u202egnp.live', '\u202eyek': '\u2067x\u2069' });
+
+  await goTo(page, '#/events/turned');
+  await page.getByText('"\\u202eyek"').waitFor();
+  const row = page.locator('.ev').filter({ hasText: 'reviews' });
+  t.match(await row.innerText(), /Review safe \\u202egnp\.live/);
+  t.match(await page.getByRole('group', { name: 'Body' }).innerText(), '"\\u2067x\\u2069"');
+  t.notMatch(await page.locator('body').innerText(), /[\u202a-\u202e\u2066-\u2069]/);
+});
+
+t.test('INS-4 · a payload is laid out once, however often its event is read again', options, async (t) => {
+  const { gateway, page } = await openedEvent(t);
+  await page.evaluate(`{
+    const { parse } = JSON;
+    globalThis.parsed = 0;
+    JSON.parse = (text, ...more) => {
+      if (text.startsWith('{"action"')) globalThis.parsed += 1;
+      return parse(text, ...more);
+    };
+  }`);
+
+  await sendReview(gateway, 'two');
+  await page.locator('.ev').nth(1).waitFor();
+
+  t.equal(await page.evaluate('parsed'), 0);
 });
 
 t.test('INS-4 · DUR-2 · an accepted event with an empty body is not called refused', options, async (t) => {

@@ -1,7 +1,7 @@
 /** The input and the output of an event: payload, headers and prompt beside response and HTTP answer. */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { indentedJson } from '../../../../machines/base/indented-json.ts';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
@@ -30,11 +30,11 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
   const { payload, headers, prompt } = event;
   const body = whole ?? payload.text;
   const isWhole = payload.whole || whole !== undefined;
+  // An opened event is read again with each step of the gateway, and a payload may be megabytes.
+  const indented = useMemo(() => (isWhole ? indentedJson(body) : body), [isWhole, body]);
   const text =
     part === 'body'
-      ? isWhole
-        ? indentedJson(body)
-        : body
+      ? indented
       : part === 'prompt'
         ? (prompt ?? '')
         : Object.entries(headers)
