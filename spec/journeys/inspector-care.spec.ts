@@ -1653,6 +1653,19 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
   t.equal(await page.getByRole('heading', { level: 2, name: 'reviews' }).count(), 1);
 });
 
+t.test('INS-2 · Cancel asks before it discards what is typed', options, async (t) => {
+  const { page, payload } = await typedReplay(t);
+  const question = page.getByRole('alertdialog', { name: 'Discard the changes?' });
+
+  await page.getByRole('button', { name: 'Cancel' }).click();
+
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  t.match(await payload.inputValue(), /"typed":true/);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await question.getByRole('button', { name: 'Discard the changes' }).click();
+  await payload.waitFor({ state: 'detached' });
+});
+
 t.test('INS-2 · the palette does not lead away from what is typed in a dialog', options, async (t) => {
   const { page } = await typedReplay(t);
 

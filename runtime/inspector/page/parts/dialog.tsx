@@ -1,10 +1,11 @@
 /** Native modal dialogs: focus stays inside, Escape closes, and the focus returns to where it was. */
 
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
 import { holdPlace } from '../data/place.ts';
+import { Button, type ButtonProps } from './button.tsx';
 import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
 import { DialogToast } from './toast.tsx';
@@ -17,10 +18,21 @@ export interface DialogProps {
   readonly sheet?: boolean;
   /** While a request is under way; the dialog cannot be closed then. */
   readonly busy?: boolean;
-  /** Escape, Close and the browser's Back ask before typed text is discarded. */
+  /** Escape, Close, Cancel and the browser's Back ask before typed text is discarded. */
   readonly keepsText?: boolean;
   /** Whether what is in it is done without the daemon. */
   readonly isLocal?: boolean;
+}
+
+/** Closes the dialog around it, after a question where typed text would be lost. */
+const Closing = createContext<() => void>(() => {});
+
+export function Cancel(props: Omit<ButtonProps, 'onClick'>): JSX.Element {
+  return (
+    <Button {...props} onClick={useContext(Closing)}>
+      Cancel
+    </Button>
+  );
 }
 
 export function Dialog(props: DialogProps): JSX.Element {
@@ -94,7 +106,7 @@ export function Dialog(props: DialogProps): JSX.Element {
       </header>
       {isLocal ? null : <Offline />}
       <fieldset class="acts" disabled={isGone && !isLocal} role="none">
-        {children}
+        <Closing.Provider value={close}>{children}</Closing.Provider>
       </fieldset>
       {isAsking ? (
         <Confirm

@@ -1,7 +1,7 @@
 /** Forms, which the page itself sends. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { Button } from './button.tsx';
+import { Cancel } from './dialog.tsx';
 
 export interface FormProps {
   readonly class: string;
@@ -29,7 +29,6 @@ export function SheetForm({
   busy,
   buttons,
   onSubmit,
-  onClose,
   children,
 }: Omit<FormProps, 'class'> & {
   /** Beside the buttons: what they do not do. */
@@ -38,16 +37,13 @@ export function SheetForm({
   readonly busy: boolean;
   /** After Cancel. */
   readonly buttons: ComponentChildren;
-  readonly onClose: () => void;
 }): JSX.Element {
   return (
     <Form class="sheetform" onSubmit={onSubmit}>
       <div class="in">{children}</div>
       <footer>
         <span class="hint grow">{hint}</span>
-        <Button class="tall" disabled={busy} onClick={onClose}>
-          Cancel
-        </Button>
+        <Cancel class="tall" disabled={busy} />
         {buttons}
       </footer>
     </Form>

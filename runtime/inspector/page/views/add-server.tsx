@@ -101,7 +101,7 @@ export function AddByLink({
     return (
       <SheetForm
         hint="Nothing is written before you add it."
-        {...{ busy, onClose }}
+        busy={busy}
         onSubmit={() => read(url)}
         buttons={
           <Button type="submit" class="primary tall" disabled={busy || url.trim() === ''}>
@@ -126,7 +126,7 @@ export function AddByLink({
   const yes = reading.kind === 'command' ? 'Add the command' : 'Add server';
   return (
     <SheetForm
-      {...{ busy, onClose }}
+      busy={busy}
       onSubmit={() => add(reading)}
       buttons={
         <Button

@@ -24,7 +24,7 @@ import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
 import { Check, Field, Segmented } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Cancel, Dialog } from '../parts/dialog.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Facts, FoldLine, Tag } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
@@ -351,9 +351,7 @@ function AlwaysDialog({ row, busy, onYes, onClose }: AlwaysProps): JSX.Element {
         ))}
         {needsLimit ? <p class="hint fault">The tool is marked as destructive: choose at least one argument.</p> : null}
         <div class="btns">
-          <Button data-first onClick={onClose}>
-            Cancel
-          </Button>
+          <Cancel data-first />
           <Button class="danger" disabled={busy || needsLimit} onClick={() => onYes(where)}>
             {busy ? 'Writing the rule…' : 'Write the rule'}
           </Button>

@@ -13,7 +13,7 @@ import { call, useAsked } from '../data/rpc.ts';
 import { useAttempt } from '../parts/attempt.ts';
 import { Button } from '../parts/button.tsx';
 import { Field, Segmented, Select } from '../parts/choice.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Cancel, Dialog } from '../parts/dialog.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Kbd } from '../parts/panel.tsx';
@@ -157,9 +157,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
           <Kbd>Ctrl</Kbd> <Kbd>Enter</Kbd>
         </span>
         <span class="push btns">
-          <Button class="tall" onClick={onClose}>
-            Cancel
-          </Button>
+          <Cancel class="tall" />
           <Button
             icon="replay"
             class="primary tall"

@@ -127,7 +127,7 @@ function Typed({
   };
   return (
     <EntryForm
-      {...{ work, form, onClose }}
+      {...{ work, form }}
       hasName
       hint="Nothing is written before you add it."
       onForm={(changes) => setTyped((old) => ({ ...old, ...changes }))}
@@ -188,7 +188,7 @@ export function EditSheet({
   return (
     <Dialog title={`Edit server ${server}`} sheet keepsText busy={work.isWriting} onClose={onClose}>
       <EntryForm
-        {...{ work, form, onClose }}
+        {...{ work, form }}
         hasName={false}
         hint="Other keys and all comments of the entry stay as they are."
         onForm={(changes) => setForm((old) => ({ ...old, ...changes }))}
@@ -223,7 +223,6 @@ function EntryForm({
   onForm,
   onTest,
   onSubmit,
-  onClose,
   children,
 }: {
   readonly work: Work;
@@ -234,7 +233,6 @@ function EntryForm({
   readonly onForm: (changes: Partial<ServerForm>) => void;
   readonly onTest: () => unknown;
   readonly onSubmit: () => unknown;
-  readonly onClose: () => void;
   /** Above the fields. */
   readonly children: ComponentChildren;
 }): JSX.Element {
@@ -246,7 +244,7 @@ function EntryForm({
   );
   return (
     <SheetForm
-      {...{ hint, onSubmit, onClose }}
+      {...{ hint, onSubmit }}
       busy={work.isWriting}
       buttons={
         <>

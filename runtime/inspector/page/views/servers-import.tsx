@@ -48,7 +48,6 @@ export function ImportServers({
       hint="Secrets go to .env, config.yaml gets references."
       busy={busy !== undefined}
       onSubmit={add}
-      onClose={onClose}
       buttons={
         <Button type="submit" class="primary tall" disabled={busy !== undefined || chosen.length === 0}>
           {busy ?? yes}

@@ -8,7 +8,7 @@ import { call, useAsked } from '../data/rpc.ts';
 import type { Attempt } from '../parts/attempt.ts';
 import { Button } from '../parts/button.tsx';
 import { Field, Select } from '../parts/choice.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Cancel, Dialog } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 
@@ -68,9 +68,7 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
           />
         )}
         <div class="btns">
-          <Button disabled={busy} onClick={onClose}>
-            Cancel
-          </Button>
+          <Cancel disabled={busy} />
           <Button type="submit" class="primary" disabled={busy || !isReady}>
             {yes}
           </Button>
