@@ -133,8 +133,10 @@ export function createTally(ports: TallyPorts): Tally {
       else events.set(key, counted);
       knownCount += events.size;
       if (!cells.has(at)) newestSpans = undefined;
+      // What was united since the last change has left its sums here.
+      const isUnited = cell.sums !== undefined || !cells.has(at);
       cells.set(at, { events });
-      changed(at);
+      if (isUnited) changed(at);
     }
     if (work === undefined) return;
     // An event that does not pass the test yet may pass it when it ends.

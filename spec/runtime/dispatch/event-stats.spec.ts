@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import t from 'tap';
 import type { Collection, Journal } from '../../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
@@ -119,6 +120,31 @@ t.test('INS-4 · DUR-2 · a clock that is set back delays no look at what the hi
   await journal.prune({ keepAfterKey: timeKey(nowMs), maxBytes: 1_000_000 });
   nowMs -= 600_000;
   t.equal(await count(), 0);
+});
+
+t.test('INS-4 · the counts that are kept are looked through once for many events of one span', async (t) => {
+  const nowMs = 1_700_000_000_000;
+  const { keeper } = await openKeeper();
+  const stats = statsOf(keeper, () => nowMs);
+  const count = async () => (await stats.count({ fromMs: nowMs - 900_000 })).all.total;
+  await count();
+  const { [Symbol.iterator]: own } = LRUCache.prototype;
+  let looks = 0;
+  LRUCache.prototype[Symbol.iterator] = function (this: LRUCache<object, object>) {
+    looks += 1;
+    return own.call(this);
+  };
+  t.teardown(() => {
+    LRUCache.prototype[Symbol.iterator] = own;
+  });
+  const event = { ...plainEvent, status: 'ignored' as const };
+  for (let n = 0; n < 100; n += 1)
+    await keeper.commit([
+      { kind: 'put', collection: 'events', key: `${timeKey(nowMs - 1_000)}${1_000 + n}`, value: event },
+    ]);
+
+  t.equal(await count(), 100);
+  t.equal(looks, 1);
 });
 
 t.test('INS-4 · SCA-1 · what has ended at another gateway is read once', async (t) => {
