@@ -1473,6 +1473,22 @@ t.test('INS-4 · a row that is opened while a search is under way keeps the sear
   await letAnswer();
 });
 
+t.test('INS-4 · a search that a network loses is made again while the page is live', options, async (t) => {
+  const { gateway, page } = await opened(t);
+  await sendReview(gateway, 'one');
+  let lost = 0;
+  await page.route('**/rpc', (route) => {
+    if (lost > 0 || !calls('events.search')(route.request())) return route.continue();
+    lost += 1;
+    return route.abort('internetdisconnected');
+  });
+
+  await goTo(page, '#/events');
+
+  await page.locator('.ev[role=row]').waitFor();
+  t.equal(lost, 1);
+});
+
 t.test('INS-4 · a range that is chosen just after a search was typed keeps it, and stays', options, async (t) => {
   const { gateway, page } = await opened(t);
   await sendReview(gateway, 'one');

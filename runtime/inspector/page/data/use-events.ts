@@ -31,7 +31,7 @@ export interface Events {
 let last: { readonly key: string; readonly found: EventsFound } | undefined;
 
 const pageRows = 100;
-/** Wait before a broken stream is opened again. */
+/** Wait before a broken stream is opened, or a lost search made, again. */
 const againMs = 2_000;
 /** Wait before an incomplete search is continued. */
 const continueMs = 250;
@@ -102,7 +102,13 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
         }
       } catch (error) {
         refuse(error);
+        againIf(wordsOf(error).code === unreachable);
       }
+    }
+
+    /** While the daemon is away, its return starts it again. */
+    function againIf(isLost: boolean): void {
+      if (isLost && link.get() === 'live') setTimeout(() => !isOver() && setAsked((times) => times + 1), againMs);
     }
 
     async function run(): Promise<void> {
@@ -126,9 +132,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
       } catch (error) {
         if (isOver()) return;
         if (!hasBegun) refuse(error);
-        // While the daemon is away, its return starts it again.
-        if (link.get() === 'live' && (hasBegun || wordsOf(error).code === unreachable))
-          setTimeout(() => !isOver() && setAsked((times) => times + 1), againMs);
+        againIf(hasBegun || wordsOf(error).code === unreachable);
       }
     }
     const seen = (): void => {
