@@ -1320,6 +1320,35 @@ t.test('INS-2 · an answer that is slower than the changes is shown', options, a
   later.resolve();
 });
 
+t.test('INS-2 · a view that waits for an answer does not ask again, but once it is there', options, async (t) => {
+  const { gateway, page } = await opened(t);
+  const held = deferred<void>();
+  const asked = { routes: 0, failures: 0 };
+  await answerFor(page, {
+    'webhook.list': () => {
+      asked.routes += 1;
+      return asked.routes === 2 ? held.promise : undefined;
+    },
+    'failures.groups': () => {
+      asked.failures += 1;
+    },
+  });
+  await goTo(page, '#/routes');
+  await page.getByRole('link', { name: /^reviews/ }).waitFor();
+  await sendReview(gateway, 'first');
+  await eventually(() => asked.routes === 2);
+
+  for (const id of ['second', 'third', 'fourth']) {
+    const { failures } = asked;
+    await sendReview(gateway, id);
+    await eventually(() => asked.failures > failures);
+  }
+
+  t.equal(asked.routes, 2);
+  held.resolve();
+  await eventually(() => asked.routes === 3);
+});
+
 t.test('INS-2 · what was asked before the journal was open is asked again then', options, async (t) => {
   const home = makeHome(t);
   const first = await startGateway(t, {}, { config: configOf(), home });

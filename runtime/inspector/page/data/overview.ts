@@ -24,7 +24,7 @@ export function useOverview(range: Range, profile: string | undefined): Kept<Ove
   const none = { key, asked: { kind: 'waiting' }, failed: '' } as const;
   const [state, setState] = useState<{ readonly key: string; readonly asked: Asked; readonly failed: string }>(none);
   const [turn, setTurn] = useState(0);
-  const again = useCallback(() => setTurn((before) => before + 1), []);
+  const again = useCallback(async () => setTurn((before) => before + 1), []);
   useEffect(() => {
     let leaving: AbortController | undefined;
     let isOver = false;

@@ -159,8 +159,8 @@ export type Asked<Found> =
 
 export interface Asking<Found> {
   readonly asked: Asked<Found>;
-  /** Calls again; the present value stays until the new one is there. */
-  again(): void;
+  /** Calls again; the present value stays until the new one is there. Resolves with it. */
+  again(): Promise<void>;
 }
 
 /** The last results by key, shown where the daemon cannot be reached; the oldest is dropped. */
@@ -184,7 +184,7 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
   const turn = useRef({ last: 0, settled: 0 });
   const asker = useRef(ask);
   asker.current = ask;
-  const again = useCallback(() => {
+  const again = useCallback((): Promise<void> => {
     const { current: turns } = turn;
     turns.last += 1;
     const mine = turns.last;
@@ -194,7 +194,7 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
       turns.settled = mine;
       setState({ key, asked });
     };
-    asker.current().then(
+    return asker.current().then(
       (value) => {
         remember(key, value);
         settle({ kind: 'there', value });
@@ -210,8 +210,8 @@ export function useAsked<Found>(key: string, ask: () => Promise<Found>): Asking<
   }, [key]);
   useEffect(() => {
     const { current: turns } = turn;
-    again();
-    const forget = onReturn(again);
+    void again();
+    const forget = onReturn(() => void again());
     return () => {
       turns.settled = turns.last;
       forget();

@@ -1,4 +1,7 @@
-/** Calls a view back when running actors of certain machines have changed, at most twice a second. */
+/**
+ * Calls a view back when running actors of certain machines have changed, at most twice a second, and not while it waits for
+ * the answer to the last call: a browser has few connections to a daemon, and what a person does would queue behind those.
+ */
 
 import { useEffect, useRef } from 'preact/hooks';
 import { link, living, nodes, onSteps } from './live.ts';
@@ -17,21 +20,28 @@ export function useFollowed<Found>(machines: RegExp, key: string, ask: () => Pro
 }
 
 /** Calls back after machines with a matching name have taken a step or ended, and from time to time if they may elsewhere. */
-export function useFresh(machines: RegExp, again: () => void): void {
+export function useFresh(machines: RegExp, again: () => Promise<void> | void): void {
   const run = useRef(again);
   run.current = again;
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let last = 0;
+    let isAsking = false;
+    let isDue = false;
+    let isOver = false;
+    const ask = async (): Promise<void> => {
+      last = performance.now();
+      isDue = false;
+      isAsking = true;
+      await run.current();
+      isAsking = false;
+      timer = undefined;
+      if (isDue) soon();
+    };
     const soon = (): void => {
-      timer ??= setTimeout(
-        () => {
-          timer = undefined;
-          last = performance.now();
-          run.current();
-        },
-        Math.max(60, last + leastMs - performance.now()),
-      );
+      if (isOver) return;
+      isDue = isAsking;
+      timer ??= setTimeout(() => void ask(), Math.max(60, last + leastMs - performance.now()));
     };
     const counted = (): string => {
       let mark = '';
@@ -53,6 +63,7 @@ export function useFresh(machines: RegExp, again: () => void): void {
       if (isShared && (nodes.get() ?? 1) > 1 && !document.hidden && link.get() === 'live') soon();
     }, elsewhereMs);
     return () => {
+      isOver = true;
       clearInterval(look);
       forgetRows();
       forgetSteps();

@@ -68,7 +68,7 @@ function NotReady(): JSX.Element {
     async () => (await (await fetchProven('./ready')).json()) as Readiness,
   );
   // The part and its state may be others by now.
-  useEffect(again, [seen]);
+  useEffect(() => void again(), [seen]);
   const parts = asked.kind === 'there' ? Object.entries(asked.value.parts) : [];
   const [name, part] = parts.find(([, { ok }]) => !ok) ?? [];
   return (

@@ -49,9 +49,9 @@ export function Failures({ place }: { readonly place: Place }): JSX.Element {
     return alone === undefined ? all : { count: alone.count, groups: [alone] };
   });
   const { asked, again, failed } = useKept(asking);
-  const changed = (): void => {
+  const changed = (): Promise<void> => {
     setVersion((before) => before + 1);
-    again();
+    return again();
   };
   useFresh(changing, changed);
   const change = (part: Readonly<Record<string, string>>): void => goFiltered({ ...place.query, ...part });
