@@ -106,7 +106,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const eventView = createEventView({ ...ports, find, get, runOf });
 
   return {
-    failures: createFailureView({ ...ports, journal: keeper.journal, get }),
+    failures: createFailureView({ ...ports, get }),
     sendings: ports.sendings(async (id) => (await find(id, {}, true))?.event.work),
     mcp: ports.mcp,
     chat: ports.chat,

@@ -1,13 +1,14 @@
 /**
- * Lists failed deliveries, grouped by cause, target or route, and follows retries. Reads all records of a status, so that
- * the counts cover the complete history.
+ * Lists failed deliveries, grouped by cause, target or route, and follows retries. The counts cover the complete history.
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
-import type { Collection, Journal, Records } from '../../actors/store/journal.ts';
+import type { Collection, Records } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { cut, defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import {
+  type Failure,
   type FailureGrouping,
   failureGroupings,
   failureKey,
@@ -18,9 +19,10 @@ import { statusMark } from '../../machines/webhook/marks.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import type { BulkProgress, FailureChoice, FailureRow, Result } from '../control/contract.ts';
 import { newestFirst } from './newest-first.ts';
+import { type OpenFailures, openFailures } from './open-failures.ts';
 
 export interface FailureViewPorts {
-  readonly journal: () => Journal | undefined;
+  readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   readonly get: <In extends Collection>(collection: In, key: string | undefined) => Promise<Records[In] | undefined>;
   /** Redacts secrets in the records that people read. */
   readonly redact: <Given extends object>(record: Given) => Given;
@@ -55,7 +57,9 @@ interface Failed {
   readonly record: DeliveryRecord;
 }
 
-export function createFailureView({ journal, get, redact, nowMs }: FailureViewPorts): FailureView {
+export function createFailureView({ keeper, get, redact, nowMs }: FailureViewPorts): FailureView {
+  let open: OpenFailures | undefined;
+
   function failedOf(
     { state, profile }: Omit<FailureChoice, 'profile'> & { readonly profile?: string | undefined },
     { key, before, limit }: Omit<FailurePage, 'limit'> & { readonly limit?: number },
@@ -67,24 +71,30 @@ export function createFailureView({ journal, get, redact, nowMs }: FailureViewPo
       before,
       marks: statuses.map((status) => [statusMark(status)]),
     } as const;
-    return newestFirst(journal(), question, ({ key: id, value: record }) => {
+    return newestFirst(keeper.journal(), question, ({ key: id, value: record }) => {
       if (!statuses.includes(record.status)) return undefined;
       if (profile !== undefined && record.profile !== profile) return undefined;
       return key === undefined || isOfGroup(record, key) ? { key: id, record } : undefined;
     });
   }
 
+  /** Each page of the inspector counts the open ones twice a second while there are deliveries, so these are kept. */
+  async function everyOf({ state, profile }: FailureChoice): Promise<readonly Failure[]> {
+    // The commits of other gateways are not seen here.
+    if (state !== 'open' || keeper.journal()?.local === undefined)
+      return (await failedOf({ state, profile }, {})).map(({ record }) => record);
+    open ??= openFailures(keeper, nowMs);
+    return open.all(profile);
+  }
+
   return {
     async groups(choice, by) {
-      const failed = await failedOf(choice, {});
-      const rows = groupFailures(
-        failed.map(({ record }) => record),
-        by,
-      );
+      const failed = await everyOf(choice);
+      const rows = groupFailures(failed, by);
       const fromMs = Math.min(...rows.map(({ firstMs }) => firstMs));
       const counts = new Map(rows.map(({ key }) => [key, Array.from({ length: bucketCount }, () => 0)]));
       const lengthMs = Math.max(1, nowMs() - fromMs) / bucketCount;
-      for (const { record } of failed) {
+      for (const record of failed) {
         const at = Math.floor((failedAtMs(record) - fromMs) / lengthMs);
         const buckets = counts.get(failureKey(record, by));
         const bucket = Math.min(bucketCount - 1, Math.max(0, at));
@@ -126,7 +136,7 @@ function isOfGroup(record: DeliveryRecord, key: string): boolean {
   return failureGroupings.some((by) => failureKey(record, by) === key);
 }
 
-function failedAtMs({ endedAtMs, queuedAtMs }: DeliveryRecord): number {
+function failedAtMs({ endedAtMs, queuedAtMs }: Failure): number {
   return endedAtMs ?? queuedAtMs;
 }
 

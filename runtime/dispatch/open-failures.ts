@@ -18,6 +18,8 @@ import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { newestFirst } from './newest-first.ts';
 
 export interface OpenFailures {
+  /** Each of them; with a profile, only its own. */
+  all(profile?: string): Promise<readonly OpenFailure[]>;
   /** The largest group first; with a profile, only its groups. */
   groups(profile?: string): Promise<readonly FailureGroup[]>;
   close(): void;
@@ -77,17 +79,26 @@ export function openFailures(keeper: Pick<JournalKeeper, 'journal' | 'watch'>, n
     }
   }
 
+  async function all(profile?: string): Promise<readonly OpenFailure[]> {
+    await readIfDue();
+    return [...failures.values()].filter((one) => profile === undefined || one.profile === profile);
+  }
+
+  async function readIfDue(): Promise<void> {
+    const journal = keeper.journal();
+    // A clock that is set back must not delay the next reading.
+    if (journal !== undefined && Math.abs(nowMs() - readAtMs) >= readAgainMs) reading ??= read(journal);
+    await reading;
+  }
+
   return {
+    all,
     async groups(profile) {
-      const journal = keeper.journal();
-      // A clock that is set back must not delay the next reading.
-      if (journal !== undefined && Math.abs(nowMs() - readAtMs) >= readAgainMs) reading ??= read(journal);
-      await reading;
+      await readIfDue();
       const name = profile ?? '';
       const known = grouped.get(name);
       if (known !== undefined) return known;
-      const mine = [...failures.values()].filter((one) => profile === undefined || one.profile === profile);
-      const found = groupFailures(mine);
+      const found = groupFailures(await all(profile));
       // Empty results are not cached, since callers may name any profile.
       if (found.length > 0) grouped.set(name, found);
       return found;

@@ -13,7 +13,7 @@ t.test('OBS-1 · a secret that the end of a failed text’s row cuts is not show
   const value = { ...plainDelivery, status: 'deadLettered', text } as const;
   await keeper.commit([{ kind: 'put', collection: 'deliveries', key: 'k1', value }]);
   const view = createFailureView({
-    journal: keeper.journal,
+    keeper,
     get: () => Promise.resolve(undefined),
     redact: redactor.record,
     nowMs: () => 0,
@@ -21,4 +21,38 @@ t.test('OBS-1 · a secret that the end of a failed text’s row cuts is not show
   t.match(await view.list({ state: 'open' }, { limit: 10 }), {
     rows: [{ id: 'k1', text: /^x{180} \[redacted\] y{8}$/ }],
   });
+});
+
+t.test('INS-4 · DLV-4 · the open failures are read once, and counted with each commit', async (t) => {
+  const { keeper, journal } = await openKeeper(openMemoryJournal());
+  let reads = 0;
+  const counted = {
+    ...journal,
+    marked: (...asked: Parameters<typeof journal.marked>) => {
+      reads += 1;
+      return journal.marked(...asked);
+    },
+  } as typeof journal;
+  const view = createFailureView({
+    keeper: { journal: () => counted, watch: keeper.watch },
+    get: () => Promise.resolve(undefined),
+    redact: (record) => record,
+    nowMs: () => 12_000,
+  });
+  const put = (key: string, status: 'deadLettered' | 'queued' | 'dropped', endedAtMs: number) =>
+    keeper.commit([{ kind: 'put', collection: 'deliveries', key, value: { ...plainDelivery, status, endedAtMs } }]);
+  await put('k1', 'deadLettered', 0);
+  t.match(await view.groups({ state: 'open' }, 'route'), { count: 1, groups: [{ count: 1 }] });
+  const before = reads;
+
+  await put('k2', 'deadLettered', 11_500);
+  await put('k3', 'deadLettered', 6_000);
+  await put('k3', 'dropped', 6_000);
+
+  const { count, groups } = await view.groups({ state: 'open' }, 'target');
+  t.strictSame([count, groups.map(({ buckets }) => buckets)], [2, [[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]]]);
+  t.equal(reads, before);
+  t.match(await view.groups({ state: 'dropped' }, 'cause'), { count: 1 });
+  await put('k1', 'queued', 0);
+  t.match(await view.groups({ state: 'open' }, 'cause'), { count: 1 });
 });
