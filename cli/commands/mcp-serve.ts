@@ -14,6 +14,7 @@ import { backoffMs } from '../../machines/base/restart.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import { connectGateway } from '../call.ts';
 import { type CommandContext, type ExitCode, textFlags } from '../context.ts';
+import type { ServedGateway } from '../serve/gateway.ts';
 import { completeLines } from '../serve/input.ts';
 import { serveOffers } from '../serve/offers.ts';
 import { serveTools } from '../serve/tools.ts';
@@ -43,8 +44,9 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   const ended = new Promise<void>((resolve) => end.signal.addEventListener('abort', () => resolve(), { once: true }));
   for (const event of ['end', 'error'] as const) process.stdin.once(event, () => end.abort());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
-  // Each request has its own connection, so connections do not identify the program.
+  // Requests have several connections, so connections do not identify the program.
   const program = randomUUID();
+  const idle: ControlClient[] = [];
   let offered: Server | undefined;
   const input = process.stdin.pipe(completeLines());
   input.once('error', ({ message }) => {
@@ -54,7 +56,11 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   const transport = new StdioServerTransport(input, process.stdout, { maxBufferSize: Number.POSITIVE_INFINITY });
   const served = serveStdio(
     async ({ era }) => {
-      offered = await createServer(context, { ...bounds, ...runOf(context.env), program }, era === 'legacy');
+      offered = await createServer(
+        context,
+        { idle, bounds: { ...bounds, ...runOf(context.env), program } },
+        era === 'legacy',
+      );
       return offered;
     },
     { transport },
@@ -87,6 +93,7 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
     return 0;
   } finally {
     await served.close();
+    for (const client of idle) client.close();
     // What is still read keeps the process alive.
     process.stdin.unpipe(input);
   }
@@ -131,8 +138,12 @@ async function connectAgain(
   return undefined;
 }
 
-async function createServer(context: CommandContext, bounds: JsonObject, isLegacy: boolean): Promise<Server> {
-  const instructions = await instructionsOf(context, bounds);
+async function createServer(
+  context: CommandContext,
+  given: Omit<ServedGateway, 'place'>,
+  isLegacy: boolean,
+): Promise<Server> {
+  const instructions = await instructionsOf(context, given.bounds);
   const lists = { listChanged: true } as const;
   const server = new Server(
     { name: 'agent-gateway', version: version() },
@@ -141,7 +152,7 @@ async function createServer(context: CommandContext, bounds: JsonObject, isLegac
       ...(instructions === undefined ? {} : { instructions }),
     },
   );
-  const gateway = { place: context.gateway, bounds };
+  const gateway = { place: context.gateway, ...given };
   serveTools(server, gateway, isLegacy);
   serveOffers(server, gateway);
   return server;

@@ -1,6 +1,6 @@
 /**
- * Forwards each request of an `agent mcp serve` client to the gateway on its own connection: closing it cancels the request.
- * Progress is passed on.
+ * Forwards each request of an `agent mcp serve` client to the gateway on a connection that it has alone meanwhile: closing
+ * it cancels the request. Progress is passed on.
  * @see CLI-5 and SRV-3 in docs/specification.md
  */
 
@@ -13,7 +13,12 @@ export interface ServedGateway {
   readonly place: GatewayPlace;
   /** The profile, toolsets and run that every request is bound to. */
   readonly bounds: JsonObject;
+  /** Connections that the next requests use: making one costs as much as a call. */
+  readonly idle: ControlClient[];
 }
+
+/** A run has 64 connections for all that it starts. */
+const mostIdle = 8;
 
 export type ClientRequest = ServerContext['mcpReq'];
 
@@ -24,28 +29,42 @@ interface Progress {
 }
 
 /**
- * Does the work for a client's request; undefined if no gateway listens. Closing the connection cancels the request, also
- * while it is still connecting.
+ * Does the work for a client's request; undefined if no gateway listens. Closing the connection cancels the request, and one
+ * that is cancelled while it is still connecting is not sent.
  */
 export async function withGateway<Value>(
-  { place }: ServedGateway,
+  { place, idle }: ServedGateway,
   request: ClientRequest,
   work: (client: ControlClient) => Promise<Value>,
 ): Promise<Value | undefined> {
-  const client = await connectControl(place.socket, request);
+  const { signal } = request;
+  const client = takeFrom(idle) ?? (await connectControl(place.socket));
   if (client === undefined) return undefined;
+  const cancel = (): void => client.close();
+  if (signal.aborted) cancel();
+  else signal.addEventListener('abort', cancel, { once: true });
   const { progressToken } = request._meta ?? {};
-  if (progressToken !== undefined) {
-    const report = reporter((progress) =>
-      request.notify({ method: 'notifications/progress', params: { progressToken, ...progress } }),
-    );
-    client.onNotification((method, params) => report(method, params));
-  }
+  const stopReporting =
+    progressToken === undefined
+      ? () => {}
+      : client.onNotification(
+          reporter((progress) =>
+            request.notify({ method: 'notifications/progress', params: { progressToken, ...progress } }),
+          ),
+        );
   try {
     return wellFormed(await work(client));
   } finally {
-    client.close();
+    stopReporting();
+    signal.removeEventListener('abort', cancel);
+    if (client.isOpen() && idle.length < mostIdle) idle.push(client);
+    else client.close();
   }
+}
+
+function takeFrom(idle: ControlClient[]): ControlClient | undefined {
+  const client = idle.pop();
+  return client === undefined || client.isOpen() ? client : takeFrom(idle);
 }
 
 /** JSON has half a character, as a text has that its server cut, as an escape alone: parsers in Rust refuse the message. */

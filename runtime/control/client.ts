@@ -40,8 +40,10 @@ export interface ControlClient {
   call(method: string, params?: JsonObject): Promise<Json>;
   /** Calls back with each notification of this name. */
   on<Name extends keyof Notices>(name: Name, listener: (params: Notices[Name]) => void): void;
-  /** Calls back with each notification. */
-  onNotification(listener: (method: string, params: JsonObject) => void): void;
+  /** Calls back with each notification, until the returned function is called. */
+  onNotification(listener: (method: string, params: JsonObject) => void): () => void;
+  /** Whether requests can be sent. */
+  isOpen(): boolean;
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   close(): void;
@@ -123,7 +125,7 @@ function clientOf(
   { silentMs, greetMs }: { readonly silentMs: number; readonly greetMs: number },
 ): ControlClient {
   const waiting = new Map<number, Waiting>();
-  const listeners: ((method: string, params: JsonObject) => void)[] = [];
+  const listeners = new Set<(method: string, params: JsonObject) => void>();
   let next = 1;
   const settle = (id: string | number | null, act: (one: Waiting) => void): void => {
     const one = typeof id === 'number' ? waiting.get(id) : undefined;
@@ -181,9 +183,10 @@ function clientOf(
       resolve();
     });
   });
+  const isOpen = (): boolean => !socket.destroyed && !socket.writableEnded;
   const call = (method: string, params: JsonObject = {}): Promise<Json> =>
     new Promise((resolve, reject) => {
-      if (socket.destroyed || socket.writableEnded) {
+      if (!isOpen()) {
         reject(new ConnectionLost('the connection to the gateway is closed', { wasSent: false }));
         return;
       }
@@ -197,9 +200,13 @@ function clientOf(
     // Results are trusted to have the contract's types.
     ask: call as Ask,
     on: (name, listener) => {
-      listeners.push((method, params) => method === name && listener(params as never));
+      listeners.add((method, params) => method === name && listener(params as never));
     },
-    onNotification: (listener) => void listeners.push(listener),
+    onNotification(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    isOpen,
     closed,
     close() {
       clearInterval(watch);

@@ -1,0 +1,50 @@
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import t, { type Test } from 'tap';
+import { homePaths } from '../../machines/config/profile.ts';
+import { entryOf, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/http-peer.ts';
+import { legacyServed, serveCommand } from '../support/mcp/serve-clients.ts';
+
+t.test('CLI-5 · requests one after another need no connection to the gateway each', async (t) => {
+  const gateway = await withNotes(t);
+  let connections = 0;
+  const relay = createServer((client) => {
+    connections += 1;
+    const door = connect(homePaths(gateway.home.path).socket);
+    for (const socket of [client, door]) socket.on('error', () => {});
+    client.pipe(door).pipe(client);
+  });
+  const path = join(gateway.home.path, 'relay.sock');
+  relay.listen(path);
+  t.teardown(() => relay.close());
+  const { command, args, env } = serveCommand(gateway);
+  const client = new Client({ name: 'spec', version: '1' });
+  t.teardown(() => client.close());
+  await client.connect(new StdioClientTransport({ command, args, env: { ...env, AGENT_SOCKET: path } }));
+  const before = connections;
+  for (let n = 0; n < 5; n += 1)
+    t.match(await client.callTool({ name: 'mcp__notes__echo', arguments: { text: `${n}` } }), {
+      content: [{ text: `${n}` }],
+    });
+  t.equal(connections - before, 1);
+});
+
+t.test('CLI-5 · a message that is too long is refused with the limit, and the next one is answered', async (t) => {
+  const gateway = await withNotes(t);
+  const client = await legacyServed(t, gateway);
+  const call = (text: string) => client.callTool({ name: 'mcp__notes__echo', arguments: { text } });
+
+  const tooLong = { isError: true, content: [{ text: /^the request has more than 8 MiB; send a shorter text \[/ }] };
+  t.match(await call('x'.repeat(11 * 1_048_576)), tooLong);
+
+  t.match(await call('hi'), { content: [{ text: 'hi' }] });
+});
+
+async function withNotes(t: Test): Promise<Gateway> {
+  const gateway = await startGateway(t, { notes: entryOf(await started(t)) });
+  await gateway.reaches('notes', 'connected');
+  return gateway;
+}
