@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import { NotRunning } from '../call.ts';
 import { type ClientRequest, type ServedGateway, withGateway } from './gateway.ts';
+import { pageAt } from './page.ts';
 
 /** Codes that another request could avoid. The others are faults of the servers or the gateway. */
 const ofParams: ReadonlySet<CallFault['code']> = new Set(['ambiguous_resource', 'unknown_prompt', 'invalid_arguments']);
@@ -26,21 +27,24 @@ export function serveOffers(server: Server, gateway: ServedGateway): void {
     return answer as never;
   };
 
-  server.setRequestHandler(
-    'resources/list',
-    async (_, { mcpReq }) => ({ resources: await ask('mcp.resources', mcpReq) }) as never,
-  );
-  server.setRequestHandler(
-    'resources/templates/list',
-    async (_, { mcpReq }) => ({ resourceTemplates: await ask('mcp.resourceTemplates', mcpReq) }) as never,
-  );
+  const pageOf = async (method: string, request: ClientRequest, cursor: string | undefined) =>
+    pageAt((await ask(method, request)) as readonly Json[], cursor);
+
+  server.setRequestHandler('resources/list', async ({ params }, { mcpReq }) => {
+    const { rows: resources, ...next } = await pageOf('mcp.resources', mcpReq, params?.cursor);
+    return { resources, ...next } as never;
+  });
+  server.setRequestHandler('resources/templates/list', async ({ params }, { mcpReq }) => {
+    const { rows: resourceTemplates, ...next } = await pageOf('mcp.resourceTemplates', mcpReq, params?.cursor);
+    return { resourceTemplates, ...next } as never;
+  });
   server.setRequestHandler('resources/read', ({ params: { uri } }, { mcpReq }) =>
     resultOf('mcp.readResource', mcpReq, { uri }),
   );
-  server.setRequestHandler(
-    'prompts/list',
-    async (_, { mcpReq }) => ({ prompts: await ask('mcp.prompts', mcpReq) }) as never,
-  );
+  server.setRequestHandler('prompts/list', async ({ params }, { mcpReq }) => {
+    const { rows: prompts, ...next } = await pageOf('mcp.prompts', mcpReq, params?.cursor);
+    return { prompts, ...next } as never;
+  });
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }, { mcpReq }) =>
     resultOf('mcp.getPrompt', mcpReq, { name, arguments: args }),
   );

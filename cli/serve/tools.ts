@@ -11,13 +11,14 @@ import { servedMeta } from '../../machines/mcp/served-gateways.ts';
 import type { ToolRow } from '../../runtime/control/contract.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
+import { pageAt } from './page.ts';
 
 /** @param isLegacy whether the client is of the era of handshakes */
 export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boolean): void {
   /** The output schemas of the last listing: a client of the era of handshakes gets them, and their results, as objects. */
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
   const withUsableSchema = usableSchemas(isLegacy);
-  server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
+  server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     const listed = await withGateway(gateway, mcpReq, async (client) => ({
       tools: await client.ask('mcp.tools', gateway.bounds),
       // After an upgrade, a gateway of the release before may still run.
@@ -31,7 +32,8 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
         schema === undefined ? [] : [[name, schema as JsonObject] as const],
       ),
     );
-    return { tools: rows.map(toolOf), _meta: servedMeta(listed.gateways) };
+    const { rows: tools, ...next } = pageAt(rows.map(toolOf), params?.cursor);
+    return { tools, ...next, _meta: servedMeta(listed.gateways) };
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
     const params = { ...gateway.bounds, name, arguments: args as JsonObject, caller: 'serve' };

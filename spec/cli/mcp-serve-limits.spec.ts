@@ -4,9 +4,37 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import t, { type Test } from 'tap';
 import { homePaths } from '../../machines/config/profile.ts';
-import { entryOf, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import { entryOf, type Gateway, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
-import { legacyServed, serveCommand } from '../support/mcp/serve-clients.ts';
+import { legacyServed, modernServed, serveCommand } from '../support/mcp/serve-clients.ts';
+
+t.test(
+  'LIF-13 · CLI-5 · listings that are longer than a message of a client may be are offered in pages',
+  async (t) => {
+    const long = 'd'.repeat(200_000);
+    const tools = Array.from({ length: 15 }, (_, n) => ({
+      definition: { name: `tool_${n}`, description: long, inputSchema: { type: 'object' as const } },
+      run: () => ({ text: '' }),
+    }));
+    const peer = await started(t, { tools });
+    const names = ['one', 'two', 'three', 'four'];
+    const gateway = await startGateway(t, Object.fromEntries(names.map((name) => [name, entryOf(peer)])));
+    for (const name of names) await gateway.reaches(name, 'connected');
+    const count = (rows: readonly { readonly name: string }[]): number =>
+      new Set(rows.flatMap(({ name }) => (/__tool_/.test(name) ? [name] : []))).size;
+
+    const legacy = await legacyServed(t, gateway);
+    const first = await legacy.listTools();
+    const second = await legacy.listTools({ cursor: first.nextCursor });
+    t.equal(count([...first.tools, ...second.tools]), 60);
+    t.equal(second.nextCursor, undefined);
+    t.equal(count((await (await modernServed(t, gateway)).listTools()).tools), 60);
+    await t.rejects(legacy.listTools({ cursor: 'x' }), { code: -32602 });
+    const { code, stdout } = await gateway.cli('mcp', 'tools', '--json');
+    t.equal(code, 0);
+    t.equal(count(JSON.parse(stdout) as readonly ToolRow[]), 60);
+  },
+);
 
 t.test('CLI-5 · requests one after another need no connection to the gateway each', async (t) => {
   const gateway = await withNotes(t);
