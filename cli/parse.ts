@@ -88,7 +88,7 @@ export function sortWords(
       const takesNext = flag?.value !== undefined && inline === undefined;
       given.push({ word: `--${name}`, name, value: takesNext ? words[at + 1] : inline });
       if (takesNext) at += 1;
-    } else if (/^-[A-Za-z]/.test(word) && !(command !== undefined && takesMore(command))) {
+    } else if (/^-[A-Za-z]/.test(word) && !(command !== undefined && takesMore(command) && hasBegun(command, bare))) {
       given.push({ word, name: '', value: undefined });
     } else bare.push(word);
   }
@@ -141,6 +141,11 @@ function strayFlags(given: readonly GivenFlag[]): Parsed {
 
 function cureOf(command: CliCommand): string {
   return `Usage: ${usageLine(command)}\nSee \`agent help ${command.path.join(' ')}\`.`;
+}
+
+/** Whether one of the words of which there may be any number has come: the first is a program, never its flag. */
+function hasBegun({ path, args }: CliCommand, bare: readonly string[]): boolean {
+  return bare.length >= path.length + args.length;
 }
 
 function takesMore({ args }: CliCommand): boolean {

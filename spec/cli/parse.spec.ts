@@ -16,6 +16,8 @@ t.test('CLI-2 · what is wrong with the words is named with what was probably me
     ['webhook show', /missing <name>/, /Usage: agent webhook show <name> \[--profile <name>\] \[--json\]/],
     ['webhook show a b', /unexpected "b"/, /Usage/],
     ['--jsno', /unknown flag --jsno/, /agent help/],
+    ['mcp add -e KEY=1 x -- npx server', /unknown flag -e/, /\[--env <name=value>…\]/],
+    ['mcp add x -e KEY=1 -- npx server', /unknown flag -e/, /\[--env <name=value>…\]/],
     ['webhook test x --payload', /--payload needs a <json>/, /Usage/],
     ['webhook list --json=1', /--json takes no value/, /Usage/],
     ['events --before zzz', /--before "zzz" must be the key of a row/, /Usage/],
