@@ -1,18 +1,20 @@
 /**
  * Reads what the client of `agent mcp serve` writes, up to the ends of lines, before the SDK does: there, a message of more
- * than 10 MB ends the connection without an answer. Here it reaches the gateway, which refuses it with its limit.
+ * than 10 MB ends the connection without an answer, and a batch, or a message with `null`, gets none. Here the first reaches
+ * the gateway, which refuses it with its limit, and the others are read as they are meant.
  * @see CLI-5 in docs/specification.md
  */
 
 import { Transform } from 'node:stream';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
+import { isEmptyList, messageWithoutNulls, withoutNulls } from '../../machines/mcp/without-nulls.ts';
 
 /** Far more than the gateway takes: what is longer is no message. */
 const longestLine = 64 * 1_048_576;
 const lineEnd = 0x0a;
-/** An integer of so many digits may be one that a number rounds. */
-const manyDigits = /\d{16}/;
+/** A batch, a member that is `null` or an empty list, or an integer that a number may round. */
+const odd = /^\s*\[|:\s*(?:null|\[\s*\])|\d{16}/;
 
 /** Passes on complete lines only, as many as there are. */
 export function completeLines(): Transform {
@@ -23,7 +25,7 @@ export function completeLines(): Transform {
       const end = chunk.lastIndexOf(lineEnd) + 1;
       if (end > 0) {
         const text = Buffer.concat([...begun, chunk.subarray(0, end)]).toString();
-        this.push(text.split('\n').map(exactly).join('\n'));
+        this.push(text.split('\n').map(readable).join('\n'));
         begun = [];
         length = 0;
       }
@@ -35,11 +37,25 @@ export function completeLines(): Transform {
   });
 }
 
-/** The SDK would round an id of many digits among the arguments, so that it is another one: its digits become a text. */
-function exactly(line: string): string {
-  const exact = manyDigits.test(line) ? readJson(line) : undefined;
-  if (!isJsonObject(exact) || !isJsonObject(exact.params) || !isJsonObject(exact.params.arguments)) return line;
-  // All else stays as it is: an answer has the id of its request.
-  const { params, ...message } = JSON.parse(line) as { readonly params: JsonObject };
-  return JSON.stringify({ ...message, params: { ...params, arguments: exact.params.arguments } });
+function readable(line: string): string {
+  const exact = odd.test(line) ? readJson(line) : undefined;
+  // Each message of a batch is answered by itself.
+  if (Array.isArray(exact) && exact.length > 0)
+    return (JSON.parse(line) as readonly Json[])
+      .map((message) => (isJsonObject(message) ? readable(JSON.stringify(message)) : JSON.stringify(message)))
+      .join('\n');
+  if (!isJsonObject(exact) || exact.params === undefined) return line;
+  const message = messageWithoutNulls(JSON.parse(line) as JsonObject);
+  const { params } = message;
+  return JSON.stringify(isJsonObject(params) ? { ...message, params: readableParams(params, exact.params) } : message);
+}
+
+/** The arguments are the tool's: they keep each `null`, and an id of many digits, which the SDK would round, is a text. */
+function readableParams({ arguments: rounded, _meta, ...params }: JsonObject, exact: Json | undefined): JsonObject {
+  const { arguments: args = rounded } = isJsonObject(exact) ? exact : {};
+  return {
+    ...withoutNulls(params),
+    ...(isJsonObject(_meta) ? { _meta: withoutNulls(_meta) } : {}),
+    ...(args === undefined || args === null ? {} : { arguments: isEmptyList(args) ? {} : args }),
+  };
 }

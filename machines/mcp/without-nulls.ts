@@ -1,5 +1,5 @@
 /**
- * Reads what a server writes as `null` as absent, since many serializers write every member that is not given so, and an
+ * Reads what a server or a client writes as `null` as absent, since many serializers write every member that is not given so, and an
  * empty list in place of an object as an object without members, since PHP writes it so.
  * @see FLT-4 and LIF-13 in docs/specification.md
  */
@@ -11,6 +11,7 @@ const parts: ReadonlySet<string> = new Set([
   'annotations',
   'arguments',
   'capabilities',
+  'clientInfo',
   'content',
   'contents',
   'execution',
@@ -74,6 +75,6 @@ export function messageWithoutNulls(message: JsonObject): JsonObject {
   );
 }
 
-function isEmptyList(value: Json | undefined): boolean {
+export function isEmptyList(value: Json | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
 }

@@ -33,3 +33,30 @@ t.test('CLI-5 · lines arrive complete, however they were cut', async (t) => {
 
   t.equal(await read(...cuts, bytes.subarray(14)), '{"a":"ü"}\n{"b":2}\n');
 });
+
+t.test('CLI-5 · what a client writes as null counts as absent, but not among the arguments of a call', async (t) => {
+  const read1 = async (message: object): Promise<unknown> =>
+    JSON.parse(await read(Buffer.from(`${JSON.stringify(message)}\n`)));
+  const capabilities = { roots: null, sampling: [], experimental: {} };
+  const clientInfo = { name: 'x', title: null, version: '1' };
+  const begun = { id: 1, method: 'initialize', params: { capabilities, clientInfo, _meta: null } };
+  t.strictSame(await read1(begun), {
+    id: 1,
+    method: 'initialize',
+    params: { capabilities: { sampling: {}, experimental: {} }, clientInfo: { name: 'x', version: '1' } },
+  });
+  t.strictSame(await read1({ id: 2, method: 'tools/list', params: null }), { id: 2, method: 'tools/list' });
+  const list = { id: 2, method: 'tools/list', params: { cursor: null, _meta: { progressToken: null } } };
+  t.strictSame(await read1(list), { ...list, params: { _meta: {} } });
+  const call = (args: unknown): object => ({ id: 3, method: 'tools/call', params: { name: 'x', arguments: args } });
+  const own = { a: null, b: [], _meta: { c: null } };
+  t.strictSame(await read1(call(own)), call(own));
+  t.strictSame(await read1(call([])), call({}));
+  t.strictSame(await read1(call(null)), { id: 3, method: 'tools/call', params: { name: 'x' } });
+});
+
+t.test('CLI-5 · a batch is read as its messages', async (t) => {
+  const messages = [{ id: 1, method: 'ping', params: null }, { method: 'x' }];
+  const text = await read(Buffer.from(`${JSON.stringify(messages)}\n[]\n`));
+  t.equal(text, '{"id":1,"method":"ping"}\n{"method":"x"}\n[]\n');
+});

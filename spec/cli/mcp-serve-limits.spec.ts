@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import t, { type Test } from 'tap';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { entryOf, type Gateway, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
@@ -69,6 +72,31 @@ t.test('CLI-5 · a message that is too long is refused with the limit, and the n
   t.match(await call('x'.repeat(11 * 1_048_576)), tooLong);
 
   t.match(await call('hi'), { content: [{ text: 'hi' }] });
+});
+
+t.test('CLI-5 · a client that writes null, or a batch, is answered', async (t) => {
+  const gateway = await withNotes(t);
+  const { command, args, env } = serveCommand(gateway);
+  const server = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
+  t.teardown(() => server.kill());
+  const answers = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+  const answer = async (): Promise<JsonObject> => JSON.parse((await answers.next()).value);
+  const say = (message: object): void => void server.stdin.write(`${JSON.stringify(message)}\n`);
+  const request = (id: number, method: string, params: Json): object => ({ jsonrpc: '2.0', id, method, params });
+  const clientInfo = { name: 'x', title: null, version: '1' };
+  const capabilities = { roots: null, sampling: null };
+  say(request(1, 'initialize', { protocolVersion: '2025-03-26', capabilities, clientInfo, _meta: null }));
+  t.match(await answer(), { id: 1, result: { protocolVersion: '2025-03-26' } });
+  say({ jsonrpc: '2.0', method: 'notifications/initialized', params: null });
+  say(request(2, 'tools/list', null));
+  t.match(await answer(), { id: 2, result: { tools: Array } });
+  const call = { name: 'mcp__notes__echo', arguments: { text: 'x' }, _meta: { progressToken: null } };
+  say([request(3, 'tools/call', call), request(4, 'ping', [])]);
+  const both = [await answer(), await answer()].sort((one, other) => Number(one.id) - Number(other.id));
+  t.match(both, [
+    { id: 3, result: { content: [{ text: 'x' }] } },
+    { id: 4, result: {} },
+  ]);
 });
 
 async function withNotes(t: Test): Promise<Gateway> {
