@@ -263,7 +263,11 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'otherGateway':
       return 'see `agent gateway nodes`';
     case 'spawn':
-      return failure.code === 'EACCES' ? 'make the file of command executable' : 'check command and PATH';
+      if (failure.code === 'EACCES') return 'make the file of command executable';
+      // A folder may have a blank in its name, the name of a program hardly.
+      return /^[^/\\]*\s/.test(failure.command)
+        ? 'command is the program alone: move its arguments into args'
+        : 'check command and PATH';
     case 'exited':
       return readWords(place);
     case 'tls':

@@ -142,6 +142,10 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
     [[spawn('EACCES')], 'command cannot be started: npx (EACCES); make the file of command executable'],
     [[spawn('ENOENT')], 'command cannot be started: npx (ENOENT); check command and PATH'],
     [
+      [{ kind: 'spawn', code: 'ENOENT', command: 'npx -y x' }],
+      'command cannot be started: npx -y x (ENOENT); command is the program alone: move its arguments into args',
+    ],
+    [
       [{ kind: 'exited', status: 'SIGSEGV' }],
       'command ended before it answered, with SIGSEGV; read `agent mcp logs hub`',
     ],
