@@ -51,6 +51,8 @@ export interface ServerFetch {
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
   /** The last redirect target outside the origin of its request; no credentials were sent there. */
   ledTo(): string | undefined;
+  /** The Retry-After header of the last answer. */
+  retryAfter(): string | undefined;
   /** Aborts open requests and resolves when every connection is closed. */
   close(): Promise<void>;
 }
@@ -68,6 +70,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
   const dispatchers = new Map<string, Dispatcher>();
   let closed = false;
   let led: string | undefined;
+  let retryAfter: string | undefined;
 
   const dispatcherFor = (url: URL, trusted: boolean): Dispatcher => {
     const proxy = proxyFor(url, env);
@@ -137,6 +140,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       })) as Response;
 
       const next = init.redirect === 'manual' ? undefined : redirectOf(request, headers, answer);
+      retryAfter = answer.headers.get('retry-after') ?? undefined;
       if (next === undefined) return answer;
       await answer.body?.cancel();
       const refusal =
@@ -167,6 +171,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
   return {
     fetch,
     ledTo: () => led,
+    retryAfter: () => retryAfter,
     close: async () => {
       closed = true;
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));

@@ -14,7 +14,7 @@ import {
   SdkError,
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { type ConnectFailure, isSessionExpiry, refusesMember } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
@@ -291,10 +291,13 @@ function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefine
   return { kind: 'exited', status: opened?.exitStatus() ?? null, words };
 }
 
-/** The error came from a redirect target, which got neither credentials nor the session, as another origin never does. */
+/**
+ * Where a redirect led to, as the error is of that target, which got neither credentials nor the session, and how long the
+ * server asks to wait.
+ */
 function withTarget(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
-  const ledTo = opened?.ledTo();
-  return failure.kind === 'http' && ledTo !== undefined ? { ...failure, ledTo } : failure;
+  if (failure.kind !== 'http' || opened === undefined) return failure;
+  return { ...failure, ...defined({ ledTo: opened.ledTo(), retryAfter: opened.retryAfter() }) };
 }
 
 /** The session is unknown to the server: another of its instances may have opened it, or the server has just restarted. */

@@ -54,6 +54,8 @@ export interface OpenTransport {
   exitStatus(): number | string | null | undefined;
   /** The last redirect target outside the server's origin; undefined if there was none. */
   ledTo(): string | undefined;
+  /** The Retry-After header of the server's last answer. */
+  retryAfter(): string | undefined;
   /** How the child ended, with its last output; for HTTP, why the gateway cut the server off. */
   whyClosed(): string | undefined;
   /** The last output of a child that is no message, secrets redacted; empty if there is none. */
@@ -76,7 +78,7 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
   const { log, onStderr } = ports;
   const transport = createStdioTransport({ server, plan, cwd: plan.cwd ?? ports.cwd, log, onStderr });
-  return { ...transport, transport, ledTo: () => undefined };
+  return { ...transport, transport, ledTo: () => undefined, retryAfter: () => undefined };
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
@@ -115,6 +117,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     },
     exitStatus: () => undefined,
     ledTo: connections.ledTo,
+    retryAfter: connections.retryAfter,
     whyClosed: () => why,
     lastWords: () => '',
     isCut: pages.isCut,

@@ -60,7 +60,14 @@ export interface ConnectionContext extends ConnectionInput {
 
 export type ConnectVerdict =
   | { readonly kind: 'connected'; readonly era: Era; readonly tools: number }
-  | { readonly kind: 'refused'; readonly after: AfterFailure; readonly why: string; readonly chance: number };
+  | ({ readonly kind: 'refused'; readonly after: AfterFailure } & Failed);
+
+interface Failed {
+  readonly why: string;
+  readonly chance: number;
+  /** How long the server asks to wait. */
+  readonly waitMs?: number;
+}
 
 export type ConnectionEvent =
   /** A person requests a new connection. */
@@ -97,7 +104,7 @@ export type Unreached = Pick<CallFault, 'code'>;
 
 /** An action with the reason of a refused attempt. */
 function refused<const Action extends string>(type: Action) {
-  const params = ({ event: { output } }: { event: { output: ConnectVerdict } }): { why: string; chance: number } =>
+  const params = ({ event: { output } }: { event: { output: ConnectVerdict } }): Failed =>
     output.kind === 'refused' ? output : { why: '', chance: 0 };
   return { type, params };
 }
@@ -137,10 +144,11 @@ export const serverConnectionMachine = setup({
       answered: false,
     })),
     rememberTools: assign((_, params: { tools: number }) => ({ tools: params.tools })),
-    rememberFailure: assign(({ context }, params: { why: string; chance: number }) => ({
-      why: params.why,
+    rememberFailure: assign(({ context }, { why, chance, waitMs = 0 }: Failed) => ({
+      why,
       failures: context.failures + 1,
-      retryMs: waitAfter(context.failures + 1, params.chance),
+      // At a server that asks for a day, a person may have ended what it refuses for.
+      retryMs: Math.max(waitAfter(context.failures + 1, chance), Math.min(waitMs, selfProbeMs)),
     })),
     /** A session that had answered calls was lost: it is retried soon without spending the budget. */
     rememberLoss: assign((_, params: { why: string; chance: number }) => ({

@@ -16,6 +16,7 @@ import { createStopSignal } from '../../actors/stop-signal.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
+import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import type { AfterFailure, ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 import type { Handshake } from '../../machines/mcp/era.ts';
 import type { OfferList } from '../../machines/mcp/offers.ts';
@@ -281,11 +282,14 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const { after, why } = readFailures(settings, failures, facts);
     const at = new Date(ports.nowMs()).toISOString();
     serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));
-    return refused(after, ports.redact(why));
+    const waits = failures.map((failure) =>
+      failure.kind === 'http' ? (retryAfterMs({ header: failure.retryAfter }, ports.nowMs()) ?? 0) : 0,
+    );
+    return refused(after, ports.redact(why), Math.max(0, ...waits));
   }
 
-  function refused(after: AfterFailure, why: string): ConnectVerdict {
-    return { kind: 'refused', after, why, chance: ports.random() };
+  function refused(after: AfterFailure, why: string, waitMs = 0): ConnectVerdict {
+    return { kind: 'refused', after, why, chance: ports.random(), ...(waitMs > 0 ? { waitMs } : {}) };
   }
 
   /** A part of the gateway that could not be read for lack of descriptors is not read again by Node. */

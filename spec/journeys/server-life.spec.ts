@@ -1,6 +1,8 @@
 /** The life of the servers in a real daemon: how they begin, rest, change and end, seen through its real doors. */
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isJsonObject } from '../../machines/base/json.ts';
@@ -397,6 +399,29 @@ t.test('LIF-14 · servers that flood', async (t) => {
     t.match(error, /floods the gateway: \d+ lines in a second that nothing asked for/);
     await isWell(t, gateway);
   });
+});
+
+t.test('LIF-7 · a server that asks to wait is not tried again before, for five minutes at most', async (t) => {
+  const asked = { a: '120', b: new Date(Date.now() + 86_400_000).toUTCString(), c: 'soon' };
+  const busy = createServer((request, response) => {
+    const name = request.url?.slice(1) as keyof typeof asked;
+    response.writeHead(429, { 'retry-after': asked[name] }).end('slow down');
+  });
+  const { port } = await new Promise<AddressInfo>((resolve) =>
+    busy.listen(0, '127.0.0.1', () => resolve(busy.address() as AddressInfo)),
+  );
+  t.teardown(() => busy.close());
+  const names = Object.keys(asked);
+  const entries = names.map((name) => [name, { url: `http://127.0.0.1:${port}/${name}` }] as const);
+  const gateway = await startGateway(t, Object.fromEntries(entries));
+  const waits: number[] = [];
+  for (const name of names) {
+    const { since, next_at, error } = await gateway.reaches(name, 'backingOff');
+    t.match(error, /answered HTTP 429/);
+    waits.push(Date.parse(next_at ?? '') - Date.parse(since));
+  }
+  t.same(waits.slice(0, 2), [120_000, 300_000]);
+  t.ok(Number(waits[2]) < 120_000, 'what is no time counts as absent');
 });
 
 t.test('LIF-15 · sixteen of many stdio servers start at once, and the others after them', async (t) => {

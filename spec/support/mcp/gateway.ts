@@ -23,6 +23,7 @@ export interface ServerRow {
   readonly era: string | null;
   readonly tools: number;
   readonly since: string;
+  readonly next_at?: string;
   readonly error?: string;
   readonly left_out?: readonly string[];
 }
