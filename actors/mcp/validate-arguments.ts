@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { causeOf } from '../../machines/base/fault.ts';
-import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { deepestJson, isDeeper } from '../../machines/base/read-json.ts';
 import { compilePattern } from '../../machines/webhook/pattern.ts';
 import type { LimitedVerdict, SchemaTime, TimeLimit } from './schema-time.ts';
@@ -125,8 +125,8 @@ export function checkArguments(
   const check = compiledOnce(inputSchema, within, known);
   const verdict = check(args, 'arguments', within);
   if (verdict.kind !== 'unfit') return verdict;
-  const given = withoutNulls(args, inputSchema);
-  return given !== undefined && check(given, 'arguments', within).kind === 'fits' ? { kind: 'fits' } : verdict;
+  const given = asRead(args, inputSchema);
+  return given === undefined ? verdict : check(given, 'arguments', within);
 }
 
 /**
@@ -314,13 +314,20 @@ function countParts(value: Json, most: number): number {
 }
 
 /**
- * The arguments without nulls of optional properties: models send null for what they leave out. Undefined if there are
- * none. The call itself is sent as given.
+ * The arguments as a server reads them: without nulls of optional properties, because models send null for what they leave
+ * out, and with the defaults of required ones that are absent, because some generators of schemas (Zod's) call those
+ * required too. Undefined if these are the given ones. The call itself is sent as given.
  */
-function withoutNulls(args: JsonObject, { required }: JsonObject): JsonObject | undefined {
-  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
+function asRead(args: JsonObject, { required, properties }: JsonObject): JsonObject | undefined {
+  const needed: readonly Json[] = Array.isArray(required) ? required : [];
   const kept = Object.entries(args).filter(([name, value]) => value !== null || needed.includes(name));
-  return kept.length === Object.keys(args).length ? undefined : Object.fromEntries(kept);
+  const filled = needed.flatMap((name) => {
+    const isAbsent = typeof name === 'string' && !Object.hasOwn(args, name);
+    const property = isAbsent && isJsonObject(properties) ? properties[name] : undefined;
+    return isJsonObject(property) && property.default !== undefined ? [[name, property.default] as const] : [];
+  });
+  if (filled.length === 0 && kept.length === Object.keys(args).length) return undefined;
+  return Object.fromEntries([...kept, ...filled]);
 }
 
 /**

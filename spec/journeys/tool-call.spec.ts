@@ -205,6 +205,24 @@ t.test('what is refused before anything is sent', async (t) => {
     });
   }
 
+  t.test('LIF-13 · a required argument with a default is left to the server, as its generator means it', async (t) => {
+    const shot = {
+      definition: {
+        name: 'shot',
+        description: 'takes a picture',
+        inputSchema: {
+          type: 'object' as const,
+          properties: { scale: { type: 'string', default: 'css' } },
+          required: ['scale'],
+        },
+      },
+      run: (args: JsonObject) => ({ text: JSON.stringify(args) }),
+    };
+    await peer.setTools([shot]);
+    await eventually(async () => (await gateway.tools()).some(({ tool }) => tool === 'shot') || undefined);
+    t.match(await gateway.call('mcp__peer__shot'), { content: [{ text: '{}' }] });
+  });
+
   t.test('NAM-2 · a name that nobody registered is refused with the way to find one', async (t) => {
     const { error } = await gateway.call('mcp__peer__nothing');
 

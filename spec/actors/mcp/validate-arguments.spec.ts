@@ -230,6 +230,18 @@ t.test('LIF-13 · a server whose schemas used up their time has no arguments che
   t.end();
 });
 
+t.test('LIF-13 · a required argument with a default may be left out, and only such a one', (t) => {
+  const properties = { scale: { enum: ['css', 'device'], default: 'css' }, n: { type: 'number' } };
+  const check = checkOf({ properties, required: ['scale'], additionalProperties: false });
+  t.equal(check({}), undefined);
+  t.equal(check({ n: null }), undefined);
+  t.equal(check({ n: 'x' }), '/n must be number');
+  t.equal(check({ scale: 'huge' }), '/scale must be equal to one of the allowed values');
+  t.equal(checkOf({ properties, required: ['scale', 'n'] })({}), "arguments must have required property 'n'");
+  t.equal(checkOf({ properties: { a: { type: 'number', default: 'x' } }, required: ['a'] })({}), '/a must be number');
+  t.end();
+});
+
 t.test('LIF-13 · a schema that would be checked for ever is ended, and lets nothing through from then on', (t) => {
   const circle = { $ref: '#/$defs/self', $defs: { self: { allOf: [{ $ref: '#/$defs/self' }] } } };
   for (const schema of [doubling(60), circle]) {
