@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import type { ChangedServer } from '../../runtime/control/contract.ts';
+import type { ChangedServer, Result } from '../../runtime/control/contract.ts';
 import {
   type CommandContext,
   type ExitCode,
@@ -40,8 +40,9 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     if ((thrown as { readonly code?: unknown }).code !== 'server-exists') throw thrown;
     return refuse(context, `an mcp server is named "${oneLine(name)}" already; --force replaces it`, 1);
   }
+  let report: Result<'mcp.test'> | undefined;
   if (!hasFlag(context, 'no-test')) {
-    let report = await context.ask('mcp.test', asked);
+    report = await context.ask('mcp.test', asked);
     // An entry with credentials of its own, or with a decision about them, is kept as it is.
     if (!report.ok && report.names_oauth && given.auth === undefined && given.headers === undefined) {
       asked = { ...asked, entry: { ...given, auth: 'oauth' } };
@@ -49,8 +50,8 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     }
     // A server that wants a login was reached, and a login needs the entry in the configuration.
     if (report.needs_login === true) login = report.error;
-    else if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);
-    if (!report.ok && report.needs_login !== true) {
+    else if (!report.ok) {
+      printReport(context, name, report);
       // It was made for the test; that of a mistyped profile would be served as one.
       if (isNew && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
       context.out.complain('Nothing was written; --no-test writes the entry all the same.\n');
@@ -66,6 +67,8 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     });
     return changed.not_in_force === undefined ? 0 : 1;
   }
+  // Not before the entry is written, because a reader such as `head` ends the command with what it has not read.
+  if (report?.ok) printReport(context, name, report);
   const next = login === undefined ? ' A running gateway connects it by itself.' : `\n${oneLine(login)}`;
   context.out.print(`Added ${oneLine(name)}.${next}\n`);
   return printChange(context, changed);

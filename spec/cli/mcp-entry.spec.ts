@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -5,7 +6,7 @@ import { parse } from 'yaml';
 import { printReport, readObject } from '../../cli/commands/mcp.ts';
 import { addServer, disableServer, editServer } from '../../cli/commands/mcp-entry.ts';
 import { stageCommand } from '../support/command-stage.ts';
-import { askCli, type CliResult } from '../support/daemon.ts';
+import { askCli, type CliResult, main } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { faults } from '../support/mcp/faults.ts';
 import { started } from '../support/mcp/http-peer.ts';
@@ -117,6 +118,21 @@ t.test('CLI-5 · what cannot be reached is not written, unless told so', async (
   t.equal((await agent('mcp', 'add', 'remote', '--url', peer.url, '--no-test')).code, 0);
   t.same(servers().remote, { url: peer.url });
 });
+
+t.test(
+  'CLI-5 · CLI-2 · a reader that leaves, such as `head`, does not keep the entry from being written',
+  async (t) => {
+    const { home, servers } = stage(t, config);
+    const peer = await started(t);
+    const child = spawn(process.execPath, [main, 'mcp', 'add', 'remote', '--url', peer.url], {
+      env: { ...process.env, AGENT_HOME: home.path },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    child.stdout.destroy();
+    t.equal(await new Promise((resolve) => child.once('exit', resolve)), 0);
+    t.same(servers().remote, { url: peer.url });
+  },
+);
 
 t.test('CLI-5 · PRF-1 · a server that is not added makes no profile', async (t) => {
   const { agent, home } = stage(t, config);
