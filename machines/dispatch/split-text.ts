@@ -40,7 +40,8 @@ interface Fence {
   /** Of the closing line; the end of the text if there is none. */
   readonly closeStart: number;
   readonly end: number;
-  readonly marker: string;
+  /** Its indentation and marks; the line that closes it. */
+  readonly closing: string;
   /** The line that reopens it. */
   readonly opening: string;
 }
@@ -52,7 +53,8 @@ interface Border {
   readonly insideFences: boolean;
 }
 
-const openingLine = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
+/** Indented at will: as in an item of a list, and at chats everywhere. */
+const openingLine = /^([ \t]*)(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
 const borders: readonly Border[] = [
   { pattern: /\n(?:[^\S\n]*\n)+/g, share: 0.5, insideFences: false },
   { pattern: /\n/g, share: 0.3, insideFences: true },
@@ -90,10 +92,10 @@ export function splitText(text: string, limit: TextLimit): Piece[] {
     while ((fences[last]?.start ?? text.length) < fitsTo) last += 1;
     const near = fences.slice(first, last);
     // The closing line must fit wherever the cut is.
-    const reserve = Math.max(0, ...near.map(({ marker }) => lengthIn(`\n${marker}`, limit.unit)));
+    const reserve = Math.max(0, ...near.map(({ closing }) => lengthIn(`\n${closing}`, limit.unit)));
     const cut = cutBetween(text, at, reach(text, at, room - reserve, limit.unit), near, limit);
     open = near.find(({ contentStart, closeStart }) => contentStart <= cut && cut < closeStart);
-    const after = open === undefined ? '' : `${text[cut - 1] === '\n' ? '' : '\n'}${open.marker}`;
+    const after = open === undefined ? '' : `${text[cut - 1] === '\n' ? '' : '\n'}${open.closing}`;
     pieces.push({ before, text: text.slice(at, cut), after });
     at = cut;
   }
@@ -190,18 +192,27 @@ function costOf(point: number, unit: TextUnit): number {
 function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
   const fences: Fence[] = [];
   const longest = most / 4;
-  let open: Omit<Fence, 'closeStart' | 'end'> | undefined;
+  let open: (Omit<Fence, 'closeStart' | 'end'> & { readonly indent: number; readonly marker: string }) | undefined;
   for (let at = 0; at < text.length; ) {
     const newline = text.indexOf('\n', at);
     const end = newline === -1 ? text.length : newline + 1;
     // Longer lines cannot be fences, so they are not even sliced.
     const line = end - at <= longest ? text.slice(at, end).trimEnd() : '';
     if (open === undefined) {
-      const [, marker, info = ''] = openingLine.exec(line) ?? [];
-      const opening = `${marker}${info.trimEnd()}`;
-      if (marker !== undefined && marker.length * 8 <= most && lengthIn(opening, unit) + 1 <= longest && newline !== -1)
-        open = { start: at, contentStart: end, marker, opening };
-    } else if (closesFence(line, open.marker)) {
+      const [opening, indent = '', marker = ''] = openingLine.exec(line) ?? [];
+      if (
+        opening !== undefined &&
+        marker.length * 8 <= most &&
+        lengthIn(opening, unit) + 1 <= longest &&
+        newline !== -1
+      )
+        open = { start: at, contentStart: end, opening, closing: indent + marker, indent: indent.length, marker };
+    } else if (
+      closesFence(
+        line.replace(/^[ \t]*/, (given) => given.slice(open?.indent)),
+        open.marker,
+      )
+    ) {
       fences.push({ ...open, closeStart: at, end });
       open = undefined;
     }

@@ -40,6 +40,8 @@ const chunk = fc.oneof(
     '```',
     '``',
     '   ```js title="x"\n',
+    '    ```ts\n',
+    '\t```\n',
     '```\n\n```\n',
     '\n```\u3000\u3000\u3000\n',
   ),
@@ -59,9 +61,10 @@ t.test('DLV-4 · no piece is above the limit, nothing is lost, and nothing but f
       for (const piece of pieces) {
         if (lengthIn(whole(piece), limit.unit) > limit.most) throw new Error(`too long: ${JSON.stringify(piece)}`);
         if (piece.text === '') throw new Error('an empty piece');
-        if (!/^(?:(?:`{3,}|~{3,})[^\n]*\n)?$/.test(piece.before))
+        if (!/^(?:[ \t]*(?:`{3,}|~{3,})[^\n]*\n)?$/.test(piece.before))
           throw new Error(`added ${JSON.stringify(piece.before)}`);
-        if (!/^(?:\n?(?:`{3,}|~{3,}))?$/.test(piece.after)) throw new Error(`added ${JSON.stringify(piece.after)}`);
+        if (!/^(?:\n?[ \t]*(?:`{3,}|~{3,}))?$/.test(piece.after))
+          throw new Error(`added ${JSON.stringify(piece.after)}`);
       }
       t.equal(pieces.map((piece) => piece.text).join(''), text);
       return true;
@@ -116,7 +119,7 @@ t.test('DLV-4 · a pair of surrogates is never cut, even in a character longer t
 function isBalanced(message: string): boolean {
   let open: string | undefined;
   for (const line of message.split('\n')) {
-    const marker = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    const marker = /^[ \t]*(`{3,}|~{3,})/.exec(line)?.[1];
     if (marker === undefined) continue;
     if (open === undefined) open = marker;
     else if (line.trim() === open) open = undefined;
@@ -127,14 +130,21 @@ function isBalanced(message: string): boolean {
 t.test('DLV-4 · every piece closes the fences that it opens', (t) => {
   const line = fc.stringMatching(/^[a-z (){};=]{0,30}$/);
   const block = fc
-    .tuple(fc.constantFrom('```', '```ts', '~~~'), fc.array(line, { maxLength: 40 }))
-    .map(([opening, lines]) => {
+    .tuple(
+      fc.constantFrom('```', '```ts', '~~~'),
+      fc.array(line, { maxLength: 40 }),
+      // As in an item of a list.
+      fc.constantFrom('', '   ', '    ', '\t'),
+    )
+    .map(([opening, lines, indent]) => {
       const marker = opening.slice(0, 3);
-      return `${[opening, ...lines, marker].join('\n')}\n`;
+      return `${[opening, ...lines, marker].map((one) => indent + one).join('\n')}\n`;
     });
   const paragraph = fc.array(line, { maxLength: 10 }).map((lines) => `${lines.join('\n')}\n\n`);
   fc.assert(
-    fc.property(fc.array(fc.oneof(block, paragraph), { maxLength: 12 }), limits, (parts, limit) => {
+    // In a message of fewer than 40 the longest of these openings could not be repeated.
+    fc.property(fc.array(fc.oneof(block, paragraph), { maxLength: 12 }), limits, (parts, { most, unit }) => {
+      const limit = { most: most + 8, unit };
       for (const message of messagesOf(parts.join(''), limit))
         if (!isBalanced(message)) throw new Error(JSON.stringify(message));
       return true;
@@ -182,6 +192,11 @@ t.test('DLV-4 · cuts where a reader would', (t) => {
       'a long block is closed and opened again',
       '```js\nlet first = 1;\nlet two = 2;\nlet three = 3;\n```',
       ['```js\nlet first = 1;\nlet two = 2;\n```', '```js\nlet three = 3;\n```'],
+    ],
+    [
+      'also one in a list, indented as it is',
+      '9. Run\n    ```\n    let a = 1;\n    let b = 22;\n    ```',
+      ['9. Run\n    ```\n    let a = 1;\n    ```', '    ```\n    let b = 22;\n    ```'],
     ],
     ['blank pieces are left out', `word${' '.repeat(200)}\n\n\nend`, ['word', 'end']],
     ['a short text is left alone', '  spaces before', ['  spaces before']],
