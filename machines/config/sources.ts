@@ -424,9 +424,17 @@ export const sources = {
         // https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-retries
         timestamp: seconds(field('signature.timestamp'), ofRetries),
       }),
+      // An email that one of its routes forwards or stores is a form, and the block three of its fields:
+      // https://documentation.mailgun.com/docs/mailgun/user-manual/receive-forward-store/receive-http
+      hmac('', {
+        at: field('signature'),
+        signed: '{timestamp}{id}',
+        id: field('token'),
+        timestamp: seconds(field('timestamp'), ofRetries),
+      }),
     ],
     event: [field('event-data.event')],
-    id: [field('event-data.id'), field('signature.token')],
+    id: [field('event-data.id'), field('signature.token'), field('token')],
     // Mailgun retries after every status other than 200 and 406.
     answer: ok,
     secret: { is: 'the HTTP webhook signing key of the account, not an API key' },

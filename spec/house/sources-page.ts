@@ -66,6 +66,9 @@ Some providers need one more step:
   webhook at PayPal, or the ARN of the topic. Leave raw message delivery off, because SNS does not sign raw messages. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`. A subscription is
   confirmed by visiting its address; if that fails, SNS gets 503 and asks again, for a while. Then request a confirmation in the
   console of AWS. PayPal's simulator signs for no webhook, so its events are refused: test with those of a sandbox account.
+- **Mailgun** also signs an email that a route of its own forwards to an address, as \`forward("https://…/webhooks/<route>")\`: its
+  fields are \`{subject}\`, \`{sender}\`, \`{body-plain}\` and so on. Such an event has no type, so leave \`events\` out. An email with
+  attachments comes as \`multipart/form-data\`, which is refused.
 - **Twilio**: the secret is the auth token of the account; where a webhook rule of Twilio names a shared key, it is that key, by SHA-1 or
   SHA-256. An answer is an empty TwiML document.
 

@@ -478,6 +478,7 @@ const otherwise: Partial<Record<SourceName, readonly Genuine[]>> = {
   ],
   'standard-webhooks': [[whpk, { headers: standardByKey('webhook'), body: event }]],
   gitlab: [[whsec, { headers: standardBy('webhook'), body: event }]],
+  mailgun: [[plain, { headers: {}, body: JSON.stringify(mail) }]],
   gitea: [[plain, { headers: { 'x-forgejo-signature': hex('{}') }, body: '{}' }]],
   sentry: [[plain, { headers: { 'sentry-app-signature': hex('{"action":"created"}') }, body: '{"action":"created"}' }]],
   svix: [

@@ -137,6 +137,23 @@ t.test('SRC-1 · an event of a subaccount of Mailgun is verified by the key of e
   t.end();
 });
 
+t.test('SRC-1 · an email that a route of Mailgun forwards is verified by the fields of its form', (t) => {
+  const sent = (signature: string, time = seconds): Sent => ({
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: `${new URLSearchParams({ subject: 'Hé & ho', timestamp: time, token: 'tok', signature })}`,
+  });
+  const route = routeFor('mailgun');
+  const genuineOne = sent(hex(`${seconds}tok`));
+  t.match(verdictOf(route, genuineOne), { kind: 'genuine', scheme: 'mailgun' });
+  t.equal(route.deliveryId({}, eventOf(route, genuineOne), Buffer.from(''), false), 'tok');
+  for (const [one, why] of [
+    [sent(hex(`${seconds}other`)), 'the signature does not match'],
+    [sent(hex('1tok'), '1'), /^the timestamp is \d+ s from the clock/],
+  ] as const)
+    t.match(verdictOf(route, one), { kind: 'refused', why });
+  t.end();
+});
+
 t.test('SRC-1 · a form of Gitea is signed by its payload, which has to be its only field', (t) => {
   const route = routeFor('gitea');
   const json = '{"ref":"refs/heads/main","message":"a & b = é"}';
