@@ -75,6 +75,8 @@ export interface BodyRule {
 }
 
 export interface Answer {
+  /** Absent: 200. */
+  readonly status?: 204;
   /** Absent: the gateway's own body. */
   readonly body?: string;
   readonly contentType?: string;
@@ -85,6 +87,7 @@ export type HandshakeName =
   | 'intercom'
   | 'zoom'
   | 'discord'
+  | 'discord-events'
   | 'meta'
   | 'notion'
   | 'microsoft-graph'
@@ -161,6 +164,13 @@ const standardSecret = {
   looks: /^(?:whsec_[A-Za-z0-9+/=_-]+|whpk_.*)$/,
 };
 const sha1: Algorithm = 'hmac-sha1';
+
+const byDiscord = hmac('x-signature-ed25519', {
+  algorithm: 'ed25519',
+  signed: '{timestamp}{body}',
+  timestamp: seconds(header('x-signature-timestamp')),
+});
+const discordKey = { is: 'the public key of the application, 64 hexadecimal digits', looks: /^[0-9a-f]{64}$/i };
 
 export const sources = {
   github: {
@@ -261,6 +271,38 @@ export const sources = {
     event: [field('type')],
     id: [field('id')],
     secret: { is: 'the endpoint’s signing secret, which begins with whsec_', looks: /^whsec_\w+$/ },
+  },
+  paddle: {
+    title: 'Paddle',
+    page: 'https://developer.paddle.com/webhooks/signature-verification',
+    schemes: [
+      hmac('paddle-signature', {
+        part: 'h1',
+        list: 'semicolons',
+        signed: '{timestamp}:{body}',
+        timestamp: seconds({ part: 'ts' }),
+      }),
+    ],
+    event: [field('event_type')],
+    id: [field('event_id')],
+    // https://developer.paddle.com/webhooks/respond-to-webhooks
+    answer: ok,
+    answerSeconds: 5,
+    secret: {
+      is: 'the secret key of the notification destination, which begins with pdl_ntfset_',
+      looks: /^pdl_ntfset_/,
+    },
+  },
+  lemonsqueezy: {
+    title: 'Lemon Squeezy',
+    page: 'https://docs.lemonsqueezy.com/help/webhooks/signing-requests',
+    schemes: [hmac('x-signature')],
+    event: [field('meta.event_name'), header('x-event-name')],
+    id: [],
+    bodyDiffersBy: field('data.id'),
+    // https://docs.lemonsqueezy.com/help/webhooks/webhook-requests
+    answer: ok,
+    secret: { is: 'the signing secret that you typed into the webhook', typed: true },
   },
   elevenlabs: {
     title: 'ElevenLabs',
@@ -366,20 +408,38 @@ export const sources = {
   discord: {
     title: 'Discord (interactions)',
     page: 'https://discord.com/developers/docs/interactions/overview',
-    schemes: [
-      hmac('x-signature-ed25519', {
-        algorithm: 'ed25519',
-        signed: '{timestamp}{body}',
-        timestamp: seconds(header('x-signature-timestamp')),
-      }),
-    ],
+    schemes: [byDiscord],
     event: [field('data.name'), field('data.custom_id')],
     id: [field('id')],
     handshake: 'discord',
     answerSeconds: 3,
     // Without its own kind of answer, Discord shows that the interaction has failed; 64: visible only to its author.
     answer: { body: '{"type":4,"data":{"content":"Received.","flags":64}}' },
-    secret: { is: 'the public key of the application, 64 hexadecimal digits', looks: /^[0-9a-f]{64}$/i },
+    secret: discordKey,
+  },
+  'discord-events': {
+    title: 'Discord (webhook events)',
+    page: 'https://docs.discord.com/developers/events/webhook-events',
+    schemes: [byDiscord],
+    event: [field('event.type')],
+    id: [],
+    bodyDiffersBy: field('event.timestamp'),
+    handshake: 'discord-events',
+    answerSeconds: 3,
+    answer: { status: 204, body: '' },
+    secret: discordKey,
+  },
+  line: {
+    title: 'LINE',
+    page: 'https://developers.line.biz/en/docs/messaging-api/verify-webhook-signature/',
+    schemes: [hmac('x-line-signature', { encoding: 'base64' })],
+    event: [field('type')],
+    id: [field('webhookEventId')],
+    // Without events where its owner presses Verify.
+    body: { shape: 'each', items: 'events' },
+    answer: ok,
+    answerSeconds: 2,
+    secret: { is: 'the channel secret, 32 hexadecimal digits', looks: /^[0-9a-f]{32}$/ },
   },
   meta: {
     title: 'Meta (WhatsApp, Messenger, Instagram)',

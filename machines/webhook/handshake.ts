@@ -98,6 +98,8 @@ export function compileHandshake(
             : undefined;
         },
       };
+    case 'discord-events':
+      return { byBody: ({ type }) => (type === 0 ? { what: 'PING', status: 204, body: '' } : undefined) };
     case 'meta':
       return { byHead: ({ method, query }) => (method === 'GET' ? subscribed(query, secret) : undefined) };
     case 'notion':

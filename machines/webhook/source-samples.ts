@@ -208,6 +208,33 @@ const discord = (data: JsonObject, type: number): JsonObject => ({
   member: { user: { id: '4', username: 'mona' } },
   data,
 });
+const discordEvent = (type: string, data: JsonObject): JsonObject => ({
+  version: 1,
+  application_id: '1',
+  type: 1,
+  event: { type, timestamp: at, data },
+});
+const discordUser = { id: '4', username: 'mona' };
+const line = (type: string, more: JsonObject = {}): JsonObject => ({
+  type,
+  mode: 'active',
+  timestamp: atMs,
+  source: { type: 'user', userId: 'U4af4980629' },
+  webhookEventId: '{id}',
+  deliveryContext: { isRedelivery: false },
+  ...more,
+});
+const paddle = (type: string, data: JsonObject): JsonObject => ({
+  event_id: 'evt_{id}',
+  event_type: type,
+  occurred_at: at,
+  notification_id: 'ntf_1',
+  data,
+});
+const lemonsqueezy = (event: string, type: string, attributes: JsonObject): JsonObject => ({
+  meta: { event_name: event, test_mode: true },
+  data: { type, id: '1', attributes: { store_id: 1, user_name: person.name, user_email: person.email, ...attributes } },
+});
 const whatsapp = (value: JsonObject): JsonObject => ({
   object: 'whatsapp_business_account',
   entry: [
@@ -313,6 +340,19 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
       customer_email: person.email,
     }),
   },
+  paddle: {
+    'transaction.completed': paddle('transaction.completed', {
+      id: 'txn_1',
+      status: 'completed',
+      currency_code: 'EUR',
+      details: { totals: { total: '5400' } },
+    }),
+    'subscription.canceled': paddle('subscription.canceled', { id: 'sub_1', status: 'canceled', customer_id: 'ctm_1' }),
+  },
+  lemonsqueezy: {
+    order_created: lemonsqueezy('order_created', 'orders', { status: 'paid', total: 5400, currency: 'EUR' }),
+    subscription_cancelled: lemonsqueezy('subscription_cancelled', 'subscriptions', { status: 'cancelled' }),
+  },
   elevenlabs: {
     post_call_transcription: {
       type: 'post_call_transcription',
@@ -372,6 +412,14 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
   discord: {
     deploy: discord({ id: '5', name: 'deploy', type: 1 }, 2),
     approve: discord({ custom_id: 'approve', component_type: 2 }, 3),
+  },
+  'discord-events': {
+    APPLICATION_AUTHORIZED: discordEvent('APPLICATION_AUTHORIZED', { user: discordUser, scopes: ['bot'] }),
+    APPLICATION_DEAUTHORIZED: discordEvent('APPLICATION_DEAUTHORIZED', { user: discordUser }),
+  },
+  line: {
+    message: line('message', { replyToken: 'made-up', message: { type: 'text', id: '1', text: 'hello' } }),
+    follow: line('follow', { replyToken: 'made-up' }),
   },
   meta: {
     whatsapp_business_account: whatsapp({

@@ -60,15 +60,17 @@ Some providers need one more step:
   refuses a request without the time, so that a captured one cannot be sent again without it.
 - **Standard Webhooks** and **Svix**: where the sender signs by a private key (\`v1a\`), \`secret\` is its public key, which
   begins with \`whpk_\`. No other source takes such a key: it is no secret.
-- **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign.
+- **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign. \`discord\` is for the Interactions Endpoint URL
+  of an application, \`discord-events\` for the URL of its page Webhooks.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
   \`sns.<region>.amazonaws.com\` (\`.com.cn\` in China, \`.eu\` in the European Sovereign Cloud) alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
   webhook at PayPal, or the ARN of the topic. Leave raw message delivery off, because SNS does not sign raw messages. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`. A subscription is
   confirmed by visiting its address; if that fails, SNS gets 503 and asks again, for a while. Then request a confirmation in the
   console of AWS. PayPal's simulator signs for no webhook, so its events are refused: test with those of a sandbox account.
-- **Mailgun** also signs an email that a route of its own forwards to an address, as \`forward("https://…/webhooks/<route>")\`: its
-  fields are \`{subject}\`, \`{sender}\`, \`{body-plain}\` and so on. Such an event has no type, so leave \`events\` out. An email with
-  attachments comes as \`multipart/form-data\`, which is refused.
+- **Mailgun** also signs an email that a route of its own forwards, by \`forward("https://…/webhooks/<route>")\`. Such an event has no
+  type, so leave \`events\` out. A prompt can name \`{sender}\` and \`{subject}\`; the text is in \`body-plain\`, which is in \`{__raw__}\`, or a
+  [script](filter-and-script.md) renames it, because no token has a hyphen. An email with attachments comes as
+  \`multipart/form-data\`, which is refused.
 - **Twilio**: the secret is the auth token of the account; where a webhook rule of Twilio names a shared key, it is that key, by SHA-1 or
   SHA-256. An answer is an empty TwiML document.
 
@@ -220,6 +222,7 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
   intercom: 'HEAD: 200',
   zoom: '`endpoint.url_validation`: its token, signed',
   discord: '`{"type":1}`: the same; `{"type":4}`: no choices',
+  'discord-events': '`{"type":0}`: 204',
   meta: 'GET `hub.challenge`, with `verify_token`',
   notion: '`verification_token`: becomes the secret',
   'microsoft-graph': '`?validationToken=`: the same',
@@ -253,9 +256,10 @@ function rowOf(name: string, source: Source): string {
   return tableRow(cells);
 }
 
-function answerText({ body }: Answer): string {
-  if (body === undefined) return '200';
-  return body === '' ? '200 without a body' : `200 \`${body}\``;
+function answerText({ status, body }: Answer): string {
+  const code = status ?? 200;
+  if (body === undefined) return `${code}`;
+  return body === '' ? `${code} without a body` : `${code} \`${body}\``;
 }
 
 /** A bar in a cell would end it, within code too. */

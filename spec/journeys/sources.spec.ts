@@ -190,6 +190,8 @@ t.test(
       slack: { source: 'slack', secret: slack },
       zoom: { source: 'zoom', secret: zoom },
       discord: { source: 'discord', secret: discordKey },
+      joins: { source: 'discord-events', secret: discordKey },
+      line: { source: 'line', secret: slack },
       meta: { source: 'meta', secret: slack, verify_token: '${META_TOKEN}' },
     };
     configure(home, { rate_limit: 1, routes });
@@ -244,6 +246,14 @@ t.test(
     const command = '{"id":"7","type":2,"data":{"name":"deploy"}}';
     t.match(await ask('discord', command, byDiscord(command)), [200, /"type":4/], 'in the words that Discord knows');
 
+    const joined = '{"type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestamp":"2026-01-15T09:30:00Z"}}';
+    for (const body of ['{"type":0}', joined]) t.match(await ask('joins', body, byDiscord(body)), [204, '']);
+    const byLine = (body: string) => ({
+      'x-line-signature': createHmac('sha256', slack).update(body).digest('base64'),
+    });
+    const verify = '{"destination":"U1","events":[]}';
+    t.match(await ask('line', verify, byLine(verify)), [200, /"ignored":0/], 'its console wants 200 without an event');
+
     const hub = (token: string): string =>
       `meta?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=${encodeURIComponent('<b>1</b>')}`;
     t.same(await ask(hub('meta-verifies-by-this')), [200, '<b>1</b>', 'text/plain; charset=utf-8']);
@@ -258,6 +268,7 @@ t.test(
       'slack ignored handshake: url_verification',
       'zoom ignored handshake: endpoint.url_validation',
       'discord ignored handshake: PING',
+      'joins ignored handshake: PING',
       'meta ignored handshake: hub.challenge',
       'meta refused handshake: hub.challenge with a wrong verify_token',
     ]) {

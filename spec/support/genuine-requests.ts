@@ -87,6 +87,10 @@ const mail = { timestamp: seconds, token: 'tok', signature: hex(`${seconds}tok`)
 const discord = generateKeyPairSync('ed25519');
 const discordKey = discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
 const command = '{"id":"d1","type":2,"data":{"name":"deploy"}}';
+const authorized = '{"type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestamp":"2026-01-15T09:30:00Z"}}';
+const chat = '{"destination":"U1","events":[{"type":"message","webhookEventId":"01H"}]}';
+const transaction = '{"event_id":"evt_1","event_type":"transaction.completed"}';
+const lemonOrder = '{"meta":{"event_name":"order_created"},"data":{"id":"1"}}';
 export const hexSecret = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const contact =
@@ -217,6 +221,23 @@ export const genuine: Readonly<
     'a.b',
     'evt_1',
   ],
+  paddle: [
+    'pdl_ntfset_0123456789',
+    {
+      headers: {
+        'paddle-signature': `ts=${seconds};h1=${hex(`${seconds}:${transaction}`, 'pdl_ntfset_0123456789')}`,
+      },
+      body: transaction,
+    },
+    'transaction.completed',
+    'evt_1',
+  ],
+  lemonsqueezy: [
+    plain,
+    { headers: { 'x-signature': hex(lemonOrder) }, body: lemonOrder },
+    'order_created',
+    idOfBody(lemonOrder),
+  ],
   elevenlabs: [
     plain,
     { headers: { 'elevenlabs-signature': `t=${seconds},v0=${hex(`${seconds}.${event}`)}` }, body: event },
@@ -345,6 +366,24 @@ export const genuine: Readonly<
     },
     'deploy',
     'd1',
+  ],
+  'discord-events': [
+    discordKey,
+    {
+      headers: {
+        'x-signature-timestamp': seconds,
+        'x-signature-ed25519': sign(null, Buffer.from(seconds + authorized), discord.privateKey).toString('hex'),
+      },
+      body: authorized,
+    },
+    'APPLICATION_AUTHORIZED',
+    idOfBody(authorized),
+  ],
+  line: [
+    hexSecret,
+    { headers: { 'x-line-signature': hmac('sha256', hexSecret, chat).digest('base64') }, body: chat },
+    'message',
+    '01H',
   ],
   meta: [
     hexSecret,

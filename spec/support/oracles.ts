@@ -38,6 +38,8 @@ export const oracles: readonly Oracle[] = [
   { source: 'slack', library: '@slack/bolt', isRecorded: true },
   { source: 'square', library: 'square', isRecorded: true },
   { source: 'shopify', library: '@shopify/shopify-api', isRecorded: true },
+  { source: 'line', library: '@line/bot-sdk', isRecorded: true },
+  { source: 'paddle', library: '@paddle/paddle-node-sdk', isRecorded: true },
 ];
 
 /** Objects, which both sides can send. */

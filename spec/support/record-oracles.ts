@@ -2,8 +2,9 @@
  * Writes `oracle-vectors.json`: what the larger libraries of the providers sign, or accept, for each body of the oracles. Stops
  * where a library refuses what we sign, or accepts an altered body.
  *
- * In an empty folder: `npm install --ignore-scripts stripe twilio square @hubspot/api-client @slack/bolt @shopify/shopify-api`;
- * then here `npm run build && node dist/spec/support/record-oracles.js <folder>`.
+ * In an empty folder: `npm install --ignore-scripts stripe twilio square @hubspot/api-client @slack/bolt @shopify/shopify-api
+ * @line/bot-sdk @paddle/paddle-node-sdk`;
+ * then here `npm run build && node dist/spec/support/record-oracles.js <folder> [library…]`; what is not named is kept.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,6 +19,7 @@ import {
   path,
   payloadsOf,
   publicUrl,
+  recordedVectors,
   sealed,
   secretOf,
   sentWith,
@@ -32,7 +34,7 @@ interface Library {
   readonly verify: (sent: Sealed, secret: string) => boolean | Promise<boolean>;
 }
 
-const [folder = ''] = process.argv.slice(2);
+const [folder = '', ...chosen] = process.argv.slice(2);
 const load = createRequire(join(folder, 'package.json'));
 const url = `${publicUrl}${path}`;
 const seconds = nowMs / 1_000;
@@ -123,6 +125,26 @@ const libraries: Readonly<Record<string, () => Library>> = {
         }),
     };
   },
+  '@line/bot-sdk'() {
+    const { validateSignature } = any('@line/bot-sdk');
+    return {
+      calls: ['validateSignature'],
+      verify: ({ headers, body }, secret) => validateSignature(body, secret, headers['x-line-signature']),
+    };
+  },
+  '@paddle/paddle-node-sdk'() {
+    const { webhooks } = new (any('@paddle/paddle-node-sdk').Paddle)('pdl_key', { logLevel: 'none' });
+    // It accepts five seconds.
+    globalThis.Date = class extends Date {
+      constructor(...given: []) {
+        super(...((given.length === 0 ? [nowMs] : given) as []));
+      }
+    } as DateConstructor;
+    return {
+      calls: ['webhooks.isSignatureValid'],
+      verify: ({ headers, body }, secret) => webhooks.isSignatureValid(body, secret, headers['paddle-signature']),
+    };
+  },
   '@shopify/shopify-api'() {
     any('@shopify/shopify-api/adapters/node');
     const { shopifyApi, LogSeverity } = any('@shopify/shopify-api');
@@ -154,8 +176,9 @@ const libraries: Readonly<Record<string, () => Library>> = {
   },
 };
 
-const recorded: Record<string, Vectors> = {};
+const recorded: Record<string, Vectors> = chosen.length === 0 ? {} : { ...recordedVectors() };
 for (const oracle of oracles.filter(({ isRecorded }) => isRecorded)) {
+  if (chosen.length > 0 && !chosen.includes(oracle.library)) continue;
   const { library } = oracle;
   const { calls, sign, verify } = (libraries[library] as () => Library)();
   const secret = secretOf(oracle.source);

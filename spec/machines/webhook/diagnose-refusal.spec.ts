@@ -26,6 +26,9 @@ const secrets: Readonly<Record<string, string>> = {
   meta: hex32,
   twilio: hex32,
   discord: `${hex32}${hex32}`,
+  'discord-events': `${hex32}${hex32}`,
+  line: hex32,
+  paddle: 'pdl_ntfset_q8Zr4Lk2Wm7Tn1Bd9X',
   paypal: '9XL90610J3647323C',
   'aws-sns': 'arn:aws:sns:eu-central-1:123456789012:alarms',
   sendgrid: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC',
@@ -238,7 +241,8 @@ function unlike({ at, part, list, prefix = '', timestamp, id }: SignatureScheme)
   const time = { s: '1700000000', ms: '1700000000000', iso: new Date(nowMs).toISOString() };
   const label = part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`;
   const isPart = timestamp !== undefined && 'part' in timestamp.at;
-  const stamp = isPart ? `${(timestamp.at as { readonly part: string }).part}=${time[timestamp.unit]},` : '';
+  const end = list === 'semicolons' ? ';' : ',';
+  const stamp = isPart ? `${(timestamp.at as { readonly part: string }).part}=${time[timestamp.unit]}${end}` : '';
   const placed: readonly (readonly [Place, string])[] = [
     [at, `${stamp}${label}${prefix}${'0'.repeat(64)}`],
     ...(timestamp === undefined || 'part' in timestamp.at ? [] : ([[timestamp.at, time[timestamp.unit]]] as const)),

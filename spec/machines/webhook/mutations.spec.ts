@@ -166,7 +166,8 @@ function character(by: number): string {
 /** Whether a changed place still has the genuine signature in one of its parts, and the genuine time beside it. */
 function isSame({ part, list, prefix = '', encoding, timestamp }: SignatureScheme, was: string, is: string): boolean {
   const label = `${part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`}${prefix}`;
-  const piecesOf = (text: string) => (part === undefined ? [text] : text.split(list === 'spaces' ? / +/ : /, */));
+  const separator = list === 'spaces' ? / +/ : list === 'semicolons' ? /; */ : /, */;
+  const piecesOf = (text: string) => (part === undefined ? [text] : text.split(separator));
   const bytesOf = (text: string) =>
     piecesOf(text)
       .filter((piece) => piece.startsWith(label))
