@@ -31,15 +31,17 @@ export function parseBody(
   headers: Readonly<Record<string, string>>,
   { shape, dataBy, mayBeEmpty }: BodyRule = { shape: 'object' },
 ): ParsedBody {
-  if (text === undefined) return { ok: false, why: compressedBy(headers) ?? 'the body is not UTF-8' };
+  const fault = (why: string): ParsedBody => {
+    const [type] = otherType.exec(headers['content-type'] ?? '') ?? [];
+    return { ok: false, why: compressedBy(headers) ?? (type === undefined ? why : `${why} (${type})`) };
+  };
+  if (text === undefined) return fault('the body is not UTF-8');
   if (dataBy !== undefined && headers[dataBy] !== undefined) return { ok: true, value: dataOf(text) };
   if (mayBeEmpty === true && text === '') return { ok: true, value: {} };
   const read = shape === 'object' ? readObject : readArray;
   if (isForm(headers)) return parseForm(text, read);
   const value = readJson(text);
-  if (value !== undefined) return read(value);
-  const [type] = otherType.exec(headers['content-type'] ?? '') ?? [];
-  return { ok: false, why: compressedBy(headers) ?? (type === undefined ? notJson : `${notJson} (${type})`) };
+  return value === undefined ? fault(notJson) : read(value);
 }
 
 /** Whether the headers, with lower-case names, declare the body as a form. */

@@ -10,7 +10,7 @@ import { apiKeyWords } from '../config/read-signature.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
 import { bodyRuleOf, type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
-import { compressedBy } from './body.ts';
+import { compressedBy, decodeBody, parseBody } from './body.ts';
 import type { Outcome } from './reply.ts';
 import { statedTime, statedTimeMs } from './scheme.ts';
 import { placeText, readerOf, type SignedRequest } from './signature.ts';
@@ -165,7 +165,8 @@ function provenBy(code: FindingCode, { definition, request }: Case, changes: rea
   return found === undefined ? [] : [{ code, text: found.text, proven }];
 }
 
-function missingHeader(route: Route, { headers }: SignedRequest): Finding {
+function missingHeader(route: Route, request: SignedRequest): Finding {
+  const { headers } = request;
   const schemes = acceptedSchemes(route);
   const source = sourceOf(route.sender);
   const { unsignedBy } = source ?? {};
@@ -175,13 +176,23 @@ function missingHeader(route: Route, { headers }: SignedRequest): Finding {
       ? 'Name the provider by `source:`, or let the sender sign by X-Webhook-Signature-V2.'
       : unsignedBy !== undefined && headers[unsignedBy.header] !== undefined
         ? unsignedBy.cure
-        : cureOfMissing(schemes, source);
+        : (unreadBody(route, request, schemes) ?? cureOfMissing(schemes, source));
   const [only = '', ...others] = places;
   const what =
     others.length === 0
       ? `${capital(only)} is missing`
       : `The request has no signature: neither ${places.filter((place) => !place.includes(gitlabAlias)).join(' nor ')}`;
   return { code: 'header-missing', text: `${what}. ${cure}` };
+}
+
+/** Why no field of the body was found: it could not be read. */
+function unreadBody(
+  route: Route,
+  { headers, body }: SignedRequest,
+  schemes: readonly SignatureScheme[],
+): string | undefined {
+  const parsed = parseBody(decodeBody(body), headers, bodyRuleOf(route));
+  return parsed.ok || !schemes.every(({ at }) => 'field' in at) ? undefined : `No field was read: ${parsed.why}.`;
 }
 
 /** When the sender sends it, and how it may have been lost. */

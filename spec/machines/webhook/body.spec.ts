@@ -47,6 +47,7 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
     ],
     ['{', undefined, 'the body is not JSON'],
     ['--x', 'multipart/form-data; boundary=x', 'the body is not JSON (multipart/form-data)'],
+    [undefined, 'multipart/form-data; boundary=x', 'the body is not UTF-8 (multipart/form-data)'],
     ['payload=nope', 'application/x-www-form-urlencoded', 'the payload field of the form is not JSON'],
   ] as const) {
     t.same(parseBody(text, typed(type)), { ok: false, why });

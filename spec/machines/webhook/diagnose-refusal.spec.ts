@@ -299,6 +299,10 @@ t.test('SRC-5 · what is missing and what differs is worded by what the scheme o
   t.match(diagnoseRefusal(refusedOf(raw), sourceRoute('aws-sns')), [
     { code: 'header-missing', text: /^The field Signature of the body is missing\. .*switch raw message delivery off/ },
   ]);
+  const attached = { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x' };
+  t.match(diagnoseRefusal(refusedOf(attached), sourceRoute('mailgun')), [
+    { code: 'header-missing', text: /No field was read: the body is not JSON \(multipart\/form-data\)\.$/ },
+  ]);
   const untrimmed = routeOf({ source: 'gitlab', secret: `${plainSecret} ` });
   const sent = { headers: { 'x-gitlab-token': plainSecret }, body: '{}' };
   t.match(diagnoseRefusal(refusedOf(sent), untrimmed), [
