@@ -271,9 +271,10 @@ async function cancelRun(daemon: DaemonView, asked: string, by: Hand): Promise<R
   }
 }
 
-/** A response that is still being delivered has the id of its run. */
+/** A response may have several deliveries, of which only the first has the id of the run. */
 function dropHint(id: string, { status }: { readonly status: string }): string {
-  return status === 'delivering' ? `; \`agent deliveries drop ${id}\` drops its response` : '';
+  if (status !== 'delivering') return '';
+  return `; \`agent runs show ${id}\` lists its deliveries, and \`agent deliveries drop <id>\` drops one`;
 }
 
 interface HomeCaller {

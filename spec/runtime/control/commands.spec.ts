@@ -256,7 +256,9 @@ t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
   t.same(await cancel({ kind: 'notified' }, 'page'), { cancelling: 'r1' });
   t.same(hands, ['the command line', 'the page'], 'the reason names where it was cancelled');
   t.equal(await codeOf(cancel({ kind: 'over', status: 'delivered' })), 'run-over');
-  await t.rejects(cancel({ kind: 'over', status: 'delivering' }), { message: /`agent deliveries drop r1` drops/ });
+  await t.rejects(cancel({ kind: 'over', status: 'delivering' }), {
+    message: /`agent runs show r1` lists its deliveries, and `agent deliveries drop <id>` drops one$/,
+  });
   t.equal(await codeOf(cancel({ kind: 'refused', reason: 'disk full' })), 'journal-unavailable');
   t.equal(await codeOf(cancel({ kind: 'unknown' })), 'run-unknown');
 });
