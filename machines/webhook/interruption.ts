@@ -82,7 +82,7 @@ export function interruptedDelivery(
   const unsureSinceMs = record.unsureSinceMs ?? record.startedAtMs ?? record.queuedAtMs;
   if (!isWaitedFor(record) && isKnownAgain(unsureSinceMs, { nowMs, deduplicatesForMs }))
     return { ...record, status: 'queued', unsureSinceMs };
-  return { ...record, status: 'unknown', reason: 'cut off by a crash while sending' };
+  return { ...record, status: 'unknown', reason: 'cut off while sending, when the gateway ended' };
 }
 
 /** The end of a direct delivery that no gateway sent while its sender waited. */

@@ -352,7 +352,7 @@ t.test('DUR-1 · a sending that kill -9 cut off goes again only where the platfo
 
   await it.start();
 
-  t.match(await it.reaches('1', 'unknown'), { reason: /cut off by a crash/ });
+  t.match(await it.reaches('1', 'unknown'), { reason: /cut off while sending/ });
   t.match(await it.reaches('2', 'delivered'), { attempts: 2 });
   t.same([texts(it.slack), texts(it.discord)], [[], ['Build 2 is green.']]);
   t.match(await it.json<unknown>('webhook', 'deliveries', '1'), { status: 'unknown' });

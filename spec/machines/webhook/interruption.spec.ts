@@ -93,12 +93,12 @@ t.test('DUR-1 · DLV-4 · a sending that was cut off goes again only while the p
     ['not begun', delivery, 0, {}],
     ['between two tries', { ...delivery, status: 'waitingToRetry', dueAtMs: 9 }, 0, {}],
     ['known for longer', sending, 5_001, { status: 'queued', unsureSinceMs: 5_000 }],
-    ['known no longer', sending, 5_000, { status: 'unknown', reason: 'cut off by a crash while sending' }],
+    ['known no longer', sending, 5_000, { status: 'unknown', reason: 'cut off while sending, when the gateway ended' }],
     [
       'unsure since an earlier try',
       { ...sending, unsureSinceMs: 3_000 },
       7_000,
-      { status: 'unknown', reason: 'cut off by a crash while sending' },
+      { status: 'unknown', reason: 'cut off while sending, when the gateway ended' },
     ],
     [
       'its sender waited, and it was not sent',
@@ -117,7 +117,7 @@ t.test('DUR-1 · DLV-4 · a sending that was cut off goes again only while the p
       'its sender waited, and it may have gone',
       { ...sending, ...waited },
       99_999,
-      { status: 'unknown', reason: 'cut off by a crash while sending' },
+      { status: 'unknown', reason: 'cut off while sending, when the gateway ended' },
     ],
   ];
   for (const [when, record, deduplicatesForMs, expected] of rows)

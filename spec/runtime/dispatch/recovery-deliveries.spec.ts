@@ -88,7 +88,7 @@ t.test(
     await blind.put('deliveries', 'ended', cut, 900);
     await resumeWork(blind.ports);
     t.match(blind.stored('deliveries', 'ended'), { status: 'unknown', endedAtMs: 1_000 });
-    t.match(blind.stored('runs', 'ended'), { status: 'unknown', reason: /cut off by a crash/ });
+    t.match(blind.stored('runs', 'ended'), { status: 'unknown', reason: /cut off while sending/ });
     t.same(blind.living(), []);
 
     const known = await openResume(t, { deduplicatesForMs: 101 });
