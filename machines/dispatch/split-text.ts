@@ -188,8 +188,8 @@ function costOf(point: number, unit: TextUnit): number {
   }
 }
 
-/** Lines that are long for the limit do not count as fences, because they could not be repeated. */
-function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
+/** The fenced code blocks. Lines that are long for the limit do not count as fences, because they could not be repeated. */
+export function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
   const fences: Fence[] = [];
   const longest = most / 4;
   let open: (Omit<Fence, 'closeStart' | 'end'> & { readonly indent: number; readonly marker: string }) | undefined;

@@ -7,6 +7,7 @@
  */
 
 import { objectAt } from '../../../machines/base/json.ts';
+import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import { withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import type { Description } from './described-target.ts';
 import { wordOf } from './platform-target.ts';
@@ -19,7 +20,7 @@ export const googleChat: Description = {
   maxPieces: 10,
   // The platform does not document how long it remembers a request.
   deduplicatesForMs: 120_000,
-  inert: (text) => withoutTags(text, 'users/|[a-z][a-z+.-]*:'),
+  inert: (text) => withoutTags(withSingleStars(text), 'users/|[a-z][a-z+.-]*:'),
   places: { only: 'the space of the webhook' },
   call({ text, extra, key }) {
     const threadKey = wordOf(extra, 'thread_key', 'thread_id')?.slice(0, 4_000);

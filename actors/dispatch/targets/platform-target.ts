@@ -62,7 +62,7 @@ export interface Wire {
   knowsAgain?(message: Pick<Message, 'chat' | 'extra'>): boolean;
   /** An empty text is sent as a message; on other platforms it is not sent (DIS-4). */
   readonly takesEmpty?: true;
-  /** Defuses what the platform would act on, such as mentions. Applied before the text is split. */
+  /** Defuses what the platform would act on, such as mentions, and writes its markup. Applied before the text is split. */
   inert?(text: string): string;
   /** What is missing or wrong in the settings. */
   readonly problem?: string | undefined;

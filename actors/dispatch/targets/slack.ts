@@ -5,6 +5,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
+import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import { withEntities } from '../../../machines/dispatch/inert-text.ts';
 import { bearer, type Description } from './described-target.ts';
 import { wordOf } from './platform-target.ts';
@@ -15,6 +16,7 @@ export const slack: Description = {
   needs: ['token'],
   limit: { most: 4_000, unit: 'entities' },
   maxPieces: 20,
+  inert: withSingleStars,
   headers: bearer,
   call: ({ chat, text, extra }) => ({
     path: '/chat.postMessage',

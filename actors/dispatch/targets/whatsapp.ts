@@ -8,6 +8,7 @@
 
 import { isJsonObject, objectAt, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import {
   limitedInChat,
   refused,
@@ -50,6 +51,7 @@ const cloud: Description = {
   needs: ['token', 'phone_number_id'],
   limit,
   maxPieces: 10,
+  inert: withSingleStars,
   places: {
     form: new RegExp(`^\\+?[1-9]\\d{5,14}$|${scopedId.source}`),
     is: 'a number such as +15551234567, or a user’s id such as US.13491208655302741918',
@@ -139,6 +141,7 @@ const bridge: Description = {
   needs: [],
   limit,
   maxPieces: 10,
+  inert: withSingleStars,
   places: {
     form: /^(?:\+?[1-9]\d{5,14}|[\d-]{6,40}@(?:s\.whatsapp\.net|g\.us|lid))$/,
     is: 'a number such as +15551234567, or an id that ends in @g.us',

@@ -24,3 +24,10 @@ t.test('DLV-1 · what Slack would read as a mention, a link or an entity is show
     '&lt;!channel&gt; &lt;@U1&gt; &lt;#C1&gt; &lt;https://example.org|a link&gt; 1 &lt; 2',
   );
 });
+
+t.test('DLV-4 · a heading and bold text of Markdown are those of Slack, and code is left alone', async (t) => {
+  const bench = await openBench(t, slackApi);
+  await bench.deliver('## Review\n**Two** problems in `a**b**`:\n```sh\n# **c**\n```');
+
+  t.equal(bench.platform.requests[0]?.json.text, '*Review*\n*Two* problems in `a**b**`:\n```sh\n# **c**\n```');
+});

@@ -1,0 +1,58 @@
+import t from 'tap';
+import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
+import { fc, runs } from '../../support/property.ts';
+
+t.test('DLV-4 · headings and bold text of Markdown are written with single stars, outside of code', (t) => {
+  for (const [given, written] of [
+    ['**a** and **b c**: x', '*a* and *b c*: x'],
+    ['- **Item:** text (**very**)', '- *Item:* text (*very*)'],
+    ['**`f()`** and **מודגש** **粗体**', '*`f()`* and *מודגש* *粗体*'],
+    ['## A *short* **title** ##\r\n# Then `2**3`', '*A short title*\r\n*Then `2**3`*'],
+    [
+      '```sh\n# install **x**\n```\n1. b:\n    ```\n# **y**\n    ```\n# After',
+      '```sh\n# install **x**\n```\n1. b:\n    ```\n# **y**\n    ```\n*After*',
+    ],
+    ['```\n# open **x**', '```\n# open **x**'],
+    ...[
+      'a `**span**` of code',
+      '2**3**4 f(**options, **more)',
+      '#hash',
+      '    # indented',
+      '***both*** **a*b** **a ** \\**no** ** ##',
+      '__init__ *one* [link](https://example.org)',
+      `**${'x'.repeat(5_000)}**`,
+    ].map((same) => [same, same] as const),
+  ] as const)
+    t.equal(withSingleStars(given), written);
+  t.end();
+});
+
+t.test('DLV-4 · nothing but stars and number signs is removed from a text', (t) => {
+  const part = fc.constantFrom(
+    '**',
+    '*',
+    '`',
+    '```',
+    '\n',
+    '# ',
+    '## ',
+    ' ',
+    'word',
+    'é',
+    '\\',
+    '@all',
+    '<b>',
+    '~~~\n',
+  );
+  const bare = (text: string): string => text.replace(/[*#\s]/g, '');
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
+      const text = parts.join('');
+      const written = withSingleStars(text);
+      if (bare(written) !== bare(text)) throw new Error(JSON.stringify([text, written]));
+      return true;
+    }),
+    { numRuns: runs(1_000) },
+  );
+  t.end();
+});
