@@ -18,14 +18,28 @@ const spanOrStar = new RegExp(`${codeSpan.source}|\\*`, 'g');
 /** Of a longer line a search could take long. */
 const longestLine = 4_000;
 
+const anyLength = { most: Number.POSITIVE_INFINITY, unit: 'utf16' } as const;
+
 export function withSingleStars(text: string): string {
   let changed = '';
   let at = 0;
-  for (const { start, end } of fencesOf(text, { most: Number.POSITIVE_INFINITY, unit: 'utf16' })) {
+  for (const { start, end } of fencesOf(text, anyLength)) {
     changed += proseOf(text.slice(at, start)) + text.slice(start, end);
     at = end;
   }
   return changed + proseOf(text.slice(at));
+}
+
+/** Writes the fences of code blocks as `mark`, a line that begins and ends such a block in wikis. */
+export function withFencesAs(mark: string, text: string): string {
+  let changed = '';
+  let at = 0;
+  for (const { start, contentStart, closeStart, end } of fencesOf(text, anyLength)) {
+    const content = text.slice(contentStart, closeStart).replace(/[^\n]$/, '$&\n');
+    changed += `${text.slice(at, start)}${mark}\n${content}${mark}${closeStart < end && text[end - 1] === '\n' ? '\n' : ''}`;
+    at = end;
+  }
+  return changed + text.slice(at);
 }
 
 function proseOf(text: string): string {

@@ -251,7 +251,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
         arrived.every((piece) => piece.isWellFormed() && [...piece.matchAll(/^```/gm)].length % 2 === 0),
         'no piece breaks a character or a block',
       );
-      const bare = (all: string): string => all.replace(/\s/g, '');
+      const bare = (all: string): string => all.replace(/```(?:sh)?|\s/g, '');
       t.ok(bare(arrived.join('')) === bare(text), 'nothing is lost or added');
     });
 

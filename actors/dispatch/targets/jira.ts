@@ -6,15 +6,20 @@
  * @see DLV-1 in docs/specification.md
  */
 
+import { withFencesAs, withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import { withoutMentions, withoutWikiMarkup } from '../../../machines/dispatch/inert-text.ts';
 import type { Description } from './described-target.ts';
+
+const longest = 32_767;
+/** For the marks of code blocks, which are longer than fences. */
+const room = 767;
 
 export const jira: Description = {
   name: 'jira',
   needs: ['api_base', 'token'],
-  limit: { most: 32_767, unit: 'utf16' },
+  limit: { most: longest - room, unit: 'utf16' },
   maxPieces: 10,
-  inert: (text) => withoutWikiMarkup(withoutMentions(text)),
+  inert: (text) => withoutWikiMarkup(withoutMentions(withSingleStars(text))),
   places: {
     form: /^(?:[A-Z][A-Z0-9_]{1,30}-[1-9]\d{0,9}|[1-9]\d{0,18})$/,
     is: 'an issue such as OPS-7',
@@ -25,7 +30,11 @@ export const jira: Description = {
     const basic = Buffer.from(`${option('email')}:${option('token')}`).toString('base64');
     return { authorization: option('email') === '' ? `Bearer ${option('token')}` : `Basic ${basic}` };
   },
-  call: ({ chat, text }) => ({ path: `/rest/api/2/issue/${chat}/comment`, json: { body: text } }),
+  call({ chat, text }) {
+    // In the text a brace before a letter is defused, so no code ends the block.
+    const wiki = withFencesAs('{noformat}', text);
+    return { path: `/rest/api/2/issue/${chat}/comment`, json: { body: wiki.length > longest ? text : wiki } };
+  },
   accepted: ({ status }, { id }) => (status === 201 && typeof id === 'string' ? id : undefined),
   verify: {
     call: { path: '/rest/api/2/myself' },

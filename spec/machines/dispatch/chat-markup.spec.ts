@@ -1,5 +1,5 @@
 import t from 'tap';
-import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
+import { withFencesAs, withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import { fc, runs } from '../../support/property.ts';
 
 t.test('DLV-4 · headings and bold text of Markdown are written with single stars, outside of code', (t) => {
@@ -54,5 +54,17 @@ t.test('DLV-4 · nothing but stars and number signs is removed from a text', (t)
     }),
     { numRuns: runs(1_000) },
   );
+  t.end();
+});
+
+t.test('DLV-4 · fences of code are written as the mark of a wiki, and each block is closed', (t) => {
+  for (const [given, written] of [
+    ['a\n```js\nlet b;\n```\nc', 'a\n{n}\nlet b;\n{n}\nc'],
+    ['1. a\n    ~~~\n    b\n    ~~~', '1. a\n{n}\n    b\n{n}'],
+    ['```\nopen', '{n}\nopen\n{n}'],
+    ['```\n```\n', '{n}\n{n}\n'],
+    ['none ``` here', 'none ``` here'],
+  ] as const)
+    t.equal(withFencesAs('{n}', given), written);
   t.end();
 });

@@ -104,12 +104,13 @@ export const jiraApi = tracker({
   chat: 'OPS-7',
   elsewhere: 'OPS-8',
   malformedChats: ['ops-7', 'OPS-7/comment', '../myself', 'OPS-0', 'OPS 7'],
-  limit: { most: 32_767, unit: 'utf16' },
+  limit: { most: 32_000, unit: 'utf16' },
   path: '/rest/api/2/issue/OPS-7/comment',
   signed: ({ headers }) =>
     headers.authorization === `Basic ${Buffer.from(`ops@example.org:${token}`).toString('base64')}`,
   whoami: ['/rest/api/2/myself', { accountId: 'a1', displayName: 'Ops' }, 'Ops'],
-  textOf: ({ body }) => body,
+  // As its code blocks were written.
+  textOf: ({ body }) => String(body).replaceAll('{noformat}', '```'),
   created: (id) => ({ status: 201, json: { id: String(id) } }),
   recorded: [['the field is too long for it', failed(400, { errors: { comment: providerWords } }), is.permanent]],
   more: { options: { token, email: 'ops@example.org' } },

@@ -138,7 +138,8 @@ const rows: readonly Row[] = [
       withoutCalls(text)
         .replace(/\[(?=\S)|\{(?=\S)/g, `$&${joiner}`)
         .replaceAll('!http', `!${joiner}http`)
-        .replace('!x.png', `!${joiner}x.png`),
+        .replace('!x.png', `!${joiner}x.png`)
+        .replace(/```(?:sh)?/g, '{noformat}'),
     ),
   },
   { fixture: sentryOnce, read: ({ json }) => json.text, sent: changed(withoutCalls) },
