@@ -127,7 +127,8 @@ async function readAnswer(response: Response): Promise<HttpAnswer> {
     if (bytes > maxBodyBytes) break;
     chunks.push(chunk);
   }
-  const text = Buffer.concat(chunks).toString('utf8');
+  // Without a byte order mark, which some servers put before JSON.
+  const text = new TextDecoder().decode(Buffer.concat(chunks));
   const json = bytes > maxBodyBytes ? undefined : parseJson(text);
   return { kind: 'answered', status: response.status, headers: response.headers, json, text };
 }

@@ -36,6 +36,8 @@ export const slackApi: PlatformFixture = {
       is.waitMs(30_000),
     ],
     ['ratelimited without a wait', slackError('ratelimited'), is.waitMs(30_000)],
+    ['message_limit_exceeded: the team sends too much', slackError('message_limit_exceeded'), is.waitMs(30_000)],
+    ['team_access_not_granted with HTTP 200', slackError('team_access_not_granted'), is.auth],
     ['service_unavailable', slackError('service_unavailable'), is.transient],
     [
       'service_unavailable with a wait',

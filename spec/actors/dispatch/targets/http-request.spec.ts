@@ -94,11 +94,13 @@ t.test('DLV-4 · an answer is read up to its limit, and no redirect is followed'
   const long = await reply(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"${'x'.repeat(8_400_000)}"`);
   const moved = await reply('HTTP/1.1 301 Moved\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n');
   const json = await reply('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{"a":1}');
+  const marked = await reply('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n\ufeff{"b":1}');
 
   const get = (host: string) => httpRequest({ method: 'GET', url: `http://${host}/`, timeoutMs }, never);
   t.match(await get(long), { kind: 'answered', status: 200, json: undefined });
   t.match(await get(moved), { kind: 'answered', status: 301 });
   t.match(await get(json), { kind: 'answered', json: { a: 1 } });
+  t.match(await get(marked), { kind: 'answered', json: { b: 1 } }, 'after a byte order mark');
 });
 
 t.test('DLV-4 · a certificate that is not trusted is no outage: it says so, and is not asked again', async (t) => {
