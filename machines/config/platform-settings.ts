@@ -130,6 +130,7 @@ const credentials: Readonly<Record<string, Credentials>> = {
   ntfy: { needs: [], secret: ['token'] },
   teams: { needs: [['url']], secret: ['url'] },
   google_chat: { needs: [['url']], secret: ['url'] },
+  line: { needs: [['token']], secret: ['token'] },
   http: {
     needs: [['url', 'secret']],
     secret: ['secret', 'headers'],

@@ -107,6 +107,11 @@ const rows: Readonly<Record<string, Target>> = {
   ntfy: { title: 'ntfy', extras: ['chat_id', 'topic', 'title', 'priority'] },
   teams: { title: 'Microsoft Teams', extras: [] },
   google_chat: { title: 'Google Chat', extras: ['thread_key', 'thread_id'] },
+  line: {
+    title: 'LINE',
+    extras: ['chat_id', 'quote_token'],
+    place: { form: /^[UCR][\da-f]{32}$/, is: 'the id of a user (U…), group (C…) or room (R…)' },
+  },
   http: { title: 'HTTP', extras: [] },
 };
 

@@ -16,6 +16,7 @@ import { googleChat } from './google-chat.ts';
 import { homeAssistant } from './homeassistant.ts';
 import { http } from './http.ts';
 import { jira } from './jira.ts';
+import { line } from './line.ts';
 import { linear } from './linear.ts';
 import { matrix } from './matrix.ts';
 import { mattermost } from './mattermost.ts';
@@ -49,7 +50,7 @@ const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget
   described(feishu),
   ['wecom', createWecom],
   ...[weixin, bluebubbles, qqbot].map(described),
-  ...[gitlabComment, giteaComment, linear, jira, sentry, pagerduty, ntfy, teams, googleChat, http].map(described),
+  ...[gitlabComment, giteaComment, linear, jira, sentry, pagerduty, ntfy, teams, googleChat, line, http].map(described),
 ]);
 
 export const platformNames: readonly string[] = [...creators.keys()];

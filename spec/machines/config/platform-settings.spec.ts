@@ -99,6 +99,7 @@ t.test('CON-3 · either way of logging in is enough, and what lacks least is ask
     ['ntfy', {}, undefined],
     ['teams', {}, /lacks url/],
     ['google_chat', {}, /lacks url/],
+    ['line', {}, /lacks token/],
     ['http', { url: 'http://127.0.0.1:1' }, /lacks secret/],
   ];
   for (const [name, entry, message] of rows) {

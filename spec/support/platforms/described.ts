@@ -314,6 +314,49 @@ export function chatError(code: number, status: string): FakeAnswer {
 
 const chatUrl = 'https://chat.example/v1/spaces/AAAA/messages?key=sec-key&token=sec-token';
 
+const lineChat = `U${'0af1'.repeat(8)}`;
+
+export const lineApi: PlatformFixture = {
+  target: 'line',
+  options: { token },
+  wrongOptions,
+  chat: lineChat,
+  unknown: { chat: `C${'0af1'.repeat(8)}`, outcome: is.permanent },
+  malformedChats: ['U0af1', lineChat.toUpperCase(), `${lineChat}0`, '@official'],
+  limit: { most: 5_000, unit: 'utf16' },
+  maxPieces: 5,
+  resends: true,
+  verifies: { kind: 'verified', as: 'Ops' },
+  limited: { ...failed(429), headers: retryAfter },
+  recorded: [
+    ['the token has run out', failed(401), is.auth],
+    ['the plan has no push messages', failed(403), is.forbidden],
+    ['too many requests', failed(429, { message: 'The API rate limit has been exceeded.' }), is.waitMs(30_000)],
+    [
+      'the messages of the month are used up',
+      failed(429, { message: 'You have reached your monthly limit.' }),
+      { ...is.forbidden, reason: /of the month/ },
+    ],
+    ['its own failure', failed(500), is.transient],
+  ],
+  sends: ({ path }) => path === '/v2/bot/message/push',
+  answer(request, world) {
+    if (!bearer(request)) return failed(401);
+    if (request.path === '/v2/bot/info')
+      return { status: 200, json: { userId: 'U1', basicId: '@1', displayName: 'Ops' } };
+    const { to, messages } = request.json;
+    const key = String(request.headers['x-line-retry-key']);
+    if (to !== lineChat || !/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-8[\da-f]{3}-[\da-f]{12}$/.test(key)) return failed(400);
+    const [{ type, text, quoteToken }, ...more] = messages;
+    if (type !== 'text' || text.length > 5_000 || more.length > 0) return failed(400);
+    const before = world.messages.length;
+    const id = world.take({ place: to, text, thread: quoteToken }, key);
+    const isKnown = world.messages.length === before;
+    const said = isKnown ? { message: 'The retry key is already accepted' } : {};
+    return { status: isKnown ? 409 : 200, json: { ...said, sentMessages: [{ id: String(id), quoteToken: 'q' }] } };
+  },
+};
+
 export const googleChatApi: PlatformFixture = {
   target: 'google_chat',
   options: { url: chatUrl },
@@ -396,5 +439,6 @@ export const describedApis: readonly PlatformFixture[] = [
   ntfyApi,
   teamsApi,
   googleChatApi,
+  lineApi,
   httpApi,
 ];

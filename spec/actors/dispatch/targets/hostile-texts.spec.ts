@@ -16,6 +16,7 @@ import {
   googleChatApi,
   httpApi,
   jiraApi,
+  lineApi,
   linearApi,
   ntfyApi,
   pagerdutyApi,
@@ -144,6 +145,7 @@ const rows: readonly Row[] = [
   },
   { fixture: sentryOnce, read: ({ json }) => json.text, sent: changed(withoutCalls) },
   { fixture: pagerdutyApi, read: ({ json }) => json.note.content, sent: changed(withoutCalls) },
+  { fixture: lineApi, read: ({ json }) => json.messages[0].text, sent: plain },
   { fixture: httpApi, read: ({ json }) => json.data.text, sent: plain },
   { fixture: ntfyApi, read: ({ json }) => json.message, sent: plain },
   {
@@ -219,6 +221,6 @@ t.test('DLV-4 · the table leaves no target out', (t) => {
   const shown = new Set(['github_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
 
   t.same([...shown].sort(), [...targets.keys()].sort());
-  t.equal(shown.size, 28);
+  t.equal(shown.size, 29);
   t.end();
 });
