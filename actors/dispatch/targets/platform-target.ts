@@ -112,7 +112,6 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
 
   const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
     const { extra, sent, begunAt, pace, waits = signal } = request;
-    const text = wire.inert?.(request.text) ?? request.text;
     if (wire.problem !== undefined) return refused('auth', wire.problem);
     const wrong = wire.extraProblem?.(extra);
     if (wrong !== undefined) return wrong;
@@ -133,12 +132,11 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     }
     const problem = wire.placeProblem === undefined ? placeProblemOf(wire.name, chat) : wire.placeProblem(chat, extra);
     if (problem !== undefined) return problem;
+    if (isFarTooLong(request.text, wire)) return tooLong(request.text.length, 'characters', wire);
+    const text = wire.inert?.(request.text) ?? request.text;
     const messages = fits(text, wire) ? messagesOf(text, wire.limit) : undefined;
-    if (messages === undefined || messages.length > wire.maxPieces) {
-      const length = lengthIn(text, wire.limit.unit);
-      const most = `${wire.maxPieces} messages of ${wire.limit.most} are sent at most`;
-      return refused('tooLong', `a text of ${length} ${unitWord[wire.limit.unit]} is too long; ${most}`);
-    }
+    if (messages === undefined || messages.length > wire.maxPieces)
+      return tooLong(lengthIn(text, wire.limit.unit), unitWord[wire.limit.unit], wire);
     if (messages.length === 0) {
       if (wire.takesEmpty !== true) return nothingToSend;
       messages.push('');
@@ -316,7 +314,22 @@ function textOf(value: unknown): string | undefined {
 const placeholder = /\{[\w.-]+\}|\$\{/;
 const onlyPlaceholder = /^\{[\w.-]+\}$|\$\{/;
 
-/** A text far over the limit is refused by counting, without splitting it. */
+/**
+ * Whether a text cannot fit in any unit, whatever its markup is written as. To read megabytes for each of several targets
+ * would hold up everything else, and let the platforms close connections that the gateway takes for open.
+ */
+function isFarTooLong(text: string, { limit, maxPieces }: Wire): boolean {
+  return text.length > 4 * limit.most * maxPieces;
+}
+
+function tooLong(length: number, unit: string, { limit, maxPieces }: Wire): Undelivered {
+  return refused(
+    'tooLong',
+    `a text of ${length} ${unit} is too long; ${maxPieces} messages of ${limit.most} are sent at most`,
+  );
+}
+
+/** A text over the limit is refused by counting, without splitting it. */
 function fits(text: string, { limit, maxPieces }: Wire): boolean {
   return lengthIn(text, limit.unit) <= limit.most * maxPieces;
 }

@@ -194,3 +194,27 @@ t.test('DLV-4 · a message that is asked for again waits for its turn like any o
 
   t.same([turns, sent.length], [[1], 2]);
 });
+
+t.test('DLV-4 · a text that is far over the limit is refused by its length, and not read', async (t) => {
+  const read: number[] = [];
+  const inert = (text: string): string => {
+    read.push(text.length);
+    return text;
+  };
+  const { target, sent } = fake([], { inert });
+  for (const [length, is] of [
+    [120, 'delivered'],
+    [480, 'refused'],
+    [481, 'refused'],
+    [9_000_000, 'refused'],
+  ] as const)
+    t.match(await target.deliver(requestOf('x'.repeat(length), extra), never), {
+      kind: is,
+      ...(is === 'refused' && {
+        class: 'tooLong',
+        reason: `fake: a text of ${length} characters is too long; 3 messages of 40 are sent at most`,
+      }),
+    });
+  t.same(read, [120, 480]);
+  t.equal(sent.length, 3);
+});
