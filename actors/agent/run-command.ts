@@ -3,6 +3,7 @@
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
+import { stripVTControlCharacters } from 'node:util';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut } from '../../machines/base/json.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
@@ -79,7 +80,7 @@ async function runProgram(
   });
   switch (result.kind) {
     case 'exited':
-      if (result.code === 0) return { kind: 'responded', response: result.stdout.trimEnd() };
+      if (result.code === 0) return { kind: 'responded', response: plainText(result.stdout) };
       return {
         kind: 'failed',
         reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr)}`,
@@ -94,6 +95,11 @@ async function runProgram(
     case 'aborted':
       return { kind: 'failed', reason: 'the agent command was stopped' };
   }
+}
+
+/** What a program printed, without a byte order mark, white space at the end, and what some print for a terminal into a pipe too. */
+function plainText(printed: string): string {
+  return stripVTControlCharacters(printed.replace(/^\ufeff/, '')).trimEnd();
 }
 
 /**
@@ -114,7 +120,7 @@ function withVariables(word: string, variables: Readonly<Record<string, string>>
 }
 
 function tail(stderr: string): string {
-  const text = endOf(stderr, keptReason);
+  const text = endOf(plainText(stderr), keptReason);
   return text === '' ? '' : `: ${text}`;
 }
 

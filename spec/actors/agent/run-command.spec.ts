@@ -61,6 +61,17 @@ t.test('CON-3 · DIS-3 · no value that a sender chose keeps the program from be
   t.match(outcome, { kind: 'responded', response: /^ab default ab\n\s*65536$/ });
 });
 
+t.test('DIS-3 · a response is what the program says, without what it prints for a terminal', async (t) => {
+  const home = makeHome(t);
+  for (const [printed, response] of [
+    ['\\357\\273\\277# Title\\n', '# Title'],
+    ['\\033[?25l\\033[1;31mred\\033[0m text\\033[K\\n\\033[2K', 'red text'],
+    ['one\\033]8;;https://example.org\\033\\\\link\\033]8;;\\033\\\\', 'onelink'],
+    ['a [1m] b\\033', 'a [1m] b\u001b'],
+  ] as const)
+    t.same(await run(`printf '${printed}'`, home.path), { kind: 'responded', response });
+});
+
 t.test('DIS-4 · silence is a response', async (t) => {
   t.same(await run('true', makeHome(t).path), { kind: 'responded', response: '' });
 });
