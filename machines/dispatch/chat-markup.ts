@@ -7,7 +7,7 @@
 
 import { fencesOf } from './split-text.ts';
 
-const heading = /^ {0,3}#{1,6}[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*(\r?)$/;
+const heading = /^ {0,3}#{1,6}[ \t]+(?=\S)/;
 const codeSpan = /(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/;
 /** A code span, or bold text. Chats read a star only beside a space or a mark, so that `2**3**4` and `**options` stay. */
 const spanOrBold = new RegExp(
@@ -48,8 +48,16 @@ function proseOf(text: string): string {
 
 function lineOf(line: string): string {
   if (line.length > longestLine || !/[*#]/.test(line)) return line;
-  const [, title, end = ''] = heading.exec(line) ?? [];
-  if (title === undefined)
+  const [mark] = heading.exec(line) ?? [];
+  if (mark === undefined)
     return line.replace(spanOrBold, (span, _, words?: string) => (words === undefined ? span : `*${words}*`));
-  return `*${title.replace(spanOrStar, (part) => (part === '*' ? '' : part))}*${end}`;
+  const title = withoutClosing(line.slice(mark.length).trimEnd());
+  return `*${title.replace(spanOrStar, (part) => (part === '*' ? '' : part))}*${line.endsWith('\r') ? '\r' : ''}`;
+}
+
+/** A title without the number signs that may end it. By hand, as a pattern would take long for a line of blanks. */
+function withoutClosing(title: string): string {
+  let end = title.length;
+  while (title[end - 1] === '#') end -= 1;
+  return /\s/.test(title[end - 1] ?? '') ? title.slice(0, end).trimEnd() : title;
 }

@@ -68,3 +68,13 @@ t.test('DLV-4 · fences of code are written as the mark of a wiki, and each bloc
     t.equal(withFencesAs('{n}', given), written);
   t.end();
 });
+
+t.test('DLV-4 · lines of blanks, marks and number signs are read in time that grows with the text', (t) => {
+  // By a search that begins anew at each blank these would take minutes.
+  for (const filling of [' ', '\t', ' #', '# ', '**', '` ', '**`'])
+    for (const begin of ['', '# a']) {
+      const line = `${begin}${filling.repeat(3_900 / filling.length)}x`;
+      t.equal(withSingleStars(`${line}\n`.repeat(1_000)), `${withSingleStars(line)}\n`.repeat(1_000));
+    }
+  t.end();
+});
