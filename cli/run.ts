@@ -10,7 +10,7 @@ import { userHomeFolder } from '../actors/user-home.ts';
 import { homeOf, runSocketOf } from '../machines/config/profile.ts';
 import { ConnectionLost } from '../runtime/control/client.ts';
 import { createAsk, HomeRefused, hungWords, NotRunning } from './call.ts';
-import { agentOf, type ExitCode, type GatewayPlace, type Output } from './context.ts';
+import { agentOf, type ExitCode, type GatewayPlace, type Output, withHomeNamed } from './context.ts';
 import { standardOutput } from './output.ts';
 import { parseWords } from './parse.ts';
 import { plain } from './terminal.ts';
@@ -51,15 +51,17 @@ export async function runWords(
         ...(given === undefined ? {} : { isNamed: true }),
         ...(typeof flags.node === 'string' ? { node: flags.node } : {}),
       };
+      const complain = (text: string): void => out.complain(withHomeNamed(gateway, text));
       try {
         const run = await command.load();
-        const ask = createAsk({ gateway, env, complain: out.complain });
+        const ask = createAsk({ gateway, env, complain });
         return await run({
           args,
           flags,
           gateway,
           env,
-          out,
+          // Not a copy, because the width of a terminal changes.
+          out: Object.assign(Object.create(out), { complain }),
           ask,
           get home() {
             if (gateway.home === undefined) throw new HomeRefused();
@@ -68,12 +70,12 @@ export async function runWords(
         });
       } catch (thrown) {
         if (thrown instanceof NotRunning) {
-          out.complain(`agent: ${thrown.message}\n`);
+          complain(`agent: ${thrown.message}\n`);
           return 3;
         }
         const { code, message } = described(thrown, gateway);
         // Further lines are indented, so that they cannot imitate our own.
-        out.complain(
+        complain(
           `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
         );
         return code === 'id-ambiguous' ? 2 : code === 'gateway-not-running' ? 3 : 1;

@@ -1,7 +1,7 @@
 /** `agent doctor`: finds what keeps the gateway from working, with the remedy. @see CLI-2 in docs/specification.md */
 
 import type { Reported } from '../../runtime/doctor/examine.ts';
-import { type CommandContext, type ExitCode, hasFlag, type Output } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, type Output, withHomeNamed } from '../context.ts';
 import { dim, inColour, oneLine, printJson, wrapped } from '../terminal.ts';
 import { version } from '../version.ts';
 
@@ -23,20 +23,22 @@ export async function runDoctor(context: CommandContext): Promise<ExitCode> {
   const left = found.filter((one): one is Trouble => one.level !== 'good' && one.fixed !== true);
   if (hasFlag(context, 'json')) printJson(context, found.map(rowOf));
   else {
-    for (const one of found) context.out.print(lineOf(context.out, one));
+    for (const one of found) context.out.print(lineOf(context, one));
     context.out.print(`\n${summary(found, left, hasFlag(context, 'fix'))}\n`);
   }
   return left.some(({ level }) => level === 'wrong') ? 1 : 0;
 }
 
-function lineOf(out: Output, one: Reported): string {
+function lineOf({ out, gateway }: CommandContext, one: Reported): string {
   const width = Math.max(40, Math.min(out.columns, 100) - margin.length);
   const lines = (text: string): readonly string[] => wrapped(oneLine(text), width, '');
   if (one.level === 'good') return rowOn(out, [words.good, colours.good, one.area], lines(one.what));
   const what = lines(`${one.place}: ${one.what}`);
   if (one.fixed === true) return rowOn(out, ['fixed', colours.good, one.area], what);
   const failed = one.fixFailed === undefined ? [] : lines(`could not be fixed: ${one.fixFailed}`);
-  const cure = wrapped(oneLine(one.cure), width - 3, '   ').map((line, at) => dim(out, at === 0 ? `→  ${line}` : line));
+  const cure = wrapped(oneLine(withHomeNamed(gateway, one.cure)), width - 3, '   ').map((line, at) =>
+    dim(out, at === 0 ? `→  ${line}` : line),
+  );
   return rowOn(out, [words[one.level], colours[one.level], one.area], [...what, ...failed, ...cure]);
 }
 

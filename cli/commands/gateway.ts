@@ -11,7 +11,7 @@ import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract.ts';
 import { connectGateway, greetMs } from '../call.ts';
-import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlag, withHomeNamed } from '../context.ts';
 import { oneLine, show, table } from '../terminal.ts';
 import { version } from '../version.ts';
 import { gatewayLog, readableLine } from './gateway-logs.ts';
@@ -71,7 +71,9 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     process.off('exit', endCancelled);
   }
   if (status?.journal === journalOpening && !started.isOver()) {
-    context.out.print(`The gateway runs (pid ${status.pid}); ${journalOpening}: agent gateway status\n`);
+    context.out.print(
+      `The gateway runs (pid ${status.pid}); ${journalOpening}: ${agentOf(context.gateway)} gateway status\n`,
+    );
     return 0;
   }
   const why = started.hasEnded() ? 'the gateway did not start' : unanswered(started.child.pid);
@@ -150,7 +152,7 @@ async function statusOf(context: CommandContext): Promise<GatewayStatus | undefi
 
 /** Reports what listens and what does not; returns false while the gateway is still starting. */
 function reportStart(
-  { out }: CommandContext,
+  { out, gateway }: CommandContext,
   { state, pid, webhook, config, inspector, journal }: GatewayStatus,
 ): boolean {
   if (!/^(?:booting|up)\b/.test(state) || journal === journalOpening) return false;
@@ -171,7 +173,7 @@ function reportStart(
   for (const one of faults) if (one !== undefined) out.complain(`agent: ${oneLine(one)}\n`);
   out.print(
     url === null
-      ? `The gateway runs (pid ${pid}); webhooks are not enabled: agent gateway setup --enable\n`
+      ? `The gateway runs (pid ${pid}); webhooks are not enabled: ${agentOf(gateway)} gateway setup --enable\n`
       : `The gateway runs (pid ${pid}) and listens on ${url}\n`,
   );
   return true;
@@ -200,12 +202,12 @@ export async function stopGateway(context: CommandContext): Promise<ExitCode> {
 export async function reloadGateway(context: CommandContext): Promise<ExitCode> {
   const { restart_for: keys } = await context.ask('gateway.reload');
   context.out.print('The configuration was read again.\n');
-  if (keys !== undefined) context.out.print(`${atNextStart(keys)}.\n`);
+  if (keys !== undefined) context.out.print(`${withHomeNamed(context.gateway, atNextStart(keys))}.\n`);
   return 0;
 }
 
 function atNextStart(keys: readonly string[]): string {
-  const how = 'agent gateway stop, then start it as before: agent gateway, or its service';
+  const how = '`agent gateway stop`, then start it as before: `agent gateway`, or its service';
   return `${keys.join(', ')}: the new value takes effect at the next start (${how})`;
 }
 

@@ -19,6 +19,7 @@ import {
   serverChoice,
   textFlag,
   textFlags,
+  withHomeNamed,
 } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
 import { printReport, readObject } from './mcp.ts';
@@ -133,7 +134,7 @@ function changing(
   return async (context: CommandContext): Promise<ExitCode> => {
     const asked = serverChoice(context);
     const changed: ChangedServer = await context.ask(method, asked);
-    context.out.print(`${words(oneLine(asked.server), changed)}\n`);
+    context.out.print(`${withHomeNamed(context.gateway, words(oneLine(asked.server), changed))}\n`);
     return printChange(context, changed);
   };
 }

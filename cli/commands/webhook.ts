@@ -18,6 +18,7 @@ import {
   strayChat,
   textFlag,
   textFlags,
+  withHomeNamed,
 } from '../context.ts';
 import { bold, oneLine, plain, printJson, printJsonLine, quotedWord, show, table } from '../terminal.ts';
 
@@ -59,7 +60,7 @@ function showCreated(context: CommandContext, created: Subscribed): void {
     // Behind `agent webhook test`, and behind `--route` too.
     const route = `${name}${profileOption(profile)}`;
     const words = provider === undefined ? anyoneWords(created, route) : providerWords(created, provider, route);
-    out.print(`${bold(out, name)}\n  URL     ${url}\n${words}\n`);
+    out.print(withHomeNamed(context.gateway, `${bold(out, name)}\n  URL     ${url}\n${words}\n`));
     // The route is created anyway: what it refers to may be added later.
     if (created.problem !== undefined) out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
   }
@@ -108,7 +109,7 @@ function eventFlag([event]: readonly string[]): string {
 function laterWords(route: string, title: string): string {
   return `
 The address is shown once. ${title} then sends its token there, which becomes the secret of the route.
-Type the token in at ${title}: --wait prints it, and later agent events show latest --route ${route}`;
+Type the token in at ${title}: --wait prints it, and later \`agent events show latest --route ${route}\``;
 }
 
 /** The record of a subscription; a string is the usage error. */
@@ -226,7 +227,8 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 export async function disableWebhook(context: CommandContext): Promise<ExitCode> {
   const { name } = await context.ask('webhook.disable', routeChoice(context));
   const words = `${shellWord(oneLine(name))}${profileOption(textFlag(context, 'profile') ?? defaultProfile)}`;
-  context.out.print(`Disabled ${oneLine(name)}; its senders get 403. agent webhook enable ${words} enables it.\n`);
+  const undone = withHomeNamed(context.gateway, `\`agent webhook enable ${words}\` enables it`);
+  context.out.print(`Disabled ${oneLine(name)}; its senders get 403. ${undone}.\n`);
   return 0;
 }
 

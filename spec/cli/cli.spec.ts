@@ -38,6 +38,7 @@ t.test(
       [['webhook', 'deliveries'], 3, /not running; start it with `agent gateway`/],
       [['--home', `${home.path}/o'dd`, 'events'], 3, /start it with `agent --home '\S+\/o'\\''dd' gateway`/],
       [['--home', `${home.path}/set`, 'gateway', 'setup', '--runner', 'echo'], 0, /`agent --home \S+\/set gateway`/],
+      [['--home', `${home.path}/set`, 'webhook', 'show', 'x'], 1, /; `agent --home \S+\/set webhook list` lists them/],
       [['inspect'], 3, /not running/],
       [['gateway', 'stop'], 3, /not running/],
       [['gateway', 'setup'], 4, /answer by flags/],

@@ -111,6 +111,7 @@ t.test('CLI-2 · a home that is not there is one finding', async (t) => {
   const { code, stdout } = await askCli(['doctor', '--home', '/nowhere/at/all'], path);
   t.equal(code, 1);
   t.match(stdout, /^WRONG +home +\/nowhere\/at\/all: there is no such folder/);
+  t.match(stdout, /→ +agent --home \/nowhere\/at\/all gateway setup makes it/);
   const asJson = await askCli(['doctor', '--home', '/nowhere/at/all', '--json'], path);
   t.match(JSON.parse(asJson.stdout), [{ code: 'home-missing', level: 'wrong' }]);
 });

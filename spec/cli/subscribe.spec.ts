@@ -221,7 +221,7 @@ t.test('SUB-1 · PRF-2 · the commands that are printed for a route of a profile
     home.path,
   );
   t.equal(code, 0, stderr);
-  t.match(stdout, /agent events show latest --route nn --profile work\n/);
+  t.match(stdout, /`agent events show latest --route nn --profile work`\n/);
   t.match(stdout, /Try it: agent webhook test nn --profile work --sample notion:/);
 });
 

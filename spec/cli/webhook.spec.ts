@@ -47,7 +47,10 @@ t.test('RTE-2 · PRF-1 · the command that enables a route again names its profi
   ] as const) {
     const { context, seen } = stageCommand({ args: [name], flags: { profile: 'work' }, answer: { name } });
     t.equal(await disableWebhook(context), 0);
-    t.match(seen.printed, `agent webhook enable ${word} --profile work enables it`);
+    t.match(seen.printed, `\`agent webhook enable ${word} --profile work\` enables it`);
+    const named = { ...context, gateway: { ...context.gateway, isNamed: true } };
+    t.equal(await disableWebhook(named), 0);
+    t.match(seen.printed, `\`agent --home /home/me/.agent webhook enable ${word} --profile work\` enables it`);
   }
 });
 
