@@ -48,7 +48,7 @@ export function printJsonLine(context: CommandContext, value: unknown): void {
  */
 const uncut = /^(?:ID|DELIVERY|RUN|KEY|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
 /** Sentences and addresses. If they do not fit beside the row, they are placed below it. */
-const sentenceHeads = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION)$/;
+const sentenceHeads = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION|RESULT)$/;
 /** Untrusted senders choose the length of names and ids: one must not widen every row. */
 const longestCell = 160;
 const longestSentence = 1_000;

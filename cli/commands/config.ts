@@ -5,7 +5,7 @@ import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { Result } from '../../runtime/control/contract.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag, profileFlag, refuse } from '../context.ts';
-import { oneLine, plain, printJson, show, table } from '../terminal.ts';
+import { bounded, dim, oneLine, plain, printJson, show, table } from '../terminal.ts';
 
 export async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('config.check');
@@ -48,7 +48,14 @@ export async function showConfig(context: CommandContext): Promise<ExitCode> {
     typeof row.value === 'string' ? row.value : JSON.stringify(row.value),
     originOf(row, file),
   ];
-  show(context, { file, settings: rows }, () => table(out, ['KEY', 'VALUE', 'FROM'], rows.map(cells)));
+  const line = ([key = '', value = '', from = '']: readonly string[]): string =>
+    `${oneLine(key)}: ${bounded(value)}  ${dim(out, oneLine(from))}\n`;
+  // Beside the longest keys, the columns of a narrow terminal have no room for a value and its place.
+  show(context, { file, settings: rows }, () =>
+    out.isTerminal
+      ? rows.map((row) => line(cells(row))).join('')
+      : table(out, ['KEY', 'VALUE', 'FROM'], rows.map(cells)),
+  );
   const errors = (await context.ask('config.check')).filter(({ severity }) => severity === 'error').length;
   if (errors > 0) {
     out.complain(

@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap';
+import { showAudit } from '../../cli/commands/audit.ts';
+import { showConfig } from '../../cli/commands/config.ts';
 import { showJob } from '../../cli/commands/cron.ts';
 import { listServers, listTools, showServerLog } from '../../cli/commands/mcp.ts';
 import type { CommandContext } from '../../cli/context.ts';
@@ -217,3 +219,24 @@ t.test('CLI-2 · a list of servers or tools without a row says so, and what come
   await listServers(data.context);
   t.equal(data.seen.printed, '[]\n');
 });
+
+t.test(
+  'CLI-6 · SEC-1 · on a terminal, settings have their values and places, and refusals their reasons',
+  async (t) => {
+    const { context, seen } = stageCommand({ isTerminal: true });
+    const key = 'mcp_servers.a-server-with-a-name-of-some-length.circuit_breaker.reset_seconds';
+    const value = 'a-value-of-some-length '.repeat(5).trim();
+    const settings = [
+      { key, value: 30, from: 'default' },
+      { key: 'agent.command', value, from: 'file', line: 5 },
+    ];
+    const ask = async (method: string) => (method === 'config.show' ? { file: 'config.yaml', settings } : []) as never;
+    t.equal(await showConfig({ ...context, ask }), 0);
+    t.equal(seen.printed, `${key}: 30  default\nagent.command: ${value}  config.yaml:5\n`);
+    const refused = 'no delivery is in the history; `agent events` lists them, '.repeat(2);
+    const row = { at: '2026-01-01T00:00:00.000Z', who: 'owner', from: 'terminal', what: 'replayed', on: { id: 'x' } };
+    const audit = stageCommand({ answer: [{ ...row, refused }], isTerminal: true });
+    t.equal(await showAudit(audit.context), 0);
+    t.match(audit.seen.printed, /id=x\n {5}refused: no delivery is .*\n {5}.*lists them,\n$/);
+  },
+);
