@@ -40,10 +40,14 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
   return [`${run} without the tools of your servers; add toolsets: [agent-webhook, mcp-${server}] to lend them`];
 }
 
-/** One hint for each secret that several routes share: an event sent to two of them has the same signature. */
+/**
+ * One hint for each secret that several routes share: an event sent to two of them has the same signature. A token is no
+ * signature of the event.
+ */
 function hintsOnSecrets(routes: Routes): readonly string[] {
   const sharing = new Map<string, string[]>();
   for (const { route, secret } of routes) {
+    if (route.signature?.algorithm === 'token') continue;
     for (const text of textsOfSecret(secret)) sharing.set(text, [...(sharing.get(text) ?? []), placeOf(route)]);
   }
   return [...sharing.values()]

@@ -44,6 +44,8 @@ t.test('CFG-2 · SEC-6 · routes of one secret are named in one hint, without th
     `routes "c", "d", "e" and 1 more ${end}`,
   ]);
   t.same(hints(`{a: {}, b: ${own('b')}, c: ${own('c')}}`, '{}'), []);
+  const token = '{signature: {header: x-token, algorithm: token}}';
+  t.same(hints(`{a: ${token}, b: ${token}, c: {}}`, '{}'), [], 'a token lets both run');
   const one = { settings: readText('platforms: {webhook: {secret: long-enough-secret, routes: {a: {}}}}').settings };
   const [route] = one.settings.webhook.routes;
   if (route === undefined) throw new Error('no route');
