@@ -286,8 +286,15 @@ function unknownRoute(routed: RoutedHome, asked: AskedRoute): never {
     routes.map(({ name }) => name),
     '`agent webhook list` lists them',
   );
-  const cure = other === undefined ? near : `it is a route of profile "${other.profile}"`;
+  const cure =
+    other === undefined ? (cureOfUnread(routed.problems) ?? near) : `it is a route of profile "${other.profile}"`;
   return refuse('route-unknown', `no route is named "${asked.name}"${ofProfile(asked)}; ${cure}`);
+}
+
+/** The remedy for a name that is not known because a file is not YAML; undefined if every file is. */
+export function cureOfUnread(findings: readonly Diagnostic[]): string | undefined {
+  const unread = findings.find(({ code }) => code === 'yaml-syntax');
+  return unread && `${unread.file} cannot be read: \`agent config check\` shows why`;
 }
 
 function allRoutes({ sources }: RoutedHome): readonly RouteWithSecret[] {

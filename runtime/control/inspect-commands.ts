@@ -27,7 +27,7 @@ export const inspectCommands = {
     // The tree shows a pool without the address of its parent.
     const pool = [`servers/${actor}`, `gateway/${actor}`].find((id) => daemon.actor(id) !== undefined);
     const cure = pool === undefined ? '`agent inspect tree` lists them' : `did you mean "${pool}"?`;
-    return refuse('actor-unknown', `no actor lives at "${actor}"; ${cure}`);
+    return refuse('actor-unknown', `no actor has the address "${actor}"; ${cure}`);
   }),
 
   'inspect.why': async (host, params) => {

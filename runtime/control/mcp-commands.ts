@@ -35,7 +35,7 @@ import {
   textOf,
 } from './command.ts';
 import type { Offered, Result, ToolRow } from './contract.ts';
-import { notServed, profileOf } from './home-view.ts';
+import { cureOfUnread, notServed, profileOf } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 
 const defaultCalls = 100;
@@ -315,13 +315,15 @@ function givenEntry(
 }
 
 function configured(name: string, profile: ProfileName, source: CommandHost['source']): ServerSettings {
-  const { profiles } = loadHome(source);
+  const { profiles, diagnostics } = loadHome(source);
   const loaded = profiles.get(profile);
   if (loaded === undefined) throw notServed(profile);
   const entry = loaded.settings.servers.find((server) => server.name === name);
   if (entry === undefined) {
     const names = loaded.settings.servers.map((server) => server.name);
     const [other] = [...profiles].find(([, { settings }]) => settings.servers.some((one) => one.name === name)) ?? [];
+    const unread = cureOfUnread(diagnostics);
+    if (unread !== undefined) return refuse('server-unknown', `no mcp server is named "${name}"; ${unread}`);
     throw unknownServer(name, names, { list: '`agent config show mcp_servers`', other });
   }
   if (entry.problem !== undefined) return refuse('server-entry', entry.problem);

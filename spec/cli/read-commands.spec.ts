@@ -333,4 +333,11 @@ t.test('CFG-7 · CFG-2 · config check shows in one wave what is wrong and what 
   t.match(broken.stdout, 'client_secret: ${NAME}', 'a reference is no secret');
   t.match(broken.stdout, /\n1 finding\n$/, 'the errors that follow from it are left out');
   t.equal(broken.code, 1);
+  for (const words of [
+    ['mcp', 'test', 'hub'],
+    ['webhook', 'show', 'hub'],
+  ]) {
+    const { stderr } = await askCli(words, home.path);
+    t.match(stderr, /"hub"; config\.yaml cannot be read: `agent config check` shows why /, 'hub may be in it');
+  }
 });

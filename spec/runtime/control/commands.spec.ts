@@ -216,7 +216,7 @@ t.test(
       ['runs', 'did you mean "gateway/runs"?'],
       ['nope', '`agent inspect tree` lists them'],
     ] as const) {
-      const message = `no actor lives at "${actor}"; ${cure}`;
+      const message = `no actor has the address "${actor}"; ${cure}`;
       await t.rejects(ask(host, 'inspect.show', { actor }), { code: 'actor-unknown', message });
     }
   },
