@@ -37,7 +37,9 @@ interface GivenFlag {
 export function parseWords(words: readonly string[]): Parsed {
   if (words.length === 0) return { kind: 'help', path: [] };
   if (words[0] === 'version') return { kind: 'version' };
-  const command = findCommand(words);
+  // The word after an unknown flag may be its value.
+  const stray = words.findIndex((word) => word.startsWith('-') && !everyFlag.has(split(word)[0]));
+  const command = findCommand(words) ?? (stray > 0 ? findCommand(words.slice(0, stray)) : undefined);
   const known = [...(command?.flags ?? []), ...globalFlags];
   const { bare, given } = sortWords(words, command, known);
   if (given.some(({ name, word }) => name === 'help' || word === '-h')) return helpOn(bare, command);
@@ -104,11 +106,11 @@ export function findCommand(words: readonly string[]): CliCommand | undefined {
     .find(({ path, args }) => args.length > 0 || bare[path.length] === undefined || groupOf(path).length === 1);
 }
 
+const allFlags: readonly Flag[] = [...globalFlags, ...catalogue.flatMap(({ flags }) => flags)];
+const everyFlag: ReadonlySet<string> = new Set(allFlags.map(({ name }) => `--${name}`));
 /** A flag takes a value at every command that has it, or at none. */
 const takingValue: ReadonlySet<string> = new Set(
-  [...globalFlags, ...catalogue.flatMap(({ flags }) => flags)].flatMap(({ name, value }) =>
-    value === undefined ? [] : [`--${name}`],
-  ),
+  allFlags.filter(({ value }) => value !== undefined).map(({ name }) => `--${name}`),
 );
 
 function wordsWithoutFlags(words: readonly string[]): readonly string[] {

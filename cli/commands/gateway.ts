@@ -10,7 +10,7 @@ import { journalOpening, stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract.ts';
-import { connectGateway, greetMs } from '../call.ts';
+import { connectGateway, greetMs, NotRunning } from '../call.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlag, withHomeNamed } from '../context.ts';
 import { oneLine, show, table } from '../terminal.ts';
 import { version } from '../version.ts';
@@ -185,7 +185,12 @@ export function unanswered(pid: number | undefined): string {
 }
 
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {
-  const client = await connectGateway(context.gateway);
+  const client = await connectGateway(context.gateway).catch((thrown: unknown) => {
+    if (thrown instanceof NotRunning && context.gateway.home !== undefined) return undefined;
+    throw thrown;
+  });
+  // The message of other commands would have it started.
+  if (client === undefined) return refuse(context, `the gateway of ${context.home} is not running`, 3);
   try {
     const { pid } = await client.ask('gateway.status');
     await client.ask('gateway.stop');

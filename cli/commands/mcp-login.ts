@@ -98,7 +98,9 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     const { message, code } = thrown as Error & { readonly code?: string };
     const why = cancelled ? 'the login was cancelled' : message;
     const shown = cancelled ? ' [login-stopped]' : code === undefined ? '' : ` [${code}]`;
-    out.complain(`agent: ${oneLine(server)}: ${oneLine(why)}${shown}\n`);
+    // A refusal names the server itself.
+    const place = why.includes(`"${server}"`) ? '' : `${oneLine(server)}: `;
+    out.complain(`agent: ${place}${oneLine(why)}${shown}\n`);
     return cancelled ? 'cancelled' : 'failed';
   } finally {
     process.off('SIGINT', cancel);

@@ -30,6 +30,8 @@ t.test(
       [['--home'], 2, /--home needs a <folder>/],
       [['webhok', 'list'], 2, /unknown command "webhok list"; did you mean "webhook list"/],
       [['webhook', 'list', '--jsn'], 2, /unknown flag --jsn; did you mean --json/],
+      [['events', '--max', '5'], 2, /unknown flag --max\nUsage: agent events/],
+      [['events', '-n', '5'], 2, /unknown flag -n/],
       [['webhook', 'show'], 2, /missing <name>/],
       [['webhook', 'show', 'a', 'b'], 2, /unexpected "b"/],
       [['webhook', 'test', 'x', '--payload'], 2, /--payload needs a <json>/],
@@ -40,7 +42,7 @@ t.test(
       [['--home', `${home.path}/set`, 'gateway', 'setup', '--runner', 'echo'], 0, /`agent --home \S+\/set gateway`/],
       [['--home', `${home.path}/set`, 'webhook', 'show', 'x'], 1, /; `agent --home \S+\/set webhook list` lists them/],
       [['inspect'], 3, /not running/],
-      [['gateway', 'stop'], 3, /not running/],
+      [['gateway', 'stop'], 3, /is not running\n$/],
       [['gateway', 'setup'], 4, /answer by flags/],
       [['completion', 'tcsh'], 2, /known are bash, zsh, fish/],
     ];

@@ -151,7 +151,7 @@ t.test('CLI-2 · OAU-8 · what a stranger says cannot move the cursor, and every
   for (const sign of ['\u001b', '\u0007', '\u202e']) t.notOk(evil.stdout.includes(sign), JSON.stringify(sign));
   t.match(evil, { code: 0 });
   const denied = await startCli(t, home, ['mcp', 'login', 'denied']).ended;
-  t.match(denied, { code: 1, stdout: '', stderr: /agent: denied: mcp server "denied": .*no \[login-stopped\]\n/ });
+  t.match(denied, { code: 1, stdout: '', stderr: /^agent: mcp server "denied": .*no \[login-stopped\]\n/m });
   t.notMatch(denied.stderr, '\u001b');
   t.match(await startCli(t, home, ['mcp', 'login', 'gone']).ended, { code: 1, stderr: /agent: gone: \S/ });
   t.match(await startCli(t, makeHome(t), ['mcp', 'login', 'hub']).ended, { code: 3 });
