@@ -31,7 +31,7 @@ t.test('PKG-2 · Claude Code reviews a pull request, and the review becomes a co
 
   t.match(await user.run(setup), /No findings[\s\S]*reviews/);
   await user.run('agent webhook test reviews --sample pull_request.opened');
-  await until(async () => /delivered/.test(await user.run('agent webhook deliveries')));
+  await until(async () => /delivered/.test(await user.run('agent events')));
 
   t.match(
     user.read('prompt'),
