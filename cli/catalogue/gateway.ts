@@ -33,7 +33,7 @@ export const gatewayRows: Rows = {
     ],
     examples: [
       ['gateway run', 'run it here'],
-      ['gateway run --example', 'try it with a home made for that'],
+      ['gateway run --example', 'try it with an example home'],
     ],
     exits: {
       0: 'Drained and stopped.',
@@ -46,7 +46,7 @@ export const gatewayRows: Rows = {
     load: async () => (await gateway()).runGateway,
   },
   'gateway stop': {
-    help: 'Stop the gateway: start the runs of waiting batches, finish or park runs.',
+    help: 'Stop the gateway: waiting batches become runs; runs finish, or wait on disk for the next start.',
     examples: [['gateway stop', 'stop it and wait until it has ended']],
     needsGateway: true,
     see: ['gateway', 'docs/durability.md'],
@@ -56,8 +56,8 @@ export const gatewayRows: Rows = {
     help: 'Show whether the gateway runs, where it listens and what runs in it.',
     flags: [json],
     examples: [
-      ['gateway status', 'look at it'],
-      ['gateway status --json', 'the same for scripts'],
+      ['gateway status', 'for people'],
+      ['gateway status --json', 'for scripts'],
     ],
     needsGateway: true,
     see: ['doctor', 'inspect'],
@@ -76,8 +76,8 @@ export const gatewayRows: Rows = {
     load: async () => (await gateway()).showNodes,
   },
   'gateway reload': {
-    help: 'Read the configuration again; a finding of one MCP server fails that server, any other changes nothing.',
-    about: ['A changed config.yaml or .env is noticed by itself too; this waits until it is in force.'],
+    help: 'Read the configuration again; an error keeps the earlier one in force, or stops only the MCP server in whose entry it is.',
+    about: ['Saved changes of config.yaml and .env apply automatically; this waits until they are in force.'],
     examples: [['gateway reload', 'apply a change']],
     needsGateway: true,
     exits: {
@@ -88,11 +88,11 @@ export const gatewayRows: Rows = {
     load: async () => (await gateway()).reloadGateway,
   },
   'gateway migrate': {
-    help: "Bring the tables of the journal's database to this release.",
+    help: "Upgrade the tables of the journal's database to this release.",
     about: [
       'Needed once after an upgrade that changes the tables; the log of the gateway and docs/scale.md name it. Stop the gateways of the earlier release first.',
     ],
-    examples: [['gateway migrate', 'bring the tables to this release']],
+    examples: [['gateway migrate', 'once after an upgrade']],
     exits: { 1: 'Gateways still use the tables, or the database refuses; nothing was changed.' },
     files: configFiles,
     see: ['gateway', 'docs/scale.md'],
@@ -121,7 +121,7 @@ export const gatewayRows: Rows = {
     load: async () => (await import('../commands/gateway-logs.ts')).showGatewayLog,
   },
   'gateway setup': {
-    help: 'Set webhooks and the agent up; ask on a terminal, or take the answers from flags.',
+    help: 'Set up webhooks and the agent, by questions on a terminal or by flags.',
     flags: [
       { name: 'enable', help: 'Enable webhooks.' },
       { name: 'disable', help: 'Disable webhooks.' },
@@ -157,16 +157,16 @@ export const gatewayRows: Rows = {
     ],
     about: [
       'Asks on a terminal, step by step; nothing is written before the last answer. Every answer is also a flag, and with flags nothing is asked. Keys that are not answered stay as they are, comments and order too; secrets go into .env.',
-      'A route has a secret of its own: 32 random bytes under a variable of its own, unless --secret gives one. So has each route of config.yaml that would have none. A weak secret is refused: fewer than 16 characters, a word that everybody tries first, the name of the route. Runs of a new route have no tools of MCP servers but those of --toolsets.',
+      'A route has a secret of its own: 32 random bytes under a variable of its own, unless --secret gives one. So has each route of config.yaml that would have none. A weak secret is refused: fewer than 16 characters, a common password, the name of the route. Runs of a new route have no tools of MCP servers but those of --toolsets.',
       'With --test the gateway is started where it does not run, a subscription is made, and a signed event is sent through it.',
     ],
     examples: [
-      ['gateway setup', 'ask'],
+      ['gateway setup', 'ask step by step'],
       ['gateway setup --enable --port 8644 --route github', 'answer by flags'],
       ['gateway setup --route github --toolsets agent-webhook,mcp-files', 'lend a route tools of a server'],
       ['gateway setup --enable --route github --runner echo --test', 'answer, start and send a first event'],
     ],
-    exits: { 4: 'No terminal and no flags, or the questions were left.' },
+    exits: { 4: 'No terminal and no flags, or the questions were cancelled.' },
     files: configFiles,
     see: ['webhook subscribe', 'doctor', 'docs/configuration.md'],
     staysHere: true,
@@ -180,7 +180,7 @@ export const gatewayRows: Rows = {
       { name: 'launchd', help: 'A launchd agent; the default on macOS.' },
     ],
     about: [
-      'Prints a hardened systemd unit, or a launchd agent for macOS, with the way to install it as comments at its top; writes nothing. Without a flag it is for the user who asks.',
+      'Prints a hardened systemd unit, or a launchd agent for macOS, with comments at its top that explain how to install it; writes nothing. Without a flag it is for your user. Make the folder of the file first, by `mkdir -p`.',
     ],
     examples: [
       ['gateway service > ~/.config/systemd/user/agent-gateway.service', 'a service of one user'],

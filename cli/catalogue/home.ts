@@ -11,7 +11,7 @@ const completion = () => import('../commands/completion.ts');
 
 export const homeRows: Rows = {
   'config check': {
-    help: 'Check the configuration; print every finding at its place.',
+    help: 'Check the configuration; print every finding with its line.',
     flags: [json],
     about: ['Prints every finding as a compiler does: file, line, column, what is wrong, how to fix it, and its code.'],
     examples: [
@@ -69,20 +69,20 @@ export const homeRows: Rows = {
     flags: [
       { name: 'web', help: 'Print a link that opens the inspector page once, and open it.' },
       { name: 'read-only', help: 'With --web: a link whose session may only read.' },
-      { name: 'as', value: 'name', help: 'With --web: for whom, as the audit log then says (owner).', form: 'text' },
+      { name: 'as', value: 'name', help: 'With --web: the name of the user in the audit log (owner).', form: 'text' },
       { name: 'end-sessions', help: 'End every session of the page, and its links that are not used yet.' },
       json,
     ],
     about: [
-      'On a terminal the tree is live: q ends it, the arrows scroll. Red has failed, yellow is tried again.',
+      'On a terminal the tree is live: q ends it, the arrows scroll. Red is failed, yellow is being retried.',
       '--web prints a link to the inspector page, which works once and for five minutes, and opens it where there is a desktop, by a private file that is removed again: the list of processes shows no link. Over ssh it says which tunnel to take.',
-      'A session of the page lasts 12 hours. --end-sessions ends all of them, in every browser, and says how many they were.',
+      'A session of the page lasts 12 hours. --end-sessions ends all of them, in every browser, and prints their number.',
     ],
     examples: [
-      ['inspect', 'everything that lives, as a tree'],
+      ['inspect', 'all running actors, as a tree'],
       ['inspect --web', 'the page in a browser'],
-      ['inspect --web --read-only --as maya', 'a link for somebody who looks on'],
-      ['inspect --end-sessions', 'close the page everywhere'],
+      ['inspect --web --read-only --as maya', 'a link for maya, who may only read'],
+      ['inspect --end-sessions', 'end its sessions in all browsers'],
     ],
     needsGateway: true,
     see: ['inspect why', 'inspect follow', 'inspect show', 'docs/inspect.md', 'docs/inspector.md'],
@@ -101,7 +101,7 @@ export const homeRows: Rows = {
     load: async () => (await inspect()).showTree,
   },
   'inspect follow': {
-    help: 'Print every transition as it is taken.',
+    help: 'Print every transition as it happens.',
     flags: [
       { name: 'actor', value: 'text', help: 'Only actors whose address contains this.' },
       { name: 'machine', value: 'name', help: 'Only this machine.' },
@@ -162,20 +162,19 @@ export const homeRows: Rows = {
     load: async () => (await import('../commands/audit.ts')).showAudit,
   },
   doctor: {
-    help: 'Look for what keeps the gateway from working, and say how to fix it.',
+    help: 'Find what keeps the gateway from working, and how to fix it.',
     flags: [
-      { name: 'fix', help: 'Close what is open to others, and remove what a dead gateway left.' },
-      { name: 'offline', help: 'Ask nothing beyond this machine, and start no server.' },
+      { name: 'fix', help: 'Close what other users can reach, and remove what a dead gateway left; nothing else.' },
+      { name: 'offline', help: 'Contact no other machine, and start no server.' },
       json,
     ],
     about: [
       'Checks everything that keeps a gateway from working, and says for each finding where it is, what it is and how to fix it. A running gateway is asked for the state of its servers; where none runs, each server that needs no login is connected to once. No login is ever begun.',
-      'With --fix it closes what is open to others and removes what a dead gateway left. It changes nothing else.',
     ],
     examples: [
-      ['doctor', 'look'],
-      ['doctor --fix', 'look, and fix what is safe to fix'],
-      ['doctor --offline --json', 'ask no network; for scripts'],
+      ['doctor', 'check everything'],
+      ['doctor --fix', 'also fix what is safe to fix'],
+      ['doctor --offline --json', 'without the network, for scripts'],
     ],
     exits: {
       0: 'Nothing is wrong; there may be warnings.',
@@ -189,11 +188,11 @@ export const homeRows: Rows = {
   'completion <shell>': {
     help: 'Print a completion script for bash, zsh or fish.',
     about: [
-      'The script asks this program at each press of the key, so that it never goes stale: names of servers, tools, routes, jobs, deliveries and approvals come from the running gateway; without one there are none.',
+      'The script calls this program at each press of Tab, so it is never outdated. Names of servers, tools, routes, jobs, deliveries and approvals come from the running gateway.',
       'Make the folder of the script first, by `mkdir -p`.',
     ],
     examples: [
-      ['completion bash > ~/.local/share/bash-completion/completions/agent', 'bash, for good'],
+      ['completion bash > ~/.local/share/bash-completion/completions/agent', 'bash'],
       ['completion zsh > ~/.zfunc/_agent', 'zsh, with ~/.zfunc in fpath'],
       ['completion fish > ~/.config/fish/completions/agent.fish', 'fish'],
     ],

@@ -72,7 +72,7 @@ export const mcpRows: Rows = {
   'mcp test <server>': {
     help: 'Connect to a server once and show what it offers.',
     flags: [profile, json],
-    about: ['Beside the connections of a running gateway; needs none, and changes nothing.'],
+    about: ['Connects apart from a running gateway, which it does not need. Changes nothing.'],
     examples: [['mcp test github', 'connect once']],
     exits: {
       1: 'The server was not reached; the message says how far it got.',
@@ -109,10 +109,10 @@ export const mcpRows: Rows = {
   'mcp edit <server> [command…]': {
     help: 'Change keys of a server in config.yaml; another command comes after `--`.',
     flags: [
-      { name: 'url', value: 'url', help: 'Another remote endpoint; the keys of a command go.' },
+      { name: 'url', value: 'url', help: 'Another remote endpoint; removes the keys of a command.' },
       ...entryFlags,
-      { name: 'entry', value: 'json', help: 'Further keys; null takes one out.' },
-      { name: 'unset', value: 'key', many: true, help: 'Take a key out, with dots for an inner one; may be repeated.' },
+      { name: 'entry', value: 'json', help: 'Further keys; null removes one.' },
+      { name: 'unset', value: 'key', many: true, help: 'Remove a key, with dots for an inner one; may be repeated.' },
       profile,
       json,
     ],
@@ -122,7 +122,7 @@ export const mcpRows: Rows = {
     examples: [
       ['mcp edit files -- npx -y @modelcontextprotocol/server-filesystem ~/reports', 'another command'],
       ['mcp edit tracker --entry \'{"timeout": 60}\'', 'one key'],
-      ['mcp edit tracker --unset headers.X-Team', 'take a key out'],
+      ['mcp edit tracker --unset headers.X-Team', 'remove a key'],
     ],
     exits: {
       1: 'The entry that would result has a finding; nothing was written. Or it was written, and another fault keeps the configuration from being applied.',
@@ -132,15 +132,15 @@ export const mcpRows: Rows = {
     load: async () => (await mcpEntry()).editServer,
   },
   'mcp disable <server>': {
-    help: 'Switch a server off: its entry stays, its tools go.',
+    help: 'Disable a server: no connection and no tools; its entry stays.',
     flags: [profile],
-    examples: [['mcp disable files', 'no connection and no tools, the entry stays']],
+    examples: [['mcp disable files', 'end its connection']],
     files: ['config.yaml'],
     see: ['mcp enable', 'mcp remove'],
     load: async () => (await mcpEntry()).disableServer,
   },
   'mcp enable <server>': {
-    help: 'Switch a server on again.',
+    help: 'Enable a server again.',
     flags: [profile],
     examples: [['mcp enable files', 'connect it again']],
     files: ['config.yaml'],
@@ -151,7 +151,7 @@ export const mcpRows: Rows = {
     help: 'Import the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes Agent and OpenClaw.',
     flags: [
       { name: 'from', value: 'program', help: 'Only of this program.', oneOf: Object.keys(programTitles) },
-      { name: 'all', help: 'All that are new; which of them is not asked.' },
+      { name: 'all', help: 'All new ones, without asking which.' },
       { name: 'project', help: 'Also those that a file in this folder, or in one around it, offers.' },
       {
         name: 'variables',
@@ -165,7 +165,7 @@ export const mcpRows: Rows = {
       json,
     ],
     about: [
-      'Looks where Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes Agent and OpenClaw keep their MCP servers, those of the user and those of this folder and of the folders of yours that hold it, shows what it found with each setting that lowers a guard, and asks before it writes. What a file in the folder offers is added only where you choose it or pass --project, since others may have written that file. A server of such a file that refers to variables is added after a question that names each with where its value goes; without a terminal, --variables names what you allow. Keys are mapped to ours, and what cannot be mapped is named; what is switched off there stays so here. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
+      'Looks where these programs keep the MCP servers of the user, of this folder and of your folders around it. Shows each server with the settings that lower a guard, and asks before it writes. Other people may have written a file in the folder, so its servers are added only if you choose them or pass --project. If one of them refers to variables, a question names each with where its value goes; without a terminal, --variables names what you allow. Settings without a counterpart are listed, and a disabled server stays disabled. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
     ],
     examples: [
       ['mcp import --dry-run', 'show what would be written'],
@@ -182,9 +182,9 @@ export const mcpRows: Rows = {
     load: async () => (await import('../commands/mcp-import.ts')).importServers,
   },
   'mcp remove <name:server>': {
-    help: 'Take a server out of config.yaml.',
+    help: 'Remove a server from config.yaml.',
     flags: [profile],
-    examples: [['mcp remove files', 'take it out; the gateway ends it by itself']],
+    examples: [['mcp remove files', 'remove it; a running gateway ends it']],
     files: ['config.yaml'],
     see: ['mcp disable', 'mcp add'],
     load: async () => (await mcpEntry()).removeServer,
@@ -192,18 +192,18 @@ export const mcpRows: Rows = {
   'mcp logs <server>': {
     help: 'Show what a server wrote to its standard error, and its log messages.',
     flags: [lines, { name: 'lines', value: 'n', help: 'The same as --limit.', form: 'count' }, profile, json],
-    examples: [['mcp logs github --limit 20', 'the last twenty lines, secrets taken out']],
+    examples: [['mcp logs github --limit 20', 'the last twenty lines, with secrets redacted']],
     needsGateway: true,
     files: ['logs/'],
     see: ['mcp list'],
     load: async () => (await mcp()).showServerLog,
   },
   'mcp reload [server]': {
-    help: 'Read the configuration again; with a name, connect that server anew.',
+    help: 'Read the configuration again; with a name, reconnect that server.',
     flags: [profile],
     examples: [
       ['mcp reload', 'read the configuration again'],
-      ['mcp reload github', 'make one connection anew'],
+      ['mcp reload github', 'reconnect one server'],
     ],
     needsGateway: true,
     see: ['mcp list', 'gateway reload'],
@@ -273,10 +273,10 @@ export const mcpRows: Rows = {
   },
   'link register': {
     help: 'Let the desktop open agent:// links with this program.',
-    flags: [{ name: 'undo', help: 'Take the registration back.' }],
+    flags: [{ name: 'undo', help: 'Remove the registration.' }],
     examples: [
       ['link register', 'let the desktop open such links'],
-      ['link register --undo', 'no longer'],
+      ['link register --undo', 'remove the registration'],
     ],
     exits: { 1: 'The system has no xdg-utils, as macOS has none.' },
     see: ['link open'],
@@ -303,9 +303,9 @@ export const mcpRows: Rows = {
     load: async () => (await approvals()).showApproval,
   },
   'approvals approve <id:approval>': {
-    help: 'Say yes to a question.',
+    help: 'Approve a call, or fill in a form.',
     flags: [
-      { name: 'values', value: 'json', help: 'What is filled into a form.' },
+      { name: 'values', value: 'json', help: 'The values of a form.' },
       { name: 'for-run', help: 'Let the run call the tool again without a question, as long as it runs.' },
       { name: 'always', help: "Write a rule to the server's entry: the tool runs without a question." },
       {
@@ -322,7 +322,7 @@ export const mcpRows: Rows = {
         'approvals approve akfmtx7 --always --where repo=acme/web',
         'write a rule: calls with this argument run without a question',
       ],
-      [`approvals approve akfmtx8 --values '{"name": "Ada"}'`, 'fill a form in'],
+      [`approvals approve akfmtx8 --values '{"name": "Ada"}'`, 'fill in a form'],
     ],
     needsGateway: true,
     exits: { 1: 'No such question waits, the values do not fit the form, or the answer cannot be remembered.' },
@@ -339,11 +339,11 @@ export const mcpRows: Rows = {
     load: async () => (await approvals()).listAnswered,
   },
   'approvals deny <id:approval>': {
-    help: 'Say no to a question.',
-    flags: [{ name: 'note', value: 'text', help: 'A reason, which the agent is given.' }],
+    help: 'Deny a call, or decline a form.',
+    flags: [{ name: 'note', value: 'text', help: 'A reason for the agent.' }],
     examples: [
       ['approvals deny akfmtx7', 'nothing is sent'],
-      ["approvals deny akfmtx7 --note 'wait for the release branch'", 'the agent is given the reason'],
+      ["approvals deny akfmtx7 --note 'wait for the release branch'", 'with a reason for the agent'],
     ],
     needsGateway: true,
     see: ['approvals'],

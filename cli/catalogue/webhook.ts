@@ -31,7 +31,7 @@ const webhookShow = () => import('../commands/webhook-show.ts');
 const events = () => import('../commands/events.ts');
 
 const listEvents: Row = {
-  help: 'List the events that came, each with its outcome.',
+  help: 'List received events, each with its outcome.',
   flags: eventFlags,
   about: [
     '`--search` looks through all events of the history for words and "phrases in quotes": in ids, event types, routes, reasons and payloads. Filters narrow it: `route:`, `status:` (open, delivered, failed, refused, unconfirmed, ignored, duplicate, or finer ones such as retrying), `event:`, `id:`, `source:`, `target:`, `profile:`, `node:` (the gateway that took it) and `is:replay`.',
@@ -42,7 +42,7 @@ const listEvents: Row = {
     ["events --search 'status:failed target:slack' --since 7d", 'failed deliveries of a week'],
     ['events', 'the newest fifty'],
     ['events --status failed --route ci', 'those that failed'],
-    ['events --since 2h --follow', 'those of the last two hours, and each that comes'],
+    ['events --since 2h --follow', 'those of the last two hours, then each new one'],
   ],
   needsGateway: true,
   see: ['events show', 'events replay', 'runs', 'docs/durability.md'],
@@ -100,10 +100,10 @@ export const webhookRows: Rows = {
       {
         name: 'coalesce',
         value: 'key',
-        help: 'Gather events alike in this field or template into one run.',
+        help: 'Combine events with the same value of this field or template into one run.',
         form: 'text',
       },
-      { name: 'coalesce-window', value: 'seconds', help: 'How long to wait for the next of them (30).', form: 'count' },
+      { name: 'coalesce-window', value: 'seconds', help: 'How long to wait for the next one (30).', form: 'count' },
       { name: 'coalesce-batch', help: 'Put all of them into the prompt, not the newest alone.' },
       {
         name: 'secret',
@@ -186,7 +186,7 @@ export const webhookRows: Rows = {
   'webhook remove <name:subscription>': {
     help: 'Remove a dynamic subscription.',
     flags: [profile],
-    examples: [['webhook remove ci', 'take a subscription away']],
+    examples: [['webhook remove ci', 'remove a subscription']],
     exits: { 1: 'No subscription has that name; routes of config.yaml are removed there.' },
     files: ['webhook_subscriptions.json'],
     see: ['webhook subscribe'],
@@ -211,7 +211,7 @@ export const webhookRows: Rows = {
       'Signs a payload or a sample as the route verifies. Where only the sender can sign (Discord, SendGrid, PayPal, Amazon SNS), the event is handed in without its signature, which the answer and the history say; every rule after the signature applies.',
     ],
     examples: [
-      ['webhook test ci', 'send a payload of no importance'],
+      ['webhook test ci', 'send a small test payload'],
       ['webhook test reviews --sample pull_request.opened', 'send what GitHub sends, signed as the route verifies'],
       ['webhook test payments --sample stripe:invoice.paid', 'the same for any provider of docs/sources.md'],
       [`webhook test ci --event build --payload '{"build": {"url": "https://ci.example/1"}}'`, 'send that'],

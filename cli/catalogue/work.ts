@@ -43,25 +43,22 @@ const listDeliveries: Row = {
 
 export const workRows: Rows = {
   'cron add <name> [schedule]': {
-    help: 'Add a job: five fields, @daily and the like, or `every 15m`; without a schedule webhooks fire it.',
+    help: 'Add a job with a schedule: five fields, `@daily` or `every 15m`; without one, webhooks fire it.',
     flags: [
       { name: 'prompt', value: 'text', help: 'What each run is asked to do.' },
       { name: 'timezone', value: 'zone', help: 'An IANA zone; that of this machine unless given.' },
       { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
       { name: 'model', value: 'name', help: 'The model of its runs; that of the profile unless given.' },
       ...deliveryFlags,
-      { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).', form: 'whole' },
+      { name: 'grace', value: 'seconds', help: 'How late a missed firing is still caught up (3600).', form: 'whole' },
       { name: 'paused', help: 'Add it paused.' },
       { name: 'force', help: 'Replace a job of the same name.' },
       profile,
       json,
     ],
-    about: [
-      'The schedule has five fields, or is `@daily` and its like, or an interval such as `every 15m`; without one the job runs when it is fired by hand or by a webhook.',
-    ],
     examples: [
       [
-        'cron add digest "0 7 * * 1-5" --prompt "Sum the night up" --deliver telegram --deliver-chat-id 42',
+        'cron add digest "0 7 * * 1-5" --prompt "Summarize the night" --deliver telegram --deliver-chat-id 42',
         'each weekday at seven',
       ],
       ['cron add probe "every 15m" --prompt "Look at the queue" --paused', 'every quarter of an hour, once resumed'],
@@ -98,7 +95,7 @@ export const workRows: Rows = {
     load: async () => (await cron()).pauseJob,
   },
   'cron resume <job>': {
-    help: 'Resume a job; what was due meanwhile is not made up for.',
+    help: 'Resume a job; times that were missed meanwhile are not caught up.',
     flags: [profile, json],
     examples: [['cron resume digest', 'fired again from its next time on']],
     files: ['cron/jobs.json'],
@@ -122,7 +119,7 @@ export const workRows: Rows = {
   'cron remove <job>': {
     help: 'Remove a job.',
     flags: [profile, json],
-    examples: [['cron remove digest', 'take it away']],
+    examples: [['cron remove digest', 'remove it']],
     files: ['cron/jobs.json'],
     see: ['cron list'],
     load: async () => (await cron()).removeJob,
@@ -134,20 +131,20 @@ export const workRows: Rows = {
   ]),
   'runs show <id:run>': {
     help: 'Show one run with its prompt and response.',
-    flags: [{ name: 'transcript', help: 'With everything that was said and called.' }, json],
+    flags: [{ name: 'transcript', help: 'With all messages and tool calls.' }, json],
     about: [keptRuns],
     examples: [
       ['runs show 0mwu633pl0000nu9ns', 'prompt, response, delivery'],
-      ['runs show 0mwu633pl0000nu9ns --transcript', 'everything that was said and called'],
+      ['runs show 0mwu633pl0000nu9ns --transcript', 'all messages and tool calls'],
     ],
     files: ['state/'],
     see: ['runs list'],
     load: async () => (await runs()).showRun,
   },
   'runs cancel <id:run>': {
-    help: 'End a run that waits or is under way; nothing is delivered.',
+    help: 'Cancel a run that waits or is in progress; nothing is delivered.',
     flags: [json],
-    examples: [['runs cancel 0mwu633pl0000nu9ns', 'end it; nothing is delivered']],
+    examples: [['runs cancel 0mwu633pl0000nu9ns', 'cancel it']],
     needsGateway: true,
     see: ['runs list', 'docs/agent-runs.md'],
     load: async () => (await runs()).cancelRun,
@@ -155,7 +152,7 @@ export const workRows: Rows = {
   deliveries: listDeliveries,
   'deliveries list': sameAs('deliveries', listDeliveries, [
     ['deliveries list', 'the newest fifty'],
-    ['deliveries list --status deadLettered --target slack', 'what one target never took'],
+    ['deliveries list --status deadLettered --target slack', 'the dead letters of one target'],
   ]),
   'deliveries show <id:sending>': {
     help: 'Show one delivery with its text and its outcome.',
@@ -178,7 +175,7 @@ export const workRows: Rows = {
     load: async () => (await deliveries()).retrySending,
   },
   'deliveries drop [id:sending]': {
-    help: 'Give a delivery up for good.',
+    help: 'Drop a delivery for good.',
     flags: [
       allDead,
       target,
@@ -187,7 +184,7 @@ export const workRows: Rows = {
       json,
     ],
     examples: [
-      ['deliveries drop 0mwu633pl0000nu9ns', 'one that is to go nowhere'],
+      ['deliveries drop 0mwu633pl0000nu9ns', 'one delivery'],
       ['deliveries drop --all --route ci', 'every dead letter of a route'],
     ],
     needsGateway: true,
