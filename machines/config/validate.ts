@@ -130,7 +130,17 @@ function isOr(asks: unknown, value: Json): string {
   const word = asks === 'boolean' && typeof value === 'string' ? value.toLowerCase() : '';
   if (['true', 'yes', 'on'].includes(word)) return 'write true';
   if (['false', 'no', 'off'].includes(word)) return 'write false';
-  return `it is ${typeOf(value)}${asks === 'string' && isBareText(value) ? '; put it in quotes' : ''}`;
+  const cure = cureOf(asks, value);
+  return `it is ${typeOf(value)}${cure === undefined ? '' : `; ${cure}`}`;
+}
+
+/** The value itself is not quoted: it may be a secret. */
+function cureOf(asks: unknown, value: Json): string | undefined {
+  if (asks === 'string' && isBareText(value)) return 'put it in quotes';
+  if (asks === 'array') return `write it as ${isJsonObject(value) ? '[{ a: b }]' : '[a, b]'}`;
+  if (asks === 'object') return 'write it as { a: b }';
+  const isNumber = typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value);
+  return isNumber && (asks === 'integer' || asks === 'number') ? 'drop its quotes' : undefined;
 }
 
 /** Whether YAML made another value of a text without quotes: `4711`, or `{action}`, which is a mapping without values. */

@@ -8,8 +8,10 @@ t.test('CFG-1 · CFG-2 · every difference is a sentence with the name, what is 
     [{ type: 'integer' }, 'x', '"a" must be a whole number; it is a text', 'wrong-type'],
     [{ type: 'number' }, Number.POSITIVE_INFINITY, '"a" must be a number; it is not finite', 'wrong-type'],
     [{ type: 'boolean' }, null, '"a" must be true or false; it is empty', 'wrong-type'],
-    [{ type: 'array' }, {}, '"a" must be a list; it is a mapping', 'wrong-type'],
-    [{ type: 'object' }, [], '"a" must be a mapping; it is a list', 'wrong-type'],
+    [{ type: 'integer' }, '8644', '"a" must be a whole number; it is a text; drop its quotes', 'wrong-type'],
+    [{ type: 'array' }, 'push', '"a" must be a list; it is a text; write it as [a, b]', 'wrong-type'],
+    [{ type: 'array' }, {}, '"a" must be a list; it is a mapping; write it as [{ a: b }]', 'wrong-type'],
+    [{ type: 'object' }, [], '"a" must be a mapping; it is a list; write it as { a: b }', 'wrong-type'],
     [{ type: ['string', 'null'] }, true, '"a" must be a text or null; it is true or false', 'wrong-type'],
     [
       { anyOf: [{ type: 'string' }, { type: 'array' }] },
@@ -71,7 +73,7 @@ t.test('CFG-2 · what is missing is told at its holder, and the whole file has a
     { path: ['list', '1'], message: '"list.1" lacks "id"', code: 'missing-key' },
   ]);
   t.same(validate(schema, 7), [
-    { path: [], message: 'the file must be a mapping; it is a number', code: 'wrong-type' },
+    { path: [], message: 'the file must be a mapping; it is a number; write it as { a: b }', code: 'wrong-type' },
   ]);
   t.same(validate(schema, {}), []);
   t.end();
