@@ -16,6 +16,7 @@ import {
   type InterpolationScope,
   interpolate,
   refersToUnset,
+  textsIn,
   unresolvedReference,
   workspaceReferences,
 } from './interpolate.ts';
@@ -54,6 +55,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const workspace = readWorkspace(findings, source);
   const scope = { ...source.scope, ...(workspace === undefined ? {} : { workspaceFolder: workspace }) };
   if (workspace === undefined) reportWorkspaceReferences(findings);
+  reportBareNames(findings);
   const { settings: webhook, drafts } = readWebhook(findings, { ...source, scope });
   const servers = readServers(findings, { scope, isFolder });
   const platforms = readPlatforms(findings, scope);
@@ -124,6 +126,21 @@ function reportWorkspaceReferences({ written, report }: Findings): void {
     // An unusable server or target stops only itself; other sections must not stop the home for this.
     const stopsHome = path[0] === 'agent' || path[0] === 'telemetry';
     report({ path, message, code: 'workspace-unset' }, stopsHome ? 'warning' : 'error');
+  }
+}
+
+/** `$NAME` in place of `${NAME}` is taken literally; as the secret of a route, everyone could guess it. */
+function reportBareNames({ written, report }: Findings): void {
+  const { platforms = {}, mcp_servers = {}, agent = {}, inspector = {} } = written;
+  for (const { path, text } of textsIn({ platforms, mcp_servers, agent, inspector })) {
+    if (!/^(?:Bearer )?\$[A-Z_][A-Z\d_]*$/.test(text) || path[2] === 'args') continue;
+    const isOfWebhook = path[1] === 'webhook';
+    const key = path.findLast((one) => typeof one === 'string');
+    if (isOfWebhook && key !== 'secret' && key !== 'verify_token') continue;
+    const why = isOfWebhook ? 'which everyone could guess' : 'which is taken literally';
+    const message = `"${path.join('.')}" is a variable without braces, ${why}; write \${NAME}`;
+    const code = isOfWebhook ? 'secret-unresolved' : 'variable-unset';
+    report({ path, message, code }, isOfWebhook ? 'error' : 'warning');
   }
 }
 

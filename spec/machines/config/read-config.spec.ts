@@ -285,3 +285,22 @@ platforms:
   t.match(JSON.stringify(settings.platforms), '"0042"');
   t.end();
 });
+
+t.test('CFG-2 · SEC-6 · a variable without braces is found; as the secret of a route it is an error', (t) => {
+  const found = (text: string) => {
+    const { diagnostics } = read(text);
+    t.notMatch(JSON.stringify(diagnostics.map(({ message }) => message)), 'MINE', 'it may be a secret all the same');
+    return diagnostics.map(({ severity, line, code }) => `${severity} ${line} ${code}`);
+  };
+  const webhook = (routes: string): string =>
+    `platforms:\n  webhook: {enabled: true, host: 127.0.0.1, routes: {${routes}}}\n`;
+  t.same(found(webhook('a: {secret: $MINE}')), ['error 2 secret-unresolved']);
+  t.same(found(webhook(`a: {secret: [${secret}, $MINE]}`)), ['error 2 secret-unresolved']);
+  t.same(found(webhook(`a: {secret: ${secret}, prompt: $MINE}, b: {secret: '$mine-${secret}'}`)), []);
+  t.same(found('platforms: {slack: {enabled: true, token: $MINE}}'), ['warning 1 variable-unset']);
+  t.same(found("mcp_servers: {a: {url: 'https://a.example', headers: {authorization: Bearer $MINE}}}"), [
+    'warning 1 variable-unset',
+  ]);
+  t.same(found('mcp_servers: {a: {command: sh, args: [-c, $MINE]}}'), [], 'a shell resolves it');
+  t.end();
+});
