@@ -7,6 +7,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { whyUnbound } from '../../actors/binding.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, defined, isJsonObject } from '../../machines/base/json.ts';
@@ -125,7 +126,8 @@ export async function openInspectorServer(
   try {
     await listen(server, name, port);
   } catch (thrown) {
-    const why = `inspector: ${host}:${port} cannot be listened on: ${causeOf(thrown)}; set inspector.port`;
+    const cause = whyUnbound((thrown as NodeJS.ErrnoException).code ?? causeOf(thrown));
+    const why = `inspector: ${host}:${port} cannot be bound: ${cause}; set inspector.port`;
     return { kind: 'refused', why };
   }
   const address = server.address();
