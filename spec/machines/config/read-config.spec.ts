@@ -286,7 +286,7 @@ platforms:
   t.end();
 });
 
-t.test('CFG-2 · SEC-6 · a variable without braces is found; as the secret of a route it is an error', (t) => {
+t.test('CFG-2 · INT-1 · a variable without braces is found; as the secret of a route it is an error', (t) => {
   const found = (text: string) => {
     const { diagnostics } = read(text);
     t.notMatch(JSON.stringify(diagnostics.map(({ message }) => message)), 'MINE', 'it may be a secret all the same');
