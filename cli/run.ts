@@ -60,8 +60,14 @@ export async function runWords(
           flags,
           gateway,
           env,
-          // Not a copy, because the width of a terminal changes.
-          out: Object.assign(Object.create(out), { complain }),
+          out: {
+            ...out,
+            complain,
+            // The width of a terminal may change.
+            get columns() {
+              return out.columns;
+            },
+          },
           ask,
           get home() {
             if (gateway.home === undefined) throw new HomeRefused();
