@@ -133,17 +133,17 @@ export const homeRows: Rows = {
     load: async () => (await import('../commands/inspect-show.ts')).showActor,
   },
   'inspect why <delivery-id:delivery>': {
-    help: 'Explain the outcome of a delivery: every state that it passed, and why.',
+    help: 'Explain the outcome of an event: every state that it passed, and why.',
     flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, route, ofProfile, json],
     about: [
-      'Shows each state that the delivery passed, the decision in it, up to the state that stopped it, and the remedy. It is read from the journal, so it survives a restart; refused requests are kept in memory until the daemon ends, and equal ones of one address are counted together.',
+      'Shows each state that the event passed, the decision in it, up to the state that stopped it, and the remedy. It is read from the journal, so it survives a restart; refused requests are kept in memory until the daemon ends, and equal ones of one address are counted together.',
     ],
     examples: [
-      ['inspect why 8f2c-1', 'the outcome of a delivery'],
+      ['inspect why 8f2c-1', 'the outcome of an event'],
       ['inspect why 8f2c-1 --texts', 'with the prompt, the response and the delivered text'],
     ],
     needsGateway: true,
-    exits: { 1: 'No delivery of that id is in the history.' },
+    exits: { 1: 'No event of that id is in the history.' },
     see: ['events', 'events replay', 'docs/inspect.md'],
     load: async () => (await import('../commands/inspect-why.ts')).explainDelivery,
   },

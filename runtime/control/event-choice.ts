@@ -38,7 +38,7 @@ export function queryOf(params: JsonObject): HistoryQuery {
 export function unknownDelivery(id: string, choice: EventChoice): never {
   return refuse(
     'delivery-unknown',
-    `no delivery ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
+    `no event ${formatChoice(id, choice)} is in the history; \`agent events\` lists them`,
   );
 }
 

@@ -172,7 +172,8 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
   t.same(await ask(host, 'webhook.replay', { id: 'd1' }), { status: 202, body: '', key: 'k2' });
   t.same(await ask(host, 'runs.show', { id: 'r1' }), { id: 'r1', transcript: false });
   t.same(await ask(host, 'runs.show', { id: 'r1', transcript: true }), { id: 'r1', transcript: true });
-  t.equal(await codeOf(ask(host, 'webhook.delivery', { id: 'x' })), 'delivery-unknown');
+  const unknown = { code: 'delivery-unknown', message: 'no event "x" is in the history; `agent events` lists them' };
+  await t.rejects(ask(host, 'webhook.delivery', { id: 'x' }), unknown);
   t.equal(await codeOf(ask(host, 'webhook.replay', { id: 'x' })), 'delivery-unknown');
   t.match(await ask(host, 'webhook.delivery', { id: 'd' }), { delivery_id: 'd1' });
   t.match(await ask(host, 'webhook.delivery', { id: 'd1', acts: true }), { delivery_id: 'd1' });
