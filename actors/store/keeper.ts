@@ -90,6 +90,11 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
+const setClock = fault(
+  'journal-clock',
+  "journal: this machine's clock was set; nothing is taken until it has been compared with that of the journal's database",
+);
+
 const mostOwners = 1_000;
 const sureMarginMs = 3_000;
 /**
@@ -126,6 +131,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let seeking: Promise<unknown> = Promise.resolve();
   let lateRenewals = 0;
   let aheadMs = 0;
+  /** This machine's clock minus the steady one when it was last compared with that of a shared journal. */
+  let comparedMs: number | undefined;
   /** The journal, if it is shared. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
 
@@ -166,6 +173,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       if (shared() === undefined || settings.clock === undefined) return undefined;
       const read = { askedAtMs, theirsMs: renewed.value.nowMs, answeredAtMs: settings.clock.nowMs() };
       offClock = clockFault(read, settings.clock);
+      comparedMs = askedAtMs - steadyAtMs;
       aheadMs = aheadOf(read, aheadMs);
       if (offClock !== undefined) {
         // It can neither write the records that it holds nor send as the leader, so the others take over both.
@@ -188,9 +196,17 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     living = new Set([...living].filter((one) => one !== ended));
   }
 
+  /** A clock that is set is found before the next renewal: what it says is due could be done hours early. */
+  function unfitClock(): Fault | undefined {
+    if (offClock !== undefined || comparedMs === undefined || settings.clock === undefined) return offClock;
+    const setMs = Math.abs(settings.clock.nowMs() - steadyMs() - comparedMs);
+    return setMs > refusedSkewMs ? setClock : undefined;
+  }
+
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
-    if (journal === undefined || session === undefined || offClock !== undefined) {
-      settled({ kind: 'unavailable', fault: offClock ?? notOpen }, writes);
+    const unfit = journal === undefined || session === undefined ? notOpen : unfitClock();
+    if (journal === undefined || unfit !== undefined) {
+      settled({ kind: 'unavailable', fault: offClock ?? unfit ?? notOpen }, writes);
       return;
     }
     const isOwn = shared() === undefined;
@@ -221,7 +237,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     commit,
     isElsewhere,
     journal: () => journal,
-    session: () => (offClock === undefined ? session : undefined),
+    session: () => (unfitClock() === undefined ? session : undefined),
   };
 
   return {

@@ -284,6 +284,29 @@ t.test('SCA-1 · SCA-2 · a gateway whose clock is found far off leaves the lead
   t.same(await one.commit(write), { kind: 'committed' });
 });
 
+t.test('SCA-1 · a clock that is set takes nothing before it was compared with that of a shared journal', async (t) => {
+  let mineMs = 1_000_000;
+  const { local: _, ...journal } = openMemoryJournal(() => 1_000_000);
+  const keeper = createKeeper({
+    open: async () => done(journal),
+    owner: 'me',
+    sessionTtlMs: 10_000_000,
+    clock: { nowMs: () => mineMs, differs: () => {} },
+    steadyMs: () => 0,
+    refused: () => {},
+  });
+  t.equal(await keeper.open(), undefined);
+  for (const setMs of [36_000_000, -36_000_000]) {
+    mineMs = 1_000_000 + setMs;
+    t.equal(keeper.session(), undefined, 'no cron job is fired');
+    t.match(await keeper.commit(write), { kind: 'unavailable', fault: { code: 'journal-clock', message: /was set/ } });
+    mineMs = 1_000_000 + Math.sign(setMs) * 60_000;
+    t.ok(keeper.session(), 'clocks may differ by so much');
+  }
+  mineMs = 1_000_000;
+  t.same(await keeper.commit(write), { kind: 'committed' });
+});
+
 t.test('DUR-2 · keeping forgets history', async (t) => {
   const { keeper, journal } = stage();
   await keeper.open();
