@@ -62,6 +62,7 @@ export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Cl
 /** Whether there was an answer. It refused a query, of which nothing was done, only if the connection lasts. */
 export const isAnswer = (thrown: unknown): boolean => /^(?!57|EPIPE)[0-9A-Z]{5}$/.test(codeOf(thrown));
 
+const readOnlyCode = '25006';
 const pid = 'select pg_backend_pid() as pid';
 /** Another client of the pooler may be faster. */
 const pooledTries = 5;
@@ -229,7 +230,7 @@ export function createListener({ url, place, answerMs, prepare, heard, lost }: L
     if (!isClosed) lost?.();
   }
 
-  async function useNow<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
+  async function useNow<Value>(work: (client: Client) => Promise<Value>, isAgain = false): Promise<Value> {
     // A reconnect would keep the process from ending.
     if (isClosed) throw hasLeft();
     const client = await connected();
@@ -237,8 +238,13 @@ export function createListener({ url, place, answerMs, prepare, heard, lost }: L
       return await work(client);
     } catch (thrown) {
       if (isClosed) throw hasLeft();
-      if (!isAnswer(thrown)) drop(client);
-      endUnanswered(client, thrown);
+      // A connection that may only read stays so when the database may be written to again.
+      const tryAgain = codeOf(thrown) === readOnlyCode && !isAgain;
+      if (tryAgain || !isAnswer(thrown)) {
+        drop(client);
+        void client.end().catch(() => {});
+      }
+      if (tryAgain) return useNow(work, true);
       throw thrown;
     }
   }

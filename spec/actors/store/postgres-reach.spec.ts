@@ -3,6 +3,7 @@ import { createDocumentRows } from '../../../actors/store/postgres-documents.ts'
 import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
+import { codeOf } from '../../../actors/store/postgres-schema.ts';
 import { got } from '../../support/open-journal.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { startPooler } from '../../support/transaction-pooler.ts';
@@ -60,5 +61,39 @@ t.test(
     t.match(await journal.openSession('one', 60_000), { ok: true });
     t.match(await journal.commit([]), { kind: 'committed' });
     await journal.close();
+  },
+);
+
+t.test(
+  'DUR-3 · SCA-1 · a database that only read when it was connected to is written to once it may be',
+  { skip: withoutPostgres },
+  async (t) => {
+    const postgres = await startPostgres(t);
+    const url = await postgres.url();
+    const journal = got(await openPostgresJournal({ url }));
+    const documents = createDocumentRows(url, 'db');
+    const session = got(await journal.openSession('one', 60_000));
+    t.equal(await documents.lease('d', 'me', 60_000), true);
+    const reads = (word: string): Promise<unknown> =>
+      postgres.run(
+        url,
+        `do $$ begin execute format('alter database %I ${word}', current_database()); end $$;
+        select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and '${word}' like 'set%'`,
+      );
+    await reads('set default_transaction_read_only = on');
+    while ((await journal.probe())?.code !== 'journal-read-only');
+    while (true) {
+      const renewed = await journal.renewSession(session, 60_000);
+      if (!renewed.ok && renewed.fault.code === 'journal-read-only') break;
+    }
+    while (codeOf(await documents.lease('e', 'me', 60_000).catch((thrown: unknown) => thrown)) !== '25006');
+
+    await reads('reset default_transaction_read_only');
+
+    t.equal(await journal.probe(), undefined);
+    t.match(await journal.renewSession(session, 60_000), { ok: true });
+    t.equal(await documents.lease('e', 'me', 60_000), true);
+    await Promise.all([journal.close(), documents.close()]);
   },
 );
