@@ -6,7 +6,17 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { uptime } from 'node:os';
 import { isExhausted } from './exhaustion.ts';
 
@@ -17,6 +27,8 @@ export interface LockHolder {
   /** Unix milliseconds at which the lock was taken; absent in a file that another program wrote. */
   readonly sinceMs?: number;
   readonly version?: string;
+  /** The file is not the one that the holder made, so it holds the lock of another one, such as of a home that was copied. */
+  readonly isCopy?: true;
 }
 
 export interface HeldLock {
@@ -30,8 +42,10 @@ export type LockVerdict =
   /** Held by a running process. The holder is unknown while the file is still empty or cannot be read. */
   | { readonly kind: 'held'; readonly holder: LockHolder | undefined };
 
-interface Mark extends LockHolder {
+interface Mark extends Omit<LockHolder, 'isCopy'> {
   readonly nonce: string;
+  /** The inode of the file that has the mark. */
+  readonly file?: string;
 }
 
 /** Owner only, like everything in a home. */
@@ -109,10 +123,9 @@ function discardGuard(guard: string, { nonce }: Mark): void {
 
 /** Creates the file with the mark; returns false if it exists already. */
 function place(path: string, mark: Mark): boolean {
-  const text = JSON.stringify(mark);
   const temporary = `${path}.${mark.nonce}.tmp`;
   try {
-    writeFileSync(temporary, text, { mode, flag: 'wx' });
+    create(temporary, mark);
     // `link` is atomic: of several processes exactly one succeeds.
     linkSync(temporary, path);
     return true;
@@ -120,24 +133,27 @@ function place(path: string, mark: Mark): boolean {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(code ?? '')) throw thrown;
-    return placeWithoutLinks(path, text);
+    return placeWithoutLinks(path, mark);
   } finally {
     rmSync(temporary, { force: true });
   }
 }
 
 /** For file systems without hard links: exclusive creation, so the file is empty for a moment. */
-function placeWithoutLinks(path: string, text: string): boolean {
-  let file: number;
+function placeWithoutLinks(path: string, mark: Mark): boolean {
   try {
-    file = openSync(path, 'wx', mode);
+    create(path, mark);
+    return true;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw thrown;
   }
+}
+
+function create(path: string, mark: Mark): void {
+  const file = openSync(path, 'wx', mode);
   try {
-    writeFileSync(file, text);
-    return true;
+    writeFileSync(file, JSON.stringify({ ...mark, file: `${fstatSync(file, { bigint: true }).ino}` }));
   } catch (thrown) {
     // An empty file would block every process, because it counts as being written.
     rmSync(path, { force: true });
@@ -165,10 +181,10 @@ function readMark(path: string): (LockHolder & { readonly nonce?: string }) | 'u
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     // Simpler programs write only a process id.
-    const { pid, startedAt, ...rest }: Partial<Mark> = typeof value === 'number' ? { pid: value } : Object(value);
-    return Number.isSafeInteger(pid) && Number(pid) > 0
-      ? { ...rest, pid: Number(pid), startedAt: String(startedAt ?? '') }
-      : undefined;
+    const { pid, startedAt, file, ...rest }: Partial<Mark> = typeof value === 'number' ? { pid: value } : Object(value);
+    if (!Number.isSafeInteger(pid) || Number(pid) <= 0) return undefined;
+    const isCopy = file !== undefined && file !== `${statSync(path, { bigint: true }).ino}`;
+    return { ...rest, pid: Number(pid), startedAt: String(startedAt ?? ''), ...(isCopy ? { isCopy } : {}) };
   } catch (thrown) {
     return isExhausted(thrown) || (thrown as NodeJS.ErrnoException).code === 'EACCES' ? 'unread' : undefined;
   }

@@ -20,6 +20,7 @@ export const faultCodes = [
   'socket-foreign',
   'gateway-running',
   'gateway-starting',
+  'lock-copied',
   'subscriptions-corrupt',
   'subscriptions-unreadable',
   'gateway-not-running',

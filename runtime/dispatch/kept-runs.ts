@@ -61,6 +61,6 @@ const memoryAlone = 'its journal is kept in memory, so no runs are left';
 
 /** A gateway that holds the lock without answering is about to listen, has already closed its socket, or hangs. */
 function absenceOf(home: string, lock: ReturnType<typeof holderOf>): string {
-  if (lock.kind !== 'living') return `The gateway of ${home} is not running`;
+  if (lock.kind !== 'living' || lock.holder.isCopy) return `The gateway of ${home} is not running`;
   return `The gateway of ${home} (process ${lock.holder.pid}) does not answer: it is starting or stopping, or it hangs`;
 }

@@ -17,11 +17,16 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
   // The process of a gateway in another container is not visible from here.
   if (main.kind === 'dead' && gateway === undefined) findings.push(stale(paths.home, paths.lock));
   if (main.kind === 'living' && gateway === undefined) {
-    const { pid } = main.holder;
+    const { pid, isCopy } = main.holder;
+    const place = placeIn(paths.home, paths.lock);
+    if (isCopy) {
+      const what = `was copied from another home, whose gateway (process ${pid}) runs`;
+      return [{ level: 'wrong', code: 'lock-stale', place, what, cure: `rm ${shellWord(paths.lock)}` }];
+    }
     findings.push({
       level: 'wrong',
       code: 'lock-hung',
-      place: placeIn(paths.home, paths.lock),
+      place,
       what: `is held by process ${pid}, which does not answer on ${placeIn(paths.home, paths.socket)}`,
       cure: `if it is not starting just now, end it: kill -9 ${pid}`,
     });

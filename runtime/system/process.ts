@@ -45,7 +45,7 @@ export async function takeHome(paths: HomePaths, version?: string): Promise<Resu
     } catch (thrown) {
       const passes = isDiskRefusal(thrown);
       const found = passes ? holderOf(paths.lock) : undefined;
-      if (found?.kind === 'living') return { fault: alreadyRuns(found.holder), passes: false };
+      if (found?.kind === 'living') return { fault: alreadyRuns(found.holder, paths.lock), passes: false };
       return { fault: unwritableHome(paths.home, causeOf(thrown)), passes };
     }
   }
@@ -82,10 +82,14 @@ export function takeLock(path: string, version?: string): Result<Lock> {
       `${why}; try again, or, if the file is another user's, run it as that user, or remove the file if no gateway runs`,
     );
   }
-  return { ok: false, fault: alreadyRuns(holder) };
+  return { ok: false, fault: alreadyRuns(holder, path) };
 }
 
-function alreadyRuns({ pid, sinceMs }: LockHolder): Fault {
+function alreadyRuns({ pid, sinceMs, isCopy }: LockHolder, lock: string): Fault {
+  if (isCopy) {
+    const why = `gateway: ${lock} was copied from another home, whose gateway (pid ${pid}) runs`;
+    return fault('lock-copied', `${why}; remove the file, and copy the journal only while no gateway runs`);
+  }
   const since = sinceMs === undefined ? '' : ` since ${new Date(sinceMs).toISOString()}`;
   return fault(
     'gateway-running',

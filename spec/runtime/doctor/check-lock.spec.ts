@@ -1,7 +1,8 @@
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, utimesSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { tryLock } from '../../../actors/lock-file.ts';
 import { checkLock } from '../../../runtime/doctor/check-lock.ts';
+import { takeHome } from '../../../runtime/system/process.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
 
 /** No process has it: the kernel's ids end below. */
@@ -26,6 +27,18 @@ t.test('HOME-2 · CLI-2 · what a dead gateway left is found and removed; a livi
   t.same(codes(checkLock(one)), ['wrong lock-hung'], 'it lives and does not answer');
   t.match(troubles(checkLock(one))[0], { fix: undefined, cure: /kill -9 \d+$/ });
   t.same(codes(checkLock({ ...one, gateway: answering({}) })), [], 'it lives and answers');
+  if (held.kind === 'taken') held.lock.release();
+});
+
+t.test('HOME-2 · CLI-2 · nothing proposes to end the gateway of the home that a copy was made of', async (t) => {
+  const [running, copy] = [examined(t, { 'config.yaml': '' }), examined(t, { 'config.yaml': '' })];
+  const held = tryLock(running.paths.lock);
+  copyFileSync(running.paths.lock, copy.paths.lock);
+  t.match(troubles(checkLock(copy)), [{ code: 'lock-stale', what: /copied from another home/, cure: /^rm / }]);
+  t.equal(troubles(checkLock(copy)).length, 1);
+  const refused = await takeHome(copy.paths);
+  t.match(refused, { fault: { code: 'lock-copied', message: /gateway\.lock was copied from .*remove the file/ } });
+  t.same(codes(checkLock(running)), ['wrong lock-hung']);
   if (held.kind === 'taken') held.lock.release();
 });
 
