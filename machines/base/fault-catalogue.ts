@@ -18,6 +18,7 @@ export const faultCodes = [
   'home-unwritable',
   'address-unavailable',
   'socket-foreign',
+  'socket-refused',
   'gateway-running',
   'gateway-starting',
   'lock-copied',

@@ -19,6 +19,7 @@ import type { CommandHost } from './command.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { formatError, longestLine, notificationParts, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
+import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 export interface ControlSettings {
@@ -116,7 +117,7 @@ export async function createControlServer(settings: ControlSettings): Promise<Co
       clearInterval(again);
       again = undefined;
     } catch (thrown) {
-      if (!isDiskRefusal(thrown)) throw thrown;
+      if (!isDiskRefusal(thrown)) throw refusedSocket(path, thrown);
       later(`${causeOf(thrown)}; ${writableCure}`);
     }
   };
@@ -169,6 +170,17 @@ export async function listenAt(server: Server, path: string): Promise<void> {
   // The path is bound when `listen` returns, and no connection is accepted before this function awaits.
   if (server.listening) chmodSync(path, privateFile);
   await listening;
+}
+
+/** A file system that knows no sockets answers with one of many codes, such as EIO or ENOTSUP. */
+function refusedSocket(path: string, thrown: unknown): unknown {
+  const { code, syscall } = thrown as NodeJS.ErrnoException;
+  const isFolder = code === 'ERR_FS_EISDIR';
+  if (!isFolder && syscall !== 'listen') return thrown;
+  const why = isFolder
+    ? 'a folder is in its place; move it away'
+    : `${causeOf(thrown)}; if the disk takes no sockets, as FAT and some folders that a container shares with its host, set AGENT_HOME to a home on another one`;
+  return new Refusal('socket-refused', `${path}: the control socket cannot be made: ${why}`);
 }
 
 /** Removes a socket, and its own folder if the socket is outside the home. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -63,6 +63,19 @@ t.test('CLI-3 · the socket and its folder are private, whatever lay there', asy
   t.same([statSync(path).isSocket(), mode & 0o777, statSync(home.path).mode & 0o777], [true, 0o600, 0o700]);
   await server.close();
   t.equal(await connectControl(path), undefined, 'nothing is left of it');
+});
+
+t.test('CLI-3 · why a socket cannot be made is said with the cure', async (t) => {
+  const home = makeHome(t);
+  const folder = join(home.path, 'gateway.sock');
+  mkdirSync(folder);
+  const made = createControlServer({
+    path: folder,
+    host: { source: { home: home.path, env: {} } },
+    log: { log: () => {}, warnOnce: () => {} },
+    redact: (text) => text,
+  });
+  await t.rejects(made, { code: 'socket-refused', message: /a folder is in its place; move it away$/ });
 });
 
 t.test('CLI-3 · a socket that is removed is made again, and its connections stay', async (t) => {
