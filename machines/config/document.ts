@@ -80,6 +80,11 @@ const top: Place = { line: 1, column: 1 };
 export function parseDocument(written: string, schema?: Schema): ConfigDocument {
   // Neither a byte order mark nor a carriage return is part of a line.
   const text = written.replace(/^\uFEFF/, '');
+  if (text.includes('\0')) {
+    // Its lines would be printed with what a terminal does not show.
+    const message = 'not UTF-8: it has NUL characters, as a file in UTF-16 does; save it as UTF-8';
+    return { value: {}, findings: [{ ...top, message, code: 'yaml-syntax' }], place: () => top, lines: [] };
+  }
   const counter = new LineCounter();
   const lines = text.split(/\r?\n/);
   const { tokens, stopped } = readTokens(text, counter.addNewLine);

@@ -39,6 +39,13 @@ t.test('CFG-2 · an empty file holds nothing and every place is its top', (t) =>
   t.end();
 });
 
+t.test('CFG-2 · a file in UTF-16 is named as such, and none of its lines is printed', (t) => {
+  const { findings, lines } = parseDocument(Buffer.from(`\uFEFF${text}`, 'utf16le').toString());
+  t.match(findings, [{ line: 1, column: 1, message: /UTF-16.*save it as UTF-8/, code: 'yaml-syntax' }]);
+  t.same(lines, []);
+  t.end();
+});
+
 t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
   const many = Array.from({ length: 1_001 }, () => '*a').join(', ');
   const rows: readonly (readonly [string, string, number])[] = [
