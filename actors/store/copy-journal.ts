@@ -68,6 +68,21 @@ export async function copyJournal(
   return compare(from, to);
 }
 
+/**
+ * How much work waits in a journal from which another one has not been copied.
+ * @param keepAfterKey what is older may have been copied, and removed since from the history
+ */
+export async function uncopiedWork(from: JournalReader, to: JournalReader, keepAfterKey: string): Promise<number> {
+  let count = 0;
+  for (const collection of collections) {
+    const keys = await from.dueKeys(collection);
+    const [newest] = keys;
+    if (newest === undefined || newest < keepAfterKey) continue;
+    if ((await to.get(collection, newest)) === undefined) count += keys.length;
+  }
+  return count;
+}
+
 /** The fault of the first record in the target that differs from the source; undefined if there is none. */
 async function firstDifference(from: JournalReader, to: Journal): Promise<Fault | undefined> {
   for (const collection of collections) {

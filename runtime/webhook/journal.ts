@@ -8,8 +8,9 @@ import { hostname } from 'node:os';
 import type { AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
+import type { Journal } from '../../actors/store/journal.ts';
 import { createKeeper } from '../../actors/store/keeper.ts';
-import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
+import { openLmdbJournal, readLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import { placeOf } from '../../actors/store/postgres-schema.ts';
@@ -62,11 +63,13 @@ export function assembleJournal(ports: OpeningPorts) {
       if (journal === 'memory') return done(openMemoryJournal());
       if (journal === 'lmdb') return openLmdbJournal({ directory: paths.state });
       const { openPostgresJournal } = await import('../../actors/store/postgres-journal.ts');
-      return openPostgresJournal({
+      const shared = await openPostgresJournal({
         url: postgres?.url ?? '',
         ...(postgres === undefined ? {} : { pool: postgres.pool }),
         cut: () => root().system.get('journal')?.send({ type: 'journal.cut' }),
       });
+      if (shared.ok) await noteUncopied(shared.value).catch(() => {});
+      return shared;
     },
     owner,
     namesake: () =>
@@ -80,6 +83,21 @@ export function assembleJournal(ports: OpeningPorts) {
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
+  const history = () => {
+    const { maxAgeMs, maxBytes } = settings().gateway.history;
+    return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
+  };
+  /** Nothing else would show what waits in the home's own journal. */
+  async function noteUncopied(shared: Journal): Promise<void> {
+    const own = await readLmdbJournal(paths.state);
+    if (!own.ok || own.value === undefined) return;
+    const { uncopiedWork } = await import('../../actors/store/copy-journal.ts');
+    const count = await uncopiedWork(own.value, shared, history().keepAfterKey).finally(own.value.close);
+    const cure =
+      'stop the gateway and run `agent journal copy --to postgres`; once the database has events, finish them with gateway.journal: lmdb instead';
+    if (count > 0)
+      log.warnOnce('journal-uncopied', `${count} runs and deliveries wait in ${paths.state}, not in Postgres; ${cure}`);
+  }
   const others = isShared
     ? createNeighbourAccess({ connect: connectNeighbours, mayAnswer: () => keeper.session() !== undefined, every })
     : undefined;
@@ -98,14 +116,7 @@ export function assembleJournal(ports: OpeningPorts) {
     isShared,
     nowMs,
     /** For the supervisor's chart. */
-    logic: wireJournal({
-      keeper,
-      log,
-      history: () => {
-        const { maxAgeMs, maxBytes } = settings().gateway.history;
-        return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
-      },
-    }),
+    logic: wireJournal({ keeper, log, history }),
     /** The other gateways of the database, and the answers to their questions; undefined unless the journal is shared. */
     neighbours: others?.reach,
     /** The work that waits on disk for the next start; undefined if no journal on disk is open. */

@@ -63,6 +63,12 @@ t.test(
     first.kill('SIGKILL');
     await first.exited;
 
+    home.write('config.yaml', configured('postgres', away));
+    const hasty = await startDaemon(t, home.path);
+    const uncopied = /^\d runs and deliveries wait in \S+\/state, not in Postgres; stop .*journal copy --to postgres/;
+    await hasty.line(({ message }) => uncopied.test(message));
+    hasty.kill('SIGKILL');
+    await hasty.exited;
     t.match(await copy(home, 'postgres'), { code: 0, stdout: /^\d+ records and \d+ claims are in postgres now/ });
     home.write('config.yaml', configured('postgres', `${receiver.base}/reports?tenant=acme`));
     const second = await startDaemon(t, home.path);
@@ -70,6 +76,7 @@ t.test(
     t.equal(await send(second, 'd-2'), 200, 'its id is still claimed');
     t.equal(await send(second, 'd-4'), 202);
     await until(async () => (await idsIn(home)).join() === 'd-4,d-3,d-2,d-1');
+    t.notOk(second.log.some(({ message }) => uncopied.test(message)));
     t.match(await copy(home, 'lmdb'), { code: 1, stderr: /already runs this home/ });
     const other = makeHome(t, { '.env': `DATABASE_URL='${url}'\n`, 'config.yaml': configured('lmdb', away) });
     t.match(await copy(other, 'lmdb'), { code: 1, stderr: /a gateway uses this database; stop it/ });
