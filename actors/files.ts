@@ -75,7 +75,9 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   if (made === undefined && (mode & 0o077) !== 0) {
     const isOwn = !isRoot() && uid === process.getuid?.();
     if (!isOwn && ((mode & sticky) !== 0 || resolve(path) === '/')) throw sharedFolder(path);
-    await chmod(path, privateFolder);
+    await chmod(path, privateFolder).catch((thrown: NodeJS.ErrnoException) => {
+      throw thrown.code === 'EPERM' && !isOwn ? foreignFolder(path, uid) : thrown;
+    });
   }
   if (made !== undefined && isRoot()) await giveFolders(made, path);
 }
@@ -83,6 +85,12 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
 /** Root could make such a folder private, and nothing else would work any longer. One of the user's own, as a tmpfs, harms no other. */
 function sharedFolder(path: string): Error {
   const message = `EPERM: ${path} belongs to all users of the machine`;
+  return Object.assign(new Error(message), { code: 'EPERM', syscall: 'chmod', path });
+}
+
+/** Such as a volume of Kubernetes that is root's, with the group of the gateway. */
+function foreignFolder(path: string, uid: number): Error {
+  const message = `EPERM: ${path} belongs to another user (id ${uid}), who alone can close it to others; a folder that is made in it can be closed`;
   return Object.assign(new Error(message), { code: 'EPERM', syscall: 'chmod', path });
 }
 

@@ -51,6 +51,23 @@ t.test(
   },
 );
 
+t.test('HOME-3 · a volume that is root’s is refused with the way out, which works', { skip: notRoot }, async (t) => {
+  const home = makeHome(t);
+  const volume = `${home.path}/volume`;
+  chmodSync(home.path, 0o755);
+  mkdirSync(volume);
+  chmodSync(volume, 0o2777);
+  process.seteuid?.(65_534);
+  try {
+    const message = /volume belongs to another user \(id 0\), .*a folder that is made in it can be closed$/;
+    await t.rejects(ensurePrivateFolder(volume), { code: 'EPERM', message });
+    await ensurePrivateFolder(`${volume}/home`);
+  } finally {
+    process.seteuid?.(0);
+  }
+  t.equal(statSync(`${volume}/home`).mode & 0o777, 0o700);
+});
+
 t.test('HOME-3 · what root makes in the home of another user is that user’s', { skip: notRoot }, async (t) => {
   const home = makeHome(t, { 'config.yaml': 'old' });
   chownSync(home.path, 65_534, 65_534);
