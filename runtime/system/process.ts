@@ -136,15 +136,20 @@ export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
     stop();
   };
   const onReload = (): void => reload();
+  /** Node would open its debugger to all users of the machine, or end; scripts that rotate logs send these. */
+  const onOther = (signal: NodeJS.Signals): void =>
+    log.log('info', `${signal}: changes nothing; SIGHUP reads the configuration again, SIGTERM stops`);
   const onCrash = (error: unknown): void => {
     log.log('error', `uncaught: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     log.flush();
     endAtOnce();
   };
   process.on('SIGTERM', onStop).on('SIGINT', onStop).on('SIGHUP', onReload);
+  process.on('SIGUSR1', onOther).on('SIGUSR2', onOther);
   process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
   return () => {
     process.off('SIGTERM', onStop).off('SIGINT', onStop).off('SIGHUP', onReload);
+    process.off('SIGUSR1', onOther).off('SIGUSR2', onOther);
     process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
   };
 }

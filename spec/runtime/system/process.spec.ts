@@ -155,6 +155,19 @@ t.test('CON-2 · SIGTERM and SIGINT ask to stop, SIGHUP to reload, and the proce
   }
 });
 
+t.test('CON-2 · SEC-1 · a signal that Node answers with an open debugger, or by ending, changes nothing', async (t) => {
+  const { child, printed, ended } = run(t, daemon, 'obeys');
+  await printed('ready');
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+    child.kill(signal);
+    await printed(`${signal}: changes nothing`);
+  }
+  child.kill('SIGTERM');
+  const { end, output } = await ended;
+  t.equal(end, 0);
+  t.notMatch(output, /Debugger/);
+});
+
 t.test('CON-2 · a second request to stop ends the process at once', async (t) => {
   const { child, printed, ended } = run(t, daemon, 'hangs');
   await printed('ready');
