@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionId } from './journal.ts';
 import { createListener } from './postgres-reach.ts';
+import { nextQuestion } from './postgres-schema.ts';
 import { leaderLock, lockName } from './shared-claims.ts';
 
 export interface Neighbour {
@@ -48,11 +49,12 @@ const tell = `pg_notify('agent', current_schema || ' ' || `;
 const all = `select s.id, s.owner, s.expires_at - agent_now() as left, c.value::json ->> 'session' = s.id as leads
   from agent_session s left join agent_claim c on c.name = $1 where s.expires_at > agent_now() order by s.owner, s.id`;
 const put = `with old as (delete from agent_question where expires_at < agent_now()),
-  made as (insert into agent_question (session, question, expires_at) values ($1, $2, agent_now() + $3::bigint) returning id)
+  made as (insert into agent_question (id, session, question, expires_at) overriding system value
+    values (${nextQuestion}, $1, $2, agent_now() + $3::bigint) returning id)
   select id, ${tell}'ask/' || $1::text) from made`;
 /**
- * A crash of the database empties the table, and since Postgres 15 its numbers begin anew. So a request is identified by its
- * number and its text.
+ * A crash of the database empties the table, and its clock may be set back. So a request is identified by its number and its
+ * text.
  */
 const rowKey = `id || '/' || encode(sha256(convert_to(question, 'UTF8')), 'hex')`;
 const keyOf = (id: string, question: string): string => `${id}/${createHash('sha256').update(question).digest('hex')}`;

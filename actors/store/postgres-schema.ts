@@ -13,6 +13,13 @@ import { databaseUrlProblem } from '../../machines/config/database-url.ts';
 export const schemaVersion = 5;
 
 /**
+ * The number of a question between gateways. It rises with the clock: a sequence of a table that is not logged cannot be
+ * read on a standby that was promoted, and keeps `pg_dump` from its work there.
+ */
+export const nextQuestion =
+  '((extract(epoch from clock_timestamp()) * 1000000)::bigint * 4096 + (random() * 4095)::int)';
+
+/**
  * Keys sort bytewise. Values are text, because Postgres's JSON types refuse some valid JSON. `is_taken` is of an earlier
  * release.
  */
@@ -51,8 +58,10 @@ const tables = `
     name text collate "C" primary key, version bigint not null default 0, text text,
     locked_by text, locked_until bigint not null default 0);
   create unlogged table if not exists agent_question (
-    id bigint generated always as identity primary key, session text not null, question text not null, answer text,
+    id bigint primary key, session text not null, question text not null, answer text,
     is_taken boolean not null default false, expires_at bigint not null);
+  alter table agent_question alter column id drop identity if exists;
+  alter table agent_question alter column id set default ${nextQuestion};
   create or replace function agent_now() returns bigint language sql volatile
     as 'select (extract(epoch from clock_timestamp()) * 1000)::bigint';
   insert into agent_meta values ('schema', ${schemaVersion})

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
+import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { createNeighbours, type Neighbours } from '../../../actors/store/postgres-neighbours.ts';
 import { leaderLock, takeLock } from '../../../actors/store/shared-claims.ts';
 import { got } from '../../support/open-journal.ts';
@@ -43,6 +43,22 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
     t.ok(rows.every(({ silentMs }) => silentMs >= 0 && silentMs < 60_000));
     await journal.openSession('other', 60_000);
     t.equal((await one.neighbours.all()).filter(({ isLeader }) => isLeader).length, 0, 'its session has ended');
+  });
+
+  t.test('a question needs no sequence, which a promoted standby could not read', async (t) => {
+    const unlogged = `select relname from pg_class where relkind = 'S' and relnamespace = current_schema::regnamespace
+      and (relpersistence = 'u' or relname like 'agent_question%')`;
+    t.same(await postgres.run(url, unlogged), []);
+    await postgres.run(
+      url,
+      `alter table agent_question alter column id drop default,
+        alter column id add generated always as identity (minvalue 0 maxvalue 1);
+      select nextval('agent_question_id_seq'), nextval('agent_question_id_seq')`,
+    );
+    t.equal(await one.neighbours.ask(other.session, 'earlier', 60_000), 'other: earlier', 'in a table as it was made');
+    got(await migratePostgresJournal(url));
+    t.same(await postgres.run(url, unlogged), []);
+    t.equal(await one.neighbours.ask(other.session, 'now', 60_000), 'other: now');
   });
 
   t.test('a question is answered by its gateway and leaves nothing behind, in any number at once', async (t) => {
