@@ -12,12 +12,14 @@ import {
   linkSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { uptime } from 'node:os';
+import { dirname } from 'node:path';
 import { isExhausted } from './exhaustion.ts';
 
 export interface LockHolder {
@@ -44,8 +46,12 @@ export type LockVerdict =
 
 interface Mark extends Omit<LockHolder, 'isCopy'> {
   readonly nonce: string;
-  /** The inode of the file that has the mark. */
+  /**
+   * The inode of the file that has the mark, and its folder. In a copy both are others: one alone may change in the same
+   * file, on a disk that numbers its files anew or in a container that has the folder elsewhere.
+   */
   readonly file?: string;
+  readonly folder?: string;
 }
 
 /** Owner only, like everything in a home. */
@@ -153,7 +159,7 @@ function placeWithoutLinks(path: string, mark: Mark): boolean {
 function create(path: string, mark: Mark): void {
   const file = openSync(path, 'wx', mode);
   try {
-    writeFileSync(file, JSON.stringify({ ...mark, file: `${fstatSync(file, { bigint: true }).ino}` }));
+    writeFileSync(file, JSON.stringify({ ...mark, file: inodeOf(file), folder: folderOf(path) }));
   } catch (thrown) {
     // An empty file would block every process, because it counts as being written.
     rmSync(path, { force: true });
@@ -177,13 +183,22 @@ export function holderOf(path: string): Found {
   return { kind: Math.abs(Date.now() - found.mtimeMs) < makingMs ? 'making' : 'dead' };
 }
 
+function inodeOf(file: string | number): string {
+  return `${(typeof file === 'number' ? fstatSync(file, { bigint: true }) : statSync(file, { bigint: true })).ino}`;
+}
+
+function folderOf(path: string): string {
+  return realpathSync(dirname(path));
+}
+
 function readMark(path: string): (LockHolder & { readonly nonce?: string }) | 'unread' | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     // Simpler programs write only a process id.
-    const { pid, startedAt, file, ...rest }: Partial<Mark> = typeof value === 'number' ? { pid: value } : Object(value);
+    const { pid, startedAt, file, folder, ...rest }: Partial<Mark> =
+      typeof value === 'number' ? { pid: value } : Object(value);
     if (!Number.isSafeInteger(pid) || Number(pid) <= 0) return undefined;
-    const isCopy = file !== undefined && file !== `${statSync(path, { bigint: true }).ino}`;
+    const isCopy = folder !== undefined && folder !== folderOf(path) && file !== inodeOf(path);
     return { ...rest, pid: Number(pid), startedAt: String(startedAt ?? ''), ...(isCopy ? { isCopy } : {}) };
   } catch (thrown) {
     return isExhausted(thrown) || (thrown as NodeJS.ErrnoException).code === 'EACCES' ? 'unread' : undefined;

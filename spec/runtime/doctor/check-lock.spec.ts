@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { tryLock } from '../../../actors/lock-file.ts';
 import { checkLock } from '../../../runtime/doctor/check-lock.ts';
@@ -32,14 +32,24 @@ t.test('HOME-2 · CLI-2 · what a dead gateway left is found and removed; a livi
 
 t.test('HOME-2 · CLI-2 · nothing proposes to end the gateway of the home that a copy was made of', async (t) => {
   const [running, copy] = [examined(t, { 'config.yaml': '' }), examined(t, { 'config.yaml': '' })];
-  const held = tryLock(running.paths.lock);
+  tryLock(running.paths.lock);
   copyFileSync(running.paths.lock, copy.paths.lock);
   t.match(troubles(checkLock(copy)), [{ code: 'lock-stale', what: /copied from another home/, cure: /^rm / }]);
   t.equal(troubles(checkLock(copy)).length, 1);
   const refused = await takeHome(copy.paths);
   t.match(refused, { fault: { code: 'lock-copied', message: /gateway\.lock was copied from .*remove the file/ } });
   t.same(codes(checkLock(running)), ['wrong lock-hung']);
-  if (held.kind === 'taken') held.lock.release();
+
+  const numberedAnew = `${running.paths.lock}.anew`;
+  copyFileSync(running.paths.lock, numberedAnew);
+  renameSync(numberedAnew, running.paths.lock);
+  t.same(codes(checkLock(running)), ['wrong lock-hung'], 'a disk that numbers its files anew');
+  const mounted = examined(t, { 'config.yaml': '' });
+  rmSync(running.paths.lock);
+  const again = tryLock(running.paths.lock);
+  linkSync(running.paths.lock, mounted.paths.lock);
+  t.same(codes(checkLock(mounted)), ['wrong lock-hung'], 'a container that has the home elsewhere');
+  if (again.kind === 'taken') again.lock.release();
 });
 
 t.test('CLI-2 · HOME-3 · nothing is said of the locks of a home that this user may not enter', (t) => {
