@@ -11,7 +11,7 @@ import { type NamedRange, rangeSpans } from '../../machines/base/time-range.ts';
 import { createSessionFile, sessionsPath } from '../inspector/session-file.ts';
 import { createPageSessions, type EndedSessions } from '../inspector/sessions.ts';
 import { type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
-import type { FollowQuery, OverviewChoice } from './contract.ts';
+import type { ActorNode, FollowQuery, OverviewChoice } from './contract.ts';
 import { choiceOf, unknownDelivery } from './event-choice.ts';
 import { profileIn } from './mcp-commands.ts';
 import { refuse } from './refusal.ts';
@@ -40,9 +40,7 @@ export const inspectCommands = {
 
   'inspect.chart': ofDaemon(async (daemon, params) => {
     const machine = textOf(params, 'machine');
-    const chart = await daemon.chart(machine);
-    if (chart !== undefined) return chart;
-    return refuse('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
+    return (await daemon.chart(machine)) ?? unknownChart(machine);
   }),
 
   'inspect.link': (host, params, peer) => {
@@ -80,9 +78,13 @@ export const inspectCommands = {
     return daemon.feed.snapshot();
   },
 
-  'inspect.follow': (host, params, peer) => {
+  'inspect.follow': async (host, params, peer) => {
     const daemon = daemonOf(host);
     const query = queryOf(params);
+    const { machine } = query;
+    // A pool has no chart, and the actors of a chart may come later.
+    if (machine !== undefined && !isInTree(daemon.tree(), machine) && (await daemon.chart(machine)) === undefined)
+      return unknownChart(machine);
     const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
     peer.onEnd(daemon.follow(query, tell));
     // A client that connects late gets the running actors before their steps.
@@ -108,6 +110,14 @@ async function endKeptSessions(home: string): Promise<EndedSessions> {
     Date.now,
     createSessionFile(() => path, { log: () => {}, warnOnce: () => {} }),
   ).endAll();
+}
+
+function unknownChart(machine: string): never {
+  return refuse('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
+}
+
+function isInTree({ machine, children }: ActorNode, wanted: string): boolean {
+  return machine === wanted || children.some((child) => isInTree(child, wanted));
 }
 
 function queryOf(params: JsonObject): FollowQuery {

@@ -223,6 +223,20 @@ t.test(
   },
 );
 
+t.test('INS-2 · CLI-2 · nothing is followed of a machine that neither a chart nor an actor has', async (t) => {
+  const tree = { id: '', machine: 'supervisor', children: [{ id: 'gateway/runs', machine: 'runsPool', children: [] }] };
+  const host = hostOf(t, {
+    tree: () => tree as never,
+    chart: async (machine) => (machine === 'delivery' ? ({} as never) : undefined),
+    follow: () => () => {},
+  });
+  for (const machine of ['runsPool', 'delivery']) t.match(await ask(host, 'inspect.follow', { machine }), {});
+  await t.rejects(ask(host, 'inspect.follow', { machine: 'agentrun' }), {
+    code: 'chart-unknown',
+    message: /"agentrun"/,
+  });
+});
+
 t.test('INS-4 · DUR-2 · an event that is gone is answered with how long events are kept', async (t) => {
   for (const [hours, words] of [
     [168, 'kept 7 days'],
