@@ -12,7 +12,7 @@ import {
 import tap, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { chromiumPath, noChromium } from './chromium.ts';
-import type { Gateway } from './mcp/gateway.ts';
+import { eventually, type Gateway } from './mcp/gateway.ts';
 import { deferred } from './turns.ts';
 
 export { chromiumPath, noChromium };
@@ -88,8 +88,16 @@ export async function openInspector(t: Test, gateway: Gateway, options?: PageOpt
   return open;
 }
 
-export async function linkOf({ control }: Gateway, params: JsonObject = {}): Promise<string> {
-  return ((await control.call('inspect.link', params)) as unknown as { readonly url: string }).url;
+export function linkOf({ control }: Gateway, params: JsonObject = {}): Promise<string> {
+  return eventually(async () => {
+    try {
+      return ((await control.call('inspect.link', params)) as unknown as { readonly url: string }).url;
+    } catch (thrown) {
+      // The listener stands a moment after the daemon.
+      if ((thrown as { readonly code?: unknown }).code !== 'inspector-closed') throw thrown;
+      return undefined;
+    }
+  });
 }
 
 export async function goTo(page: Page, hash: string): Promise<void> {
