@@ -77,33 +77,34 @@ export function failureKey(
   return `${name}/${status === 'unknown' ? 'unsure' : 'failed'}/${causeOf(target, reason)}`;
 }
 
-/** Returns the groups, the largest first; equally large ones by their latest failure. */
+/** Returns the groups of failures in any order, the largest first; equally large ones by their latest failure. */
 export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping = 'cause'): readonly FailureGroup[] {
   const groups = new Map<
     string,
-    { first: Failure; count: number; firstMs: number; lastMs: number; routes: Set<string> }
+    { newest: Failure; count: number; firstMs: number; lastMs: number; routes: Set<string> }
   >();
   for (const failure of failures) {
     const key = failureKey(failure, by);
     const atMs = failure.endedAtMs ?? failure.queuedAtMs;
     const group = groups.get(key);
     if (group === undefined) {
-      groups.set(key, { first: failure, count: 1, firstMs: atMs, lastMs: atMs, routes: new Set([failure.route]) });
+      groups.set(key, { newest: failure, count: 1, firstMs: atMs, lastMs: atMs, routes: new Set([failure.route]) });
       continue;
     }
+    if (atMs > group.lastMs) group.newest = failure;
     group.count += 1;
     group.firstMs = Math.min(group.firstMs, atMs);
     group.lastMs = Math.max(group.lastMs, atMs);
     group.routes.add(failure.route);
   }
   return [...groups]
-    .map(([key, { first, routes, ...counted }]) => {
-      const { target, reason } = first;
-      const { helps, advice } = cureOf(first);
+    .map(([key, { newest, routes, ...counted }]) => {
+      const { target, reason } = newest;
+      const { helps, advice } = cureOf(newest);
       return {
         key,
         target: canonicalTarget(target) ?? target,
-        title: by === 'cause' ? titleOf(target, reason) : by === 'target' ? targetTitle(target) : first.route,
+        title: by === 'cause' ? titleOf(target, reason) : by === 'target' ? targetTitle(target) : newest.route,
         advice: by === 'cause' ? advice(`platforms.${canonicalTarget(target) ?? target}`) : '',
         helps,
         ...counted,

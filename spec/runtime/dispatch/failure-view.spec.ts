@@ -56,3 +56,24 @@ t.test('INS-4 · DLV-4 · the open failures are read once, and counted with each
   await put('k1', 'queued', 0);
   t.match(await view.groups({ state: 'open' }, 'cause'), { count: 1 });
 });
+
+t.test(
+  'INS-4 · the advice for a group is that of its newest failure, also when it came after the first count',
+  async (t) => {
+    const { keeper } = await openKeeper(openMemoryJournal());
+    const view = createFailureView({
+      keeper,
+      get: () => Promise.resolve(undefined),
+      redact: (record) => record,
+      nowMs: () => 10,
+    });
+    const put = (key: string, status: 'deadLettered' | 'unknown', endedAtMs: number) =>
+      keeper.commit([{ kind: 'put', collection: 'deliveries', key, value: { ...plainDelivery, status, endedAtMs } }]);
+    await put('k1', 'unknown', 1);
+    t.match(await view.groups({ state: 'open' }, 'route'), { groups: [{ helps: 'unsure' }] });
+
+    await put('k2', 'deadLettered', 2);
+
+    t.match(await view.groups({ state: 'open' }, 'route'), { groups: [{ count: 2, helps: 'afterFix' }] });
+  },
+);
