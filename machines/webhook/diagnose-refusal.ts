@@ -67,6 +67,11 @@ export type FindingCode =
 
 const proven = true;
 
+const bodyNotKept: Finding = {
+  code: 'body-not-kept',
+  text: 'The body was too long to keep, so its signature cannot be checked again.',
+};
+
 /** Returns at least one finding, the most likely cause first. */
 export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSecret): readonly Finding[] {
   const { kind, reason = stateWords(kind) } = refused;
@@ -75,7 +80,11 @@ export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSe
   const request = requestOf(refused, definition.route);
   const used = acceptedSchemes(definition.route).find(({ at }) => readerOf(at)(request) !== undefined);
   const foreign = otherProviders(request, definition, used);
-  if (used === undefined) return [...foreign, missingHeader(definition.route, request), ...secretKind(definition)];
+  if (used === undefined) {
+    // A signature in a body that was not kept may have been there.
+    const isLost = refused.body === undefined && isInBody(acceptedSchemes(definition.route));
+    return [...foreign, isLost ? bodyNotKept : missingHeader(definition.route, request), ...secretKind(definition)];
+  }
   return [...foreign, ...judged(refused, { definition, request, scheme: used })];
 }
 
@@ -95,10 +104,7 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
   if (scheme.id !== undefined && readerOf(scheme.id)(request) === undefined)
     return [{ code: 'header-missing', text: `${capital(placeText(scheme.id))} is missing; the signature covers it.` }];
   const skew = skewFinding(given, time);
-  if (refused.body === undefined) {
-    const text = 'The body was too long to keep, so its signature cannot be checked again.';
-    return [...skew, { code: 'body-not-kept', text }, ...secretKind(definition)];
-  }
+  if (refused.body === undefined) return [...skew, bodyNotKept, ...secretKind(definition)];
   if (isGenuine(definition, inTime.request)) {
     const text = 'Its signature matches the secret that the route has now.';
     const [late] = skew;
@@ -191,8 +197,13 @@ function unreadBody(
   { headers, body }: SignedRequest,
   schemes: readonly SignatureScheme[],
 ): string | undefined {
+  if (!isInBody(schemes)) return undefined;
   const parsed = parseBody(decodeBody(body), headers, bodyRuleOf(route));
-  return parsed.ok || !schemes.every(({ at }) => 'field' in at) ? undefined : `No field was read: ${parsed.why}.`;
+  return parsed.ok ? undefined : `No field was read: ${parsed.why}.`;
+}
+
+function isInBody(schemes: readonly SignatureScheme[]): boolean {
+  return schemes.every(({ at }) => 'field' in at);
 }
 
 /** When the sender sends it, and how it may have been lost. */

@@ -303,6 +303,9 @@ t.test('SRC-5 · what is missing and what differs is worded by what the scheme o
   t.match(diagnoseRefusal(refusedOf(attached), sourceRoute('mailgun')), [
     { code: 'header-missing', text: /No field was read: the body is not JSON \(multipart\/form-data\)\.$/ },
   ]);
+  t.match(diagnoseRefusal(refusedOf(attached, { body: undefined }), sourceRoute('mailgun')), [
+    { code: 'body-not-kept', text: 'The body was too long to keep, so its signature cannot be checked again.' },
+  ]);
   const untrimmed = routeOf({ source: 'gitlab', secret: `${plainSecret} ` });
   const sent = { headers: { 'x-gitlab-token': plainSecret }, body: '{}' };
   t.match(diagnoseRefusal(refusedOf(sent), untrimmed), [
