@@ -1349,6 +1349,32 @@ t.test('INS-2 · a view that waits for an answer does not ask again, but once it
   await eventually(() => asked.routes === 3);
 });
 
+t.test('INS-2 · a view whose answer was lost on the way asks again after a while', options, async (t) => {
+  const { gateway, page } = await opened(t);
+  // The page's clock as a whole would also end the stream.
+  await page.evaluate(`{
+    const wait = setTimeout;
+    globalThis.setTimeout = (done, ms, ...more) => wait(done, ms === 30_000 ? 1_000 : ms, ...more);
+  }`);
+  let asked = 0;
+  const lost = deferred<void>();
+  await answerFor(page, {
+    'webhook.list': () => {
+      asked += 1;
+      return asked === 2 ? lost.promise : undefined;
+    },
+  });
+  await goTo(page, '#/routes');
+  await page.getByRole('link', { name: /^reviews/ }).waitFor();
+  await sendReview(gateway, 'first');
+  await eventually(() => asked === 2);
+
+  await sendReview(gateway, 'second');
+
+  await eventually(() => asked >= 3);
+  lost.resolve();
+});
+
 t.test('INS-2 · what was asked before the journal was open is asked again then', options, async (t) => {
   const home = makeHome(t);
   const first = await startGateway(t, {}, { config: configOf(), home });

@@ -1,6 +1,7 @@
 /**
- * Calls a view back when running actors of certain machines have changed, at most twice a second, and not while it waits for
- * the answer to the last call: a browser has few connections to a daemon, and what a person does would queue behind those.
+ * Calls a view back when running actors of certain machines have changed, at most twice a second. While it waits for an
+ * answer it is called at most twice a minute: a browser has few connections to a daemon, and what a person does would queue
+ * behind those.
  */
 
 import { useEffect, useRef } from 'preact/hooks';
@@ -8,6 +9,8 @@ import { link, living, nodes, onSteps } from './live.ts';
 import { type Asking, useAsked } from './rpc.ts';
 
 const leastMs = 500;
+/** An answer that is not there by then may have been lost on the way, and the view would never be called again. */
+const mostMs = 30_000;
 /** The work that any gateway of a shared journal may do. The actors of other gateways are not streamed. */
 const shared = ['agentRun', 'approval', 'coalescingGroup', 'cronJob', 'delivery'];
 const elsewhereMs = 3_000;
@@ -33,7 +36,7 @@ export function useFresh(machines: RegExp, again: () => Promise<void> | void): v
       last = performance.now();
       isDue = false;
       isAsking = true;
-      await run.current();
+      await Promise.race([run.current(), new Promise((late) => setTimeout(late, mostMs))]);
       isAsking = false;
       timer = undefined;
       if (isDue) soon();
