@@ -8,7 +8,9 @@ import { takeSession } from './data/session.ts';
 import { Shell } from './frame/shell.tsx';
 
 // Every text node of the page comes by here, so no name or reason of a sender or a server can reverse what is around it.
+const { vnode: ofCompat } = options;
 options.vnode = (node) => {
+  ofCompat?.(node);
   const { props }: { readonly props: unknown } = node;
   if (typeof props === 'string') Object.assign(node, { props: inOrder(props) });
 };
