@@ -52,7 +52,7 @@ export function agentOf({ home = '', isNamed = false }: GatewayPlace): string {
 
 /** A message that names the home in each command to run next, if --home names it. */
 export function withHomeNamed(gateway: GatewayPlace, text: string): string {
-  return text.replace(/(?<=^|`|[;,:] |\b(?:or|then) )agent (?=[a-z])/gm, `${agentOf(gateway)} `);
+  return text.replace(/(?<=^|`|[;,:] |\b(?:or|then) )agent (?=[a-z])/gm, () => `${agentOf(gateway)} `);
 }
 
 /** The text of a flag; undefined if it is not given. */
