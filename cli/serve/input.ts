@@ -41,11 +41,14 @@ function readable(line: string): string {
   const exact = odd.test(line) ? readJson(line) : undefined;
   // Each message of a batch is answered by itself.
   if (Array.isArray(exact) && exact.length > 0)
-    return (JSON.parse(line) as readonly Json[])
-      .map((message) => (isJsonObject(message) ? readable(JSON.stringify(message)) : JSON.stringify(message)))
-      .join('\n');
-  if (!isJsonObject(exact) || exact.params === undefined) return line;
-  const message = messageWithoutNulls(JSON.parse(line) as JsonObject);
+    return (JSON.parse(line) as readonly Json[]).map((rounded, at) => messageOf(rounded, exact[at])).join('\n');
+  return isJsonObject(exact) && exact.params !== undefined ? messageOf(JSON.parse(line), exact) : line;
+}
+
+/** @param rounded all but the arguments is as the SDK would read it: an answer has the id of its request */
+function messageOf(rounded: Json, exact: Json | undefined): string {
+  if (!isJsonObject(rounded) || !isJsonObject(exact) || exact.params === undefined) return JSON.stringify(rounded);
+  const message = messageWithoutNulls(rounded);
   const { params } = message;
   return JSON.stringify(isJsonObject(params) ? { ...message, params: readableParams(params, exact.params) } : message);
 }

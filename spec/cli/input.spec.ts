@@ -59,4 +59,6 @@ t.test('CLI-5 · a batch is read as its messages', async (t) => {
   const messages = [{ id: 1, method: 'ping', params: null }, { method: 'x' }];
   const text = await read(Buffer.from(`${JSON.stringify(messages)}\n[]\n`));
   t.equal(text, '{"id":1,"method":"ping"}\n{"method":"x"}\n[]\n');
+  const call = '{"id":1,"method":"tools/call","params":{"name":"x","arguments":{"id":1234567890123456789}}}';
+  t.equal(await read(Buffer.from(`[${call}]\n`)), `${call.replace(/\d{19}/, '"$&"')}\n`);
 });
