@@ -16,9 +16,9 @@ export interface Page<Row> {
   readonly nextCursor?: string;
 }
 
-/** @param cursor the place of the page's first row. A client whose list changes meanwhile is notified, and begins anew. */
+/** @param cursor the place of the page's first row; empty in some clients' first request. A client whose list changes meanwhile is notified, and begins anew. */
 export function pageAt<Row>(rows: readonly Row[], cursor = '0'): Page<Row> {
-  if (!/^\d{1,9}$/.test(cursor))
+  if (!/^\d{0,9}$/.test(cursor))
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `no page begins at the cursor ${JSON.stringify(cursor)}`);
   const first = Number(cursor);
   let end = first;

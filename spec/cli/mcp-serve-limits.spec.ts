@@ -32,6 +32,7 @@ t.test(
     t.equal(count([...first.tools, ...second.tools]), 60);
     t.equal(second.nextCursor, undefined);
     t.equal(count((await (await modernServed(t, gateway)).listTools()).tools), 60);
+    t.same(await legacy.listTools({ cursor: '' }), first, 'as some clients ask for the first page');
     await t.rejects(legacy.listTools({ cursor: 'x' }), { code: -32602 });
     const { code, stdout } = await gateway.cli('mcp', 'tools', '--json');
     t.equal(code, 0);
