@@ -17,8 +17,8 @@ export interface ServedGateway {
   readonly idle: ControlClient[];
 }
 
-/** A run has 64 connections for all that it starts. */
-const mostIdle = 8;
+/** A run has 64 connections for all the programs that it starts. */
+const mostIdle = 2;
 
 export type ClientRequest = ServerContext['mcpReq'];
 

@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { entryOf, type Gateway, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, type Gateway, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { legacyServed, modernServed, serveCommand } from '../support/mcp/serve-clients.ts';
 
@@ -40,7 +41,7 @@ t.test(
   },
 );
 
-t.test('CLI-5 · requests one after another need no connection to the gateway each', async (t) => {
+t.test('CLI-5 · requests one after another need no connection to the gateway each, and few are kept', async (t) => {
   const gateway = await withNotes(t);
   let connections = 0;
   const relay = createServer((client) => {
@@ -49,6 +50,7 @@ t.test('CLI-5 · requests one after another need no connection to the gateway ea
     for (const socket of [client, door]) socket.on('error', () => {});
     client.pipe(door).pipe(client);
   });
+  const open = promisify(relay.getConnections.bind(relay));
   const path = join(gateway.home.path, 'relay.sock');
   relay.listen(path);
   t.teardown(() => relay.close());
@@ -62,6 +64,11 @@ t.test('CLI-5 · requests one after another need no connection to the gateway ea
       content: [{ text: `${n}` }],
     });
   t.equal(connections - before, 1);
+  const call = { name: 'mcp__notes__echo', arguments: { text: 'x' } };
+  await Promise.all(Array.from({ length: 8 }, () => client.callTool(call)));
+  // One of them watches the lists. A run may have 64, for all the programs that it starts.
+  const kept = await eventually(async () => ((await open()) <= 3 ? await open() : undefined));
+  t.equal(kept, 3);
 });
 
 t.test('CLI-5 · a message that is too long is refused with the limit, and the next one is answered', async (t) => {
