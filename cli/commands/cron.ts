@@ -23,6 +23,7 @@ import {
   strayChat,
   textFlag,
   textFlags,
+  withHomeNamed,
 } from '../context.ts';
 import { labelled } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
@@ -66,7 +67,7 @@ export async function listJobs(context: CommandContext): Promise<ExitCode> {
   ];
   return show(context, rows, () =>
     rows.length === 0
-      ? "No jobs. Add one: agent cron add <name> '0 9 * * 1-5' --prompt <text>\n"
+      ? withHomeNamed(context.gateway, "No jobs. Add one: agent cron add <name> '0 9 * * 1-5' --prompt <text>\n")
       : table(context.out, head, rows.map(cells)),
   );
 }
@@ -172,13 +173,13 @@ function historyOf(context: CommandContext, { history: rows }: JobDetail): strin
 }
 
 /** When the job will run, as a sentence. */
-function whenOf(row: ChangedJob, { out }: CommandContext): string {
+function whenOf(row: ChangedJob, { out, gateway }: CommandContext): string {
   const { next_due, schedule, state, problem, timezone } = row;
   if (problem !== undefined && state === 'broken') return oneLine(problem);
   const note = problem === undefined ? '' : ` Note: ${oneLine(problem)}.`;
   if (state === 'paused' || state === 'disabled') return `It is ${state}.${note}`;
   if (schedule === undefined || schedule === '')
-    return `It has no schedule: webhooks and \`agent cron run\` fire it.${note}`;
+    return `${withHomeNamed(gateway, 'It has no schedule: webhooks and `agent cron run` fire it.')}${note}`;
   if (next_due === undefined || next_due === null) return note.trim();
   const at = inZone(next_due, timezone);
   if (out.isTerminal) return `Next: ${inTime(next_due, Date.now())}, at ${at}.${note}`;

@@ -24,7 +24,7 @@ export async function runDoctor(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'json')) printJson(context, found.map(rowOf));
   else {
     for (const one of found) context.out.print(lineOf(context, one));
-    context.out.print(`\n${summary(found, left, hasFlag(context, 'fix'))}\n`);
+    context.out.print(`\n${withHomeNamed(context.gateway, summary(found, left, hasFlag(context, 'fix')))}\n`);
   }
   return left.some(({ level }) => level === 'wrong') ? 1 : 0;
 }

@@ -3,7 +3,7 @@
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import type { Ask, HistoryDetail, HistoryQuery, HistoryRow } from '../../runtime/control/contract.ts';
-import { askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
+import { agentOf, askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { showList } from '../listing.ts';
 import { show } from '../terminal.ts';
@@ -76,7 +76,7 @@ function alikeOf({ count, first_at: first }: NonNullable<HistoryRow['alike']>): 
   return `×${count.toLocaleString('en')} since ${first.slice(0, 10)} ${first.slice(11, 16)} UTC`;
 }
 
-function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
+function formatEvent({ out, gateway }: CommandContext, detail: HistoryDetail): string {
   const { key, delivery_id: id, event, reason, attempts, received_at, node, record, run, question, alike } = detail;
   const { payload = record.body } = detail;
   const head = labelled(out, [
@@ -95,7 +95,7 @@ function formatEvent({ out }: CommandContext, detail: HistoryDetail): string {
     ['Answer with', question && reasonOf(detail)],
     ['Reason', reason],
     ['Key', key],
-    ['Why', `agent inspect why ${key}`],
+    ['Why', `${agentOf(gateway)} inspect why ${key}`],
   ]);
   return titled(out, id, statusOf(detail)) + head + (payload === '' ? '' : titledText(out, 'Payload', payload));
 }

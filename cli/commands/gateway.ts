@@ -106,7 +106,10 @@ async function runsAlready(context: CommandContext): Promise<boolean> {
   context.out.print(
     old === version()
       ? 'The gateway is running already.\n'
-      : `The gateway is running already, as version ${oneLine(old)}; \`agent gateway stop\`, then \`agent gateway\` or its service starts version ${version()}.\n`,
+      : withHomeNamed(
+          context.gateway,
+          `The gateway is running already, as version ${oneLine(old)}; \`agent gateway stop\`, then \`agent gateway\` or its service starts version ${version()}.\n`,
+        ),
   );
   return true;
 }

@@ -22,7 +22,7 @@ import { isReservedVariable } from '../../machines/config/program-variables.ts';
 import { foreignFiles, programTitles } from '../../machines/mcp/foreign-files.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import type { ImportItem } from '../../machines/mcp/plan-import.ts';
-import { type CommandContext, type ExitCode, hasFlag, profileFlag, textFlag } from '../context.ts';
+import { type CommandContext, type ExitCode, hasFlag, profileFlag, textFlag, withHomeNamed } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { bold, dim, oneLine, printJson, wrapped } from '../terminal.ts';
 
@@ -206,7 +206,7 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
   else if (added.length === 0) out.print('Nothing was added.\n');
   else
     out.print(
-      `Added ${added.map(oneLine).join(', ')}. A running gateway connects them by itself; see \`agent mcp list\`.\n`,
+      `Added ${added.map(oneLine).join(', ')}. ${withHomeNamed(context.gateway, 'A running gateway connects them by itself; see `agent mcp list`.')}\n`,
     );
   return failed ? 1 : 0;
 }

@@ -9,11 +9,11 @@ import {
   type CommandContext,
   type ExitCode,
   hasFlag,
-  type Output,
   refuse,
   serverChoice,
   textFlag,
   textFlags,
+  withHomeNamed,
 } from '../context.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
@@ -24,11 +24,12 @@ const defaultLines = 100;
 
 export async function listServers(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('mcp.list');
-  return show(context, rows, () => formatServers(context.out, rows));
+  return show(context, rows, () => formatServers(context, rows));
 }
 
-function formatServers(out: Output, rows: readonly ServerRow[]): string {
-  if (rows.length === 0) return 'No MCP servers. Add one: agent mcp add <name> -- <command>, or agent mcp import\n';
+function formatServers({ out, gateway }: CommandContext, rows: readonly ServerRow[]): string {
+  const none = 'No MCP servers. Add one: agent mcp add <name> -- <command>, or agent mcp import\n';
+  if (rows.length === 0) return withHomeNamed(gateway, none);
   const nowMs = Date.now();
   // A table would cut a reason, and the remedy is at its end.
   const below = out.isTerminal;
@@ -106,7 +107,7 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
   );
   // A run may not list the servers.
   const next = context.gateway.home === undefined ? '' : ' `agent mcp list` shows the state of each server.';
-  context.out.print(rows.length > 0 ? shown : `No tools.${next}\n`);
+  context.out.print(rows.length > 0 ? shown : withHomeNamed(context.gateway, `No tools.${next}\n`));
   const profile = textFlag(context, 'profile') ?? 'default';
   const connecting = servers.filter(
     (row) =>
@@ -180,7 +181,9 @@ export async function reloadServers(context: CommandContext): Promise<ExitCode> 
     return refuse(context, '--profile is for one server; name it, or leave --profile out to reload everything', 2);
   if (server === undefined) return reloadGateway(context);
   await context.ask('mcp.reconnect', serverChoice(context));
-  context.out.print(`${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`);
+  context.out.print(
+    withHomeNamed(context.gateway, `${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`),
+  );
   return 0;
 }
 

@@ -14,7 +14,15 @@ import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
-import { agentOf, type CommandContext, type ExitCode, hasFlag, type Output, refuse } from '../context.ts';
+import {
+  agentOf,
+  type CommandContext,
+  type ExitCode,
+  hasFlag,
+  type Output,
+  refuse,
+  withHomeNamed,
+} from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { type Answers, answersOf, hasAnswers, linesAsked, secretOf } from '../setup/answers.ts';
 import {
@@ -202,8 +210,10 @@ async function startAndTest(context: CommandContext, tests: boolean): Promise<Ex
     const why = `the first event did not go through: ${outcome.why}; \`agent doctor\` looks for the cause`;
     return refuse(context, why, 1);
   }
-  const result = wrapped(outcome.result, Math.max(40, context.out.columns), '').join('\n');
-  context.out.print(`${result}\nMake a route of your own: agent webhook subscribe <name>\n`);
+  const result = wrapped(withHomeNamed(context.gateway, outcome.result), Math.max(40, context.out.columns), '').join(
+    '\n',
+  );
+  context.out.print(`${result}\nMake a route of your own: ${agentOf(context.gateway)} webhook subscribe <name>\n`);
   return 0;
 }
 

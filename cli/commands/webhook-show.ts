@@ -6,7 +6,7 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import type { RouteDetail } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, type Output, routeChoice } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, type Output, routeChoice, withHomeNamed } from '../context.ts';
 import { line, whole } from '../draw.ts';
 import { counted, labelled, moment, titled, titledText } from '../labelled.ts';
 import { dim, oneLine, show } from '../terminal.ts';
@@ -108,9 +108,9 @@ export async function examineWebhook(context: CommandContext): Promise<ExitCode>
   const lines = answer.refusals.flatMap(({ key, received_at: at, findings }) => [
     line(out, [
       [`Refused ${moment(at, Date.now())}`, 'bold'],
-      [`  agent inspect why ${key}`, 'dim'],
+      [`  ${agentOf(context.gateway)} inspect why ${key}`, 'dim'],
     ]),
     ...findings.flatMap(({ text }) => whole(out, `→ ${oneLine(text)}`, 'plain', '  ')),
   ]);
-  return show(context, answer, () => `${lines.join('\n') || none}\n`);
+  return show(context, answer, () => `${lines.join('\n') || withHomeNamed(context.gateway, none)}\n`);
 }

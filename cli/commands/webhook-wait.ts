@@ -7,7 +7,7 @@ import { stateWords } from '../../machines/base/status.ts';
 import { ConnectionLost, type ControlClient } from '../../runtime/control/client.ts';
 import type { HistoryRow } from '../../runtime/control/contract.ts';
 import { NotRunning } from '../call.ts';
-import { type CommandContext, hasFlag } from '../context.ts';
+import { agentOf, type CommandContext, hasFlag } from '../context.ts';
 import { pausesOf } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
 
@@ -45,7 +45,7 @@ export async function waitForEvent(
     for (const row of fresh.reverse()) {
       known.add(row.key);
       if (hasFlag(context, 'json')) printJsonLine(context, row);
-      else for (const line of await linesOf(client, route, row)) context.out.print(`${line}\n`);
+      else for (const line of await linesOf(context, client, route, row)) context.out.print(`${line}\n`);
       if (!passedOver.has(row.status)) return;
     }
     await pause(pollMs);
@@ -67,11 +67,16 @@ function isStray({ route }: HistoryRow): boolean {
   return route.startsWith('/');
 }
 
-async function linesOf(client: ControlClient, route: AwaitedRoute, row: HistoryRow): Promise<readonly string[]> {
+async function linesOf(
+  { gateway }: CommandContext,
+  client: ControlClient,
+  route: AwaitedRoute,
+  row: HistoryRow,
+): Promise<readonly string[]> {
   const { key, status, event, reason } = row;
   const why = reason === undefined ? '' : `: ${oneLine(reason)}`;
   // By its key: a sender chooses the delivery id, which a shell would interpret.
-  if (!passedOver.has(status)) return [`Came: ${oneLine(event)}. See it by: agent events show ${key}`];
+  if (!passedOver.has(status)) return [`Came: ${oneLine(event)}. See it by: ${agentOf(gateway)} events show ${key}`];
   if (status !== 'refused' && reason?.startsWith('handshake: ') === true) {
     const { record } = await client.ask('webhook.delivery', { id: key, handshake: true });
     return [oneLine(reason), ...(record.body === '' ? [] : [`  ${oneLine(record.body)}`])];

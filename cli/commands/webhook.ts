@@ -193,7 +193,10 @@ export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
   ];
   return show(context, rows, () =>
     rows.length === 0
-      ? 'No routes. Create one: agent webhook subscribe <name>, or write it into config.yaml.\n'
+      ? withHomeNamed(
+          context.gateway,
+          'No routes. Create one: agent webhook subscribe <name>, or write it into config.yaml.\n',
+        )
       : table(context.out, head, rows.map(cells)),
   );
 }

@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap';
 import { showAudit } from '../../cli/commands/audit.ts';
 import { showConfig } from '../../cli/commands/config.ts';
-import { showJob } from '../../cli/commands/cron.ts';
+import { listJobs, showJob } from '../../cli/commands/cron.ts';
 import { listServers, listTools, showServerLog } from '../../cli/commands/mcp.ts';
+import { listWebhooks } from '../../cli/commands/webhook.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { type Listing, sayWhyNone, showList } from '../../cli/listing.ts';
 import type { HistoryQuery } from '../../runtime/control/contract.ts';
@@ -215,6 +216,12 @@ t.test('CLI-2 · a list of servers or tools without a row says so, and what come
   const gateway = { home: undefined, socket: '/run/agent.sock' };
   t.equal(await listTools({ ...ofRun.context, gateway }), 0);
   t.equal(ofRun.seen.printed, 'No tools.\n', 'a run may not list the servers');
+  for (const list of [listServers, listTools, listJobs, listWebhooks]) {
+    const { context, seen } = stageCommand({ answer: [] });
+    t.equal(await list({ ...context, gateway: { ...context.gateway, isNamed: true } }), 0);
+    t.match(seen.printed, /\bagent --home \/home\/me\/\.agent (?:mcp|cron|webhook) /);
+    t.notMatch(seen.printed, /(?<!\.)\bagent (?!--home)/);
+  }
   const data = stageCommand({ answer: [], flags: { json: true } });
   await listServers(data.context);
   t.equal(data.seen.printed, '[]\n');
