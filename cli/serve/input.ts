@@ -7,7 +7,7 @@
 
 import { Transform } from 'node:stream';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { readJson } from '../../machines/base/read-json.ts';
+import { deepestJson, isTooDeep, readJson } from '../../machines/base/read-json.ts';
 import { isEmptyList, messageWithoutNulls, withoutNulls } from '../../machines/mcp/without-nulls.ts';
 
 /** Far more than the gateway takes: what is longer is no message. */
@@ -38,7 +38,8 @@ export function completeLines(): Transform {
 }
 
 function readable(line: string): string {
-  const exact = odd.test(line) ? readJson(line) : undefined;
+  // What is nested deeper than any call may be could not be written again.
+  const exact = odd.test(line) && !isTooDeep(line, 2 * deepestJson) ? readJson(line) : undefined;
   // Each message of a batch is answered by itself.
   if (Array.isArray(exact) && exact.length > 0)
     return (JSON.parse(line) as readonly Json[]).map((rounded, at) => messageOf(rounded, exact[at])).join('\n');

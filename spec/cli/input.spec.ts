@@ -62,3 +62,9 @@ t.test('CLI-5 · a batch is read as its messages', async (t) => {
   const call = '{"id":1,"method":"tools/call","params":{"name":"x","arguments":{"id":1234567890123456789}}}';
   t.equal(await read(Buffer.from(`[${call}]\n`)), `${call.replace(/\d{19}/, '"$&"')}\n`);
 });
+
+t.test('CLI-5 · LIF-13 · a message that is nested too deep to be written again is left to the gateway', async (t) => {
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  const call = `{"id":1,"method":"tools/call","params":{"name":"x","_meta":null,"arguments":{"a":${deep}}}}\n`;
+  t.ok((await read(Buffer.from(`${call}[${call.trim()}]\n`))) === `${call}[${call.trim()}]\n`);
+});
