@@ -97,7 +97,7 @@ async function runProgram(
   }
 }
 
-/** What a program printed, without a byte order mark, white space at the end, and what some print for a terminal into a pipe too. */
+/** What a program printed, without a byte order mark, white space at its end, and what is meant for a terminal. */
 function plainText(printed: string): string {
   return stripVTControlCharacters(printed.replace(/^\ufeff/, '')).trimEnd();
 }

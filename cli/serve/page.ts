@@ -16,7 +16,10 @@ export interface Page<Row> {
   readonly nextCursor?: string;
 }
 
-/** @param cursor the place of the page's first row; empty in some clients' first request. A client whose list changes meanwhile is notified, and begins anew. */
+/**
+ * @param cursor the place of the page's first row; empty in the first request of some clients. A client whose list changes
+ * meanwhile is notified, and begins anew.
+ */
 export function pageAt<Row>(rows: readonly Row[], cursor = '0'): Page<Row> {
   if (!/^\d{0,9}$/.test(cursor))
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `no page begins at the cursor ${JSON.stringify(cursor)}`);

@@ -1,6 +1,6 @@
 /**
- * Reads what a server or a client writes as `null` as absent, since many serializers write every member that is not given so, and an
- * empty list in place of an object as an object without members, since PHP writes it so.
+ * Reads what a server or a client writes as `null` as absent, since many serializers write every member that is not given
+ * so, and an empty list in place of an object as an object without members, since PHP writes it so.
  * @see FLT-4 and LIF-13 in docs/specification.md
  */
 

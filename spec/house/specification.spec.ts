@@ -165,7 +165,7 @@ t.test(
     const { homeSchema } = await import('../../machines/config/schema.ts');
     const { agent, inspector, platforms } = homeSchema.properties;
     const { webhook: _, ...targets } = platforms.properties;
-    const contract = specification.match(/^- \*\*CON-3\*\* .*$/m)?.[0] ?? '';
+    const contract = specification.match(/^- \*\*CON-3\*\* [\s\S]*?(?=\n- \*\*)/m)?.[0] ?? '';
     const lists = (word: string): boolean => new RegExp(`[\`{ ]${word.replaceAll('.', '\\.')}[\`:,}]`).test(contract);
     const sections: readonly KeySchema[] = [agent, inspector, ...(Object.values(targets) as object[])];
     for (const [key, schema] of sections.flatMap(keysOf)) {
