@@ -193,7 +193,7 @@ function caseOf(name: SourceName, payload: JsonObject, rsa: { readonly key: stri
     return { route, secret: shared, sent: sealed, crypto: withId(source, sealed, cryptoOf(scheme, sealed, key)) };
   const { headers, body } = sealed;
   const put = (more: Record<string, string>, text = body): Sealed => ({ headers: { ...headers, ...more }, body: text });
-  if (name === 'discord') {
+  if (scheme.algorithm === 'ed25519') {
     const pair = generateKeyPairSync('ed25519');
     const content = Buffer.from(seconds + body);
     const signature = sign(null, content, pair.privateKey);
@@ -204,7 +204,7 @@ function caseOf(name: SourceName, payload: JsonObject, rsa: { readonly key: stri
         secret: pair.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex'),
       },
       sent: put({ 'x-signature-ed25519': signature.toString('hex') }),
-      crypto: () => [verify(null, content, pair.publicKey, signature), digestOf(content)],
+      crypto: withId(source, sealed, () => [verify(null, content, pair.publicKey, signature), digestOf(content)]),
     };
   }
   if (name === 'sendgrid') {

@@ -10,6 +10,7 @@ import { deliveryIdOf, eventTypeOf } from '../../../machines/webhook/envelope.ts
 import { findSample, type SampleSeal, sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
 import type { Sealed } from '../../../machines/webhook/seal-event.ts';
 import { signatureVerifier } from '../../../machines/webhook/verifier.ts';
+import { measurePresets } from '../../bench/presets.ts';
 
 const secret = 'sécret-of-the-route';
 const publicUrl = 'https://hooks.example.com';
@@ -145,5 +146,14 @@ t.test('SUB-4 · a sample is found by its event where one platform has that', (t
     why: /no sample is named "checkout"; stripe:checkout.session.completed$/,
   });
   t.match(findSample('zzz'), { ok: false, why: /no sample is named "zzz"; docs\/sources.md lists/ });
+  t.end();
+});
+
+t.test('SRC-1 · the benchmark verifies and reads a genuine request of each source', (t) => {
+  const costs = measurePresets({ sizes: [200], rounds: 1, requests: 1 });
+  t.strictSame(
+    costs.map(({ preset }) => preset),
+    sourceNames,
+  );
   t.end();
 });
