@@ -1,0 +1,38 @@
+import t from 'tap';
+import { createWorkMemory } from '../../../runtime/dispatch/work-memory.ts';
+import { plainDelivery } from '../../support/records.ts';
+
+function memoryOf(given: { isShared?: boolean; leads?: boolean; isParked?: boolean } = {}) {
+  const { isShared = false, leads = true, isParked = false } = given;
+  const ward = { size: 100, queues: new Map([['rdefault/busy', 100]]) };
+  return createWorkMemory({
+    keeper: { leads: () => leads } as never,
+    wards: () => ({ runs: ward, deliveries: ward }) as never,
+    places: { load: () => ({ running: 4, ready: 6, waiting: 90 }) as never },
+    concurrency: () => 8,
+    most: 1_000,
+    isShared,
+    isParked: () => isParked,
+  });
+}
+
+t.test('DIS-3 · on a journal of its own a gateway takes runs up to half of its memory', (t) => {
+  const memory = memoryOf({ isParked: true });
+  t.strictSame([memory.bound(), memory.room(), memory.room('rdefault/busy')], [1_000, 400, 400]);
+  t.end();
+});
+
+t.test('SCA-1 · on a shared journal it leaves runs that would get no slot soon, and when it drains takes none', (t) => {
+  const memory = memoryOf({ isShared: true });
+  // Four for each slot; those that wait for their route's limit do not count.
+  t.strictSame([memory.bound(), memory.room()], [32, 22]);
+  t.equal(memoryOf({ isShared: true, isParked: true }).room(), 0);
+  t.end();
+});
+
+t.test('SCA-1 · a gateway that is not the leader has no room for deliveries', (t) => {
+  t.equal(memoryOf().crowded(plainDelivery), false);
+  t.equal(memoryOf({ leads: false }).crowded(plainDelivery), true);
+  t.equal(memoryOf({ leads: false }).inMemory('runs').most, 1_000);
+  t.end();
+});
