@@ -1,7 +1,7 @@
 /**
  * A journal in memory, for trying out the gateway and for specs. It has the same rules and contract, but nothing survives
- * an exit. Its tables are maps with sorted keys. Most keep the row objects; events, which are large and rarely rewritten,
- * are kept as bytes, so that the garbage collector does not copy them.
+ * an exit. Its tables are maps, each with its keys in order. Most keep the row objects; events, which are large and rarely
+ * rewritten, are kept as bytes, so that the garbage collector does not copy them.
  */
 
 import { causeOf, fault } from '../../machines/base/fault.ts';
@@ -10,11 +10,11 @@ import { createByteStore, type Keeping } from './byte-store.ts';
 import { createJournal } from './engine-journal.ts';
 import type { Journal } from './journal.ts';
 import { weightOf } from './record-bytes.ts';
+import { SortedKeys } from './sorted-keys.ts';
 import {
   type Engine,
   isOfClaims,
   type Job,
-  type KeyRange,
   notifyLanded,
   notifyRefused,
   type Row,
@@ -103,44 +103,23 @@ export function createMemoryTables(): MemoryTables {
         tableNames.map((name) => [name, createTable(isOfClaims(name) ? () => {} : count, asGiven)]),
       ) as Record<TableName, Table>),
       events: createTable(count, createByteStore('events')),
-      claims: createTable(() => {}, sharedRows()),
+      claims: createTable(() => {}, sharedRows(), soughtKeys),
       recentMarks: new Map(),
     },
     usedBytes: () => usedBytes,
   };
 }
 
-function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept>): Table {
+function createTable<Kept>(
+  count: (bytes: number) => void,
+  keeping: Keeping<Kept>,
+  keysOf: (rows: Roster<string, unknown>) => Keys = () => new SortedKeys(),
+): Table {
   const rows = new Roster<string, Kept>();
-  /** Sorted, except for changes since the last call of `settle`. */
-  let sorted: string[] = [];
-  let last: string | undefined;
-  let loose: string[] = [];
-  let gone = 0;
-
-  /** Sorts the keys. Only listings call it, because most tables are written far more often than they are listed. */
-  function settle(): readonly string[] {
-    if (gone === 0 && loose.length === 0) return sorted;
-    const keys = [...sorted, ...loose].filter((key) => rows.has(key));
-    // A key that was removed and created again is in the list twice.
-    if (loose.length > 0) keys.sort(byCodeUnits);
-    sorted = keys.filter((key, at) => key !== keys[at - 1]);
-    last = sorted.at(-1);
-    loose = [];
-    gone = 0;
-    return sorted;
-  }
-
-  /** Whether a key comes after all others. Most do, since they begin with their time, and need no lookup. */
-  function isNewest(key: string): boolean {
-    return last === undefined || last < key;
-  }
+  const ordered = keysOf(rows);
 
   function add(key: string, row: Row): void {
-    if (isNewest(key)) {
-      sorted.push(key);
-      last = key;
-    } else loose.push(key);
+    ordered.add(key);
     const kept = keeping.keep(row);
     count(keeping.bytes(kept) + key.length);
     rows.set(key, kept);
@@ -156,7 +135,7 @@ function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept
       return kept && keeping.row(kept);
     },
     write(key, row) {
-      const earlier = isNewest(key) ? undefined : rows.get(key);
+      const earlier = ordered.isNewest(key) ? undefined : rows.get(key);
       if (earlier === undefined) {
         add(key, row);
         return;
@@ -167,7 +146,7 @@ function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept
       rows.set(key, kept);
     },
     create(key, row) {
-      if (!isNewest(key) && rows.has(key)) return false;
+      if (!ordered.isNewest(key) && rows.has(key)) return false;
       add(key, row);
       return true;
     },
@@ -177,37 +156,30 @@ function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept
       count(-keeping.bytes(earlier) - key.length);
       keeping.drop(earlier);
       rows.delete(key);
-      gone += 1;
-      if (gone > rows.size + fewest) settle();
+      ordered.remove(key);
     },
-    keys: (range) => keysIn(settle(), range),
+    keys: (range) => ordered.within(range),
   };
 }
 
-/** Fewer removed keys are not worth sorting for. */
-const fewest = 1_024;
+type Keys = Pick<SortedKeys, 'isNewest' | 'add' | 'remove' | 'within'>;
 
-function keysIn(sorted: readonly string[], { from, until, order, limit }: KeyRange): string[] {
-  const isNewest = order === 'newest';
-  const [low, high] = isNewest ? [until, from] : [from, until];
-  const at = low === undefined ? 0 : placeOf(sorted, low);
-  const first = sorted[at] === low ? at + 1 : at;
-  const end = high === undefined ? sorted.length : placeOf(sorted, high);
-  return isNewest
-    ? sorted.slice(Math.max(first, end - limit), end).reverse()
-    : sorted.slice(first, Math.min(end, first + limit));
-}
-
-/** The index of a key, or where it would be inserted. */
-function placeOf(sorted: readonly string[], key: string): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? '') < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** The keys of claims: written with every event and listed only when a person looks for an id, they are put in order then. */
+function soughtKeys(rows: Roster<string, unknown>): Keys {
+  return {
+    isNewest: () => false,
+    add() {},
+    remove() {},
+    within({ from, until, order, limit }) {
+      const [after, before] = order === 'newest' ? [until, from] : [from, until];
+      const keys: string[] = [];
+      rows.each((key) => {
+        if ((after === undefined || key > after) && (before === undefined || key < before)) keys.push(key);
+      });
+      keys.sort(byCodeUnits);
+      return (order === 'newest' ? keys.reverse() : keys).slice(0, limit);
+    },
+  };
 }
 
 function byCodeUnits(one: string, other: string): number {

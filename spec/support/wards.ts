@@ -42,6 +42,14 @@ export function fakeWard<Input>(
   const living = new Map<string, FakeChild<Input>>();
   const spawned: FakeChild<Input>[] = [];
   const watchers = new Map<string, Set<Watcher>>();
+  const queues = new Map<string, number>();
+  const count = (input: Input, by: 1 | -1): void => {
+    if (queueOf === undefined) return;
+    const queue = queueOf(input);
+    const now = (queues.get(queue) ?? 0) + by;
+    if (now > 0) queues.set(queue, now);
+    else queues.delete(queue);
+  };
   const refOf = (child: FakeChild<Input>) => ({
     id: child.key,
     send: (event: { readonly type: string }) => void child.heard.push(event),
@@ -61,18 +69,14 @@ export function fakeWard<Input>(
     get size() {
       return living.size;
     },
-    get queues() {
-      const sums = new Map<string, number>();
-      if (queueOf === undefined) return sums;
-      for (const { input } of living.values()) sums.set(queueOf(input), (sums.get(queueOf(input)) ?? 0) + 1);
-      return sums;
-    },
+    queues,
     spawn(key: string, input: Input) {
       if (living.has(key)) return undefined;
       const snapshot = { value: 'living', since: 0, context: input, ...shown(input) };
       const child: FakeChild<Input> = { key, input, heard: [], snapshot };
       living.set(key, child);
       spawned.push(child);
+      count(input, 1);
       return refOf(child);
     },
     get: (key: string) => {
@@ -83,7 +87,10 @@ export function fakeWard<Input>(
     each(visit: (key: string, child: unknown) => boolean) {
       for (const child of living.values()) if (!visit(child.key, refOf(child))) return;
     },
-    clear: () => living.clear(),
+    clear() {
+      living.clear();
+      queues.clear();
+    },
   };
   return {
     handle: () => handle as never,
@@ -96,6 +103,8 @@ export function fakeWard<Input>(
       for (const watcher of [...(watchers.get(key) ?? [])]) watcher.next(child.snapshot);
     },
     end(key) {
+      const child = living.get(key);
+      if (child !== undefined) count(child.input, -1);
       living.delete(key);
       for (const watcher of [...(watchers.get(key) ?? [])]) watcher.complete();
     },

@@ -56,7 +56,7 @@ t.test('LIF-13 · in the long run a server’s schemas take a twentieth of the t
 
 t.test('LIF-13 · what honest work takes is never refused', (t) => {
   const { check } = lentClocks();
-  for (let call = 0; call < 10_000; call += 1) if (check(10).kind !== 'done') return t.fail(`call ${call}`);
+  for (let call = 0; call < 1_000; call += 1) if (check(10).kind !== 'done') return t.fail(`call ${call}`);
   t.end();
 });
 

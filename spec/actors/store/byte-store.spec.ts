@@ -9,8 +9,8 @@ const row: fc.Arbitrary<Row> = fc.record({
   heldBy: fc.option(fc.constantFrom('s1', 's2'), { nil: undefined }),
   // Some larger than a block, some that fill one up.
   value: fc.oneof(
-    fc.record({ body: fc.string({ unit: 'grapheme' }) }),
-    fc.constantFrom(400_000, 1_500_000).map((length) => ({ body: 'x'.repeat(length) })),
+    { weight: 7, arbitrary: fc.record({ body: fc.string({ unit: 'grapheme' }) }) },
+    { weight: 1, arbitrary: fc.constantFrom(400_000, 1_500_000).map((length) => ({ body: 'x'.repeat(length) })) },
   ),
 });
 
