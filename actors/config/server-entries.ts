@@ -7,6 +7,7 @@
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { parseConfig, valueAt } from '../../machines/config/edit.ts';
+import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
 import { type EntryPlan, type EntryRefusal, merged } from '../../machines/mcp/entry-change.ts';
@@ -76,14 +77,24 @@ export function changeServerEntry(
   return editHomeAndVariables(place, ({ config, secrets }) => planOf({ config: parseConfig(config).value, secrets }));
 }
 
-/** Writes variables into the `.env` of a profile, whose folder is made if it is missing. */
+/**
+ * Writes variables into the `.env` of a profile, whose folder is made if it is missing. Returns one that has another value
+ * there by now, which something else may read; then nothing is written.
+ */
 export async function writeEntryVariables(
   { home, profile }: Pick<EntryPlace, 'home' | 'profile'>,
   variables: readonly TakenSecret[],
-): Promise<void> {
+): Promise<string | undefined> {
   const { home: folder, env } = profilePaths(home, profile);
   await ensurePrivateFolder(folder);
-  if (variables.length > 0) await updateFileLocked(env, (text = '') => withVariables(text, variables));
+  let other: string | undefined;
+  if (variables.length > 0)
+    await updateFileLocked(env, (text = '') => {
+      const held = parseEnvFile(text);
+      other = variables.find(({ variable, value }) => (held.get(variable) ?? value) !== value)?.variable;
+      return other === undefined ? withVariables(text, variables) : undefined;
+    });
+  return other;
 }
 
 function holds(text: string, name: string): boolean {

@@ -186,7 +186,8 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
     const asked = { server: name, entry, profile: place.profile };
     try {
       await context.ask('mcp.add', { ...asked, dry: true });
-      await writeEntryVariables(place, variables);
+      const other = await writeEntryVariables(place, variables);
+      if (other !== undefined) throw new Error(`${other} was set in .env meanwhile; run the import again`);
       notInForce = (await context.ask('mcp.add', asked)).not_in_force;
       added.push(name);
     } catch (thrown) {

@@ -12,6 +12,7 @@ const config = '# mine\nmcp_servers: # servers\n  memory: {command: mine} # kept
 
 interface Machine {
   readonly home: string;
+  readonly user: string;
   agent(...words: string[]): ReturnType<typeof askCli>;
   read(name: string): string;
 }
@@ -33,6 +34,7 @@ function machine(t: Test, files: Readonly<Record<string, string>> = {}): Machine
   }
   return {
     home: home.path,
+    user: user.path,
     agent: (...words) => askCli(words, home.path, { HOME: user.path, XDG_CONFIG_HOME: `${user.path}/.config` }),
     read: (name) => readFileSync(`${home.path}/${name}`, 'utf8'),
   };
@@ -348,4 +350,20 @@ t.test('SEC-2 · CLI-2 · with --json nothing is asked, since what a server lowe
   t.match(terminal.shown(), /agent: with --json nothing is asked; --yes adds what is new, --dry-run/);
   t.notMatch(terminal.shown(), /Add docs/);
   t.notMatch(read('config.yaml'), 'docs');
+});
+
+t.test('CLI-5 · HOME-4 · a variable that is set while the import asks keeps its value', only, async (t) => {
+  const { home, user, agent, read } = machine(t);
+  const environment = { AGENT_HOME: home, HOME: user, NO_COLOR: '1' };
+  const terminal = startTerminal(t, ['mcp', 'import', '--all', '--from', 'claude-code'], environment, user);
+  await terminal.shows(/Add github\?/);
+  const other = ['mcp', 'add', 'other', '--no-test', '--env', 'GITHUB_TOKEN=ghp_anotherone9876543210', '--', 'tool'];
+  t.match(await agent(...other), { code: 0 });
+  terminal.type('y');
+  t.equal(await terminal.exited, 1);
+  t.match(terminal.shown(), /github: GITHUB_TOKEN was set in \.env meanwhile; run the import\s+again/);
+  t.equal(read('.env'), 'GITHUB_TOKEN=ghp_anotherone9876543210\n');
+  t.notMatch(read('config.yaml'), 'github');
+  t.match(await agent('mcp', 'import', '--yes', '--from', 'claude-code'), { code: 0 });
+  t.match(read('config.yaml'), /GITHUB_TOKEN: \$\{GITHUB_TOKEN_2\}/);
 });
