@@ -15,7 +15,7 @@ import type { RpcError } from '../../machines/mcp/call-faults.ts';
 import { isSessionExpiry, refusesRevision } from '../../machines/mcp/connect-failure.ts';
 import { lastWords, strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
-import { readConnectError } from './connect-errors.ts';
+import { LongHeaderFailure, readConnectError } from './connect-errors.ts';
 
 export type CallOutcome =
   | { readonly kind: 'result'; readonly result: Json }
@@ -100,7 +100,8 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
   const { timeoutMs, hadSession, exitStatus, whyClosed, namesOauth = false } = circumstances;
   if (thrown instanceof InsufficientScopeError) return { kind: 'needsScope', scope: thrown.requiredScope };
   if (thrown instanceof SdkError && badResults.has(thrown.code)) return unusable(causeOf(thrown));
-  if (thrown instanceof SdkError && unsupported.has(thrown.code)) {
+  const isUnsupported = thrown instanceof SdkError && unsupported.has(thrown.code);
+  if (isUnsupported || thrown instanceof LongHeaderFailure) {
     return { kind: 'refused', message: clean(causeOf(thrown)) };
   }
   // A body that is not JSON. The message quotes it and may be long.

@@ -99,6 +99,11 @@ export class RedirectFailure extends Error {
   override readonly name = 'RedirectFailure';
 }
 
+/** A header with an argument of the call is too long, so the request is not sent. */
+export class LongHeaderFailure extends Error {
+  override readonly name = 'LongHeaderFailure';
+}
+
 /** What the error itself does not contain. */
 export interface ReadingContext {
   /** The timeout of the attempt. */

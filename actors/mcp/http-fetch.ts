@@ -12,7 +12,7 @@ import { plainChallenge } from '../../machines/oauth/plain-answer.ts';
 import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
 import { unlessAborted } from '../stop-signal.ts';
 import { boundBody } from './bounded-body.ts';
-import { RedirectFailure, SettingFailure } from './connect-errors.ts';
+import { LongHeaderFailure, RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
 import type { PageBounds } from './page-bounds.ts';
@@ -61,6 +61,8 @@ const defaultMaxBodyBytes = 64 * 1_048_576;
 const bodyAway =
   'would take the request to another origin and is not followed; put that address in url, or set cross_origin_redirects: true';
 const mostRedirects = 5;
+/** Servers and proxies take less in all; many reset the connection, which would not show whether the tool ran. */
+const longestArgument = 65_536;
 
 /** Throws a SettingFailure for a header that HTTP does not allow. */
 export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
@@ -115,6 +117,11 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       body: init.body ?? null,
     };
     const headers = new Headers(init.headers);
+    for (const [name, { length }] of headers)
+      if (length > longestArgument && name.startsWith('mcp-param-'))
+        throw new LongHeaderFailure(
+          `was not sent: an argument travels in the header ${name}, with ${length} of at most ${longestArgument} characters`,
+        );
     let trusted = request.url.origin === own.origin;
     let shown = '';
     for (let followed = 0; ; followed += 1) {

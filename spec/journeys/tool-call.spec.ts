@@ -19,7 +19,14 @@ import {
   wordsOf,
 } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
-import { bigTool, invisibleWords, leakedToken, secretErrorTool, taggedTool } from '../support/mcp/odd-tools.ts';
+import {
+  bigTool,
+  headerTools,
+  invisibleWords,
+  leakedToken,
+  secretErrorTool,
+  taggedTool,
+} from '../support/mcp/odd-tools.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { inAllOnly } from '../support/tier.ts';
 
@@ -516,4 +523,20 @@ t.test('CLI-2 · CLI-6 · Ctrl-C in `agent mcp call` cancels the call on the wir
   await eventually(() => peer.work.slow[0]?.state === 'cancelled');
   t.equal(await exited, 130);
   t.equal(said, 'Cancelled.\n');
+});
+
+t.test('TRU-2 · LIF-13 · an argument that is too long for its header is refused, and nothing is sent', async (t) => {
+  const peer = await started(t, { kind: 'modern', tools: headerTools });
+  const gateway = await startGateway(t, { hub: entryOf(peer, { protocol: 'stateless' }) });
+  await gateway.reaches('hub', 'connected');
+
+  const long = await gateway.call('mcp__hub__good_header', { region: 'x'.repeat(3_000_000) });
+
+  t.match(long.error, {
+    code: 'rpc_error',
+    message: /was not sent: .* header mcp-param-region, with 3000000 of at most/,
+  });
+  t.equal(peer.seen('tools/call').length, 0);
+  t.equal((await gateway.call('mcp__hub__good_header', { region: 'here' })).error, undefined);
+  t.equal(peer.seen('tools/call').length, 1);
 });

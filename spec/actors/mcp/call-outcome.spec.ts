@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import t from 'tap';
 import { type CallCircumstances, type CallOutcome, readCallError } from '../../../actors/mcp/call-outcome.ts';
-import { SettingFailure, TokenFailure } from '../../../actors/mcp/connect-errors.ts';
+import { LongHeaderFailure, SettingFailure, TokenFailure } from '../../../actors/mcp/connect-errors.ts';
 
 const usual: CallCircumstances = { timeoutMs: 700, hadSession: true, exitStatus: undefined, whyClosed: undefined };
 const read = (thrown: unknown, more: Partial<CallCircumstances> = {}): CallOutcome =>
@@ -33,6 +33,7 @@ t.test('LIF-3 · LIF-8 · an answer that says no, and a time that ran out, are r
     ],
     [http(403, 'Forbidden'), { kind: 'refused', message: 'HTTP 403 Forbidden' }],
     [http(429, ''), { kind: 'refused', message: 'HTTP 429' }],
+    [new LongHeaderFailure('was not sent'), { kind: 'refused', message: 'was not sent' }],
     [sdk(SdkErrorCode.RequestTimeout), { kind: 'timedOut', afterMs: 700 }],
   ];
   for (const [thrown, expected] of rows) t.match(read(thrown), expected, String(thrown));
