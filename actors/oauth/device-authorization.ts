@@ -8,6 +8,7 @@ import * as oauth from 'oauth4webapi';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
+import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import {
   type DeviceCode,
   type PollVerdict,
@@ -35,6 +36,8 @@ export type CodeAnswer =
 
 /** A server that asks for an interval of 0 would be polled without pause. */
 const shortestIntervalMs = 1_000;
+/** Of a `Retry-After`: the person who has approved waits for the next poll. */
+const longestAskedMs = 60_000;
 
 export type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly record: TokenRecord };
 
@@ -89,9 +92,11 @@ export async function pollForTokens(
 ): Promise<PollAnswer> {
   const { server, client, authentication } = partsOf(endpoint);
   let status: number | undefined;
+  let askedMs = 0;
   const noting: OauthFetch['tokenFetch'] = async (to, init) => {
     const answer = await endpoint.oauth.tokenFetch(to, init);
     status = answer.status;
+    askedMs = Math.min(longestAskedMs, retryAfterMs({ header: answer.headers.get('retry-after') }, nowMs) ?? 0);
     return answer;
   };
   try {
@@ -116,7 +121,7 @@ export async function pollForTokens(
     const isTrouble = isTroubled(status);
     if (thrown instanceof oauth.ResponseBodyError) {
       const verdict = readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
-      if (verdict.kind === 'wait') return verdict;
+      if (verdict.kind === 'wait') return { kind: 'wait', intervalMs: Math.max(verdict.intervalMs, askedMs) };
       const said = reasonOf(thrown, secrets);
       const isSaid = verdict.errorCode === undefined || said === verdict.errorCode;
       if (!isTrouble) return isSaid ? verdict : { ...verdict, why: `${verdict.why} (${said})` };
@@ -128,7 +133,7 @@ export async function pollForTokens(
       return { kind: 'stop', why: `the token endpoint answered something else: ${reason}` };
     }
     // RFC 8628 §3.5: after a timeout or a broken connection, polling continues less often.
-    return { kind: 'wait', intervalMs: intervalMs * 2 };
+    return { kind: 'wait', intervalMs: Math.max(intervalMs * 2, askedMs) };
   }
 }
 

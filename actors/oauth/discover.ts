@@ -47,20 +47,52 @@ export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 /** A server chooses how many it advertises, and each is asked at several places that need not answer. */
 const mostServers = 16;
 
-/** For a login in the browser. Never rejects. */
+/**
+ * For a login in the browser: the first advertised server whose issuer matches and that supports PKCE, else the reason of
+ * the first one. Never rejects.
+ */
 export async function discoverForBrowser(url: string, oauth: OauthFetch): Promise<DiscoveryVerdict> {
   try {
-    const discovery = await lookAt(url, oauth);
-    const { metadata } = discovery;
-    const methods = metadata.code_challenge_methods_supported;
-    const knows = Object.keys(metadata).length > 0;
-    if (knows && !(Array.isArray(methods) && methods.includes('S256'))) {
-      const what = 'the authorization server does not say that it supports PKCE with S256, so no login is begun';
-      return failed(`${what}; a login with \`--flow device\` needs none`);
+    const challenge = await challengeOf(url, oauth);
+    const resourceMetadata = await resourceOf(url, challenge.resourceMetadataUrl, oauth);
+    const advertised = (resourceMetadata?.authorization_servers ?? []).slice(0, mostServers).map(String);
+    let chosen: (Pick<Found, 'authorizationServerUrl'> & { readonly looked: JsonObject | string }) | undefined;
+    for (const candidate of advertised.length > 0 ? advertised : [String(new URL('/', url))]) {
+      const looked = await lookForBrowser(candidate, oauth);
+      const isUsable = typeof looked !== 'string' && Object.keys(looked).length > 0;
+      if (isUsable || chosen === undefined) chosen = { authorizationServerUrl: candidate, looked };
+      if (isUsable) break;
     }
-    return { kind: 'found', discovery };
+    const { authorizationServerUrl = '', looked = '' } = chosen ?? {};
+    if (typeof looked === 'string') return failed(describeDiscovery(oauth.seen, looked));
+    const found = { authorizationServerUrl, metadata: looked, resourceMetadata };
+    return { kind: 'found', discovery: await discoveryOf(url, challenge.scope, found) };
   } catch (thrown) {
     return failed(describeDiscovery(oauth.seen, wordsOf(thrown)));
+  }
+}
+
+/** The metadata of one candidate, empty if it has none, or why no login is begun there. */
+async function lookForBrowser(candidate: string, oauth: OauthFetch): Promise<JsonObject | string> {
+  const places = placesOf(oauth);
+  try {
+    const found = await discoverAuthorizationServerMetadata(candidate, {
+      fetchFn: places.fetch,
+      // The SDK accepts a slash that the metadata lacks, but not one that it has. The check is made below.
+      skipIssuerValidation: true,
+    });
+    if (found === undefined) {
+      places.refuseOdd();
+      return {};
+    }
+    if (withoutSlash(found.issuer) !== withoutSlash(candidate))
+      return withoutSecrets(otherIssuer(candidate, found.issuer), []);
+    const methods = found.code_challenge_methods_supported;
+    if (Array.isArray(methods) && methods.includes('S256')) return found as JsonObject;
+    const what = 'the authorization server does not say that it supports PKCE with S256, so no login is begun';
+    return `${what}; a login with \`--flow device\` needs none`;
+  } catch (thrown) {
+    return wordsOf(thrown);
   }
 }
 
@@ -227,23 +259,6 @@ async function resourceOf(url: string, named: URL | undefined, oauth: OauthFetch
     }
   }
   return undefined;
-}
-
-async function lookAt(url: string, oauth: OauthFetch): Promise<Discovery> {
-  const challenge = await challengeOf(url, oauth);
-  const resourceMetadata = await resourceOf(url, challenge.resourceMetadataUrl, oauth);
-  const authorizationServerUrl = String(resourceMetadata?.authorization_servers?.[0] ?? new URL('/', url));
-  const places = placesOf(oauth);
-  const found = await discoverAuthorizationServerMetadata(authorizationServerUrl, {
-    fetchFn: places.fetch,
-    // The SDK accepts a slash that the metadata lacks, but not one that it has. The check is made below.
-    skipIssuerValidation: true,
-  });
-  if (found === undefined) places.refuseOdd();
-  else if (withoutSlash(found.issuer) !== withoutSlash(authorizationServerUrl))
-    throw new Error(otherIssuer(authorizationServerUrl, found.issuer));
-  const metadata = (found ?? {}) as JsonObject;
-  return discoveryOf(url, challenge.scope, { authorizationServerUrl, metadata, resourceMetadata });
 }
 
 function otherIssuer(authorizationServerUrl: string, issuer: string): string {

@@ -116,6 +116,21 @@ t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
     ['pending, as GitHub says it', oauthError('authorization_pending', 200), { kind: 'wait', intervalMs: 5_000 }],
     ['slow_down, as GitHub says it', oauthError('slow_down', 200), { kind: 'wait', intervalMs: 10_000 }],
     ['slow_down by a rate limit', oauthError('slow_down', 429), { kind: 'wait', intervalMs: 10_000 }],
+    ...(
+      [
+        [503, '30', 30_000],
+        [429, '3', 10_000],
+        [503, '3600', 60_000],
+        [429, 'soon', 10_000],
+      ] as const
+    ).map(
+      ([status, wait, intervalMs]) =>
+        [
+          `${status}, which asks for ${wait} s`,
+          { status, json: { error: 'maintenance' }, headers: { 'retry-after': wait } },
+          { kind: 'wait', intervalMs },
+        ] as const,
+    ),
     ['denied', oauthError('access_denied'), { kind: 'stop', why: /denied/ }],
     ['expired', oauthError('expired_token'), { kind: 'stop', why: /expired/ }],
     ['invalid_client', oauthError('invalid_client', 401), { kind: 'stop', why: /invalid_client/ }],

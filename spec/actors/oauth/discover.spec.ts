@@ -387,6 +387,24 @@ t.test('DEV-2 · of a long list, only the first sixteen are asked', async (t) =>
   t.match(await discoverForDevice(short.url, look()), { kind: 'found', discovery: { issuer: good.issuer } });
 });
 
+t.test('OAU-1 · in the browser, the first of several authorization servers that fits is used', async (t) => {
+  const [away, old, other, good, later] = await Promise.all(Array.from({ length: 5 }, () => startScriptedServer(t)));
+  if (!away || !old || !other || !good || !later) throw new Error('five were started');
+  for (const path of [paths.metadata, paths.openid]) away.on(path, { status: 503, json: {} });
+  list(old, { code_challenge_methods_supported: ['plain'] });
+  list(other, { issuer: 'https://another.example' });
+  const unfit = [away.issuer, old.issuer, other.issuer];
+  const server = await resource(t, ...unfit, good.issuer, later.issuer);
+
+  t.match(await discoverForBrowser(server.url, look()), {
+    kind: 'found',
+    discovery: { authorizationServerUrl: good.issuer, issuer: good.issuer, metadata: { issuer: good.issuer } },
+  });
+  t.same(later.seen, []);
+  const none = await resource(t, old.issuer, other.issuer);
+  t.match(await discoverForBrowser(none.url, look()), { kind: 'failed', why: /PKCE with S256/ }, 'that of the first');
+});
+
 t.test('DEV-2 · without a list, the server’s own origin is the only candidate', async (t) => {
   const server = await resource(t);
   server.metadata = 404;
