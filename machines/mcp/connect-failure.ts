@@ -259,6 +259,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
         ? 'check url and the network, or set client_cert if the server demands a certificate of its clients'
         : 'check url and the network';
     case 'ownTools':
+      // In a test it need not be in the configuration.
+      if (failure.isDirect && !place.hasLog) return 'the gateway has these tools already and needs no such entry';
       return failure.isDirect
         ? `remove it by \`${serverCommand('remove', place.server, place.profile)}\``
         : 'remove it, or let its `agent mcp serve` offer only the tools of others by --toolsets';
@@ -273,6 +275,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'exited':
       return readWords(place);
     case 'tls':
+      if (/CERT_HAS_EXPIRED/.test(failure.message))
+        return 'ask its operator to renew it, or check the clock of this machine';
       return 'check ssl_verify and client_cert';
     case 'redirect':
       // Its message includes a remedy. Behind a single sign-on, a request without a token is redirected instead of refused.

@@ -85,6 +85,12 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   }
   if (request.kind === 'edit' && !exists) return unknown(name, servers);
   const given = request.kind === 'add' ? request.entry : withoutVain(request.changes, standing);
+  if (request.kind === 'edit') {
+    const vain = validate(serverEntrySchema, vainRemovals(request.changes, standing));
+    const mistyped = vain.find(({ code }) => code === 'unknown-key');
+    if (mistyped !== undefined)
+      return refuse(mistyped.code, `mcp server "${name}": ${mistyped.message}`, mistyped.path.join('.'));
+  }
   const masked = maskIn(given);
   if (masked !== undefined) {
     const field = masked.at.join('.');
@@ -152,6 +158,16 @@ function withoutVain(changes: JsonObject, standing: JsonObject): JsonObject {
     return isVain ? [] : [[key, inner]];
   });
   return Object.fromEntries(kept);
+}
+
+/** The removals of keys that the entry does not have, of which one that no entry may have is mistyped. */
+function vainRemovals(changes: JsonObject, standing: JsonObject): JsonObject {
+  const vain = Object.entries(changes).flatMap(([key, value]): readonly (readonly [string, Json])[] => {
+    const held = standing[key];
+    if (isJsonObject(value)) return [[key, vainRemovals(value, isJsonObject(held) ? held : {})]];
+    return value === null && held === undefined ? [[key, null]] : [];
+  });
+  return Object.fromEntries(vain);
 }
 
 /** As few keys as possible, so that what does not change keeps its comments and form. */

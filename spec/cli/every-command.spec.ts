@@ -54,6 +54,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['mcp', 'add', 'other', '--no-test', '--', 'true'], 0, /other/],
   [['mcp', 'edit', 'other', '--lazy'], 0, /^Changed other/],
   [['mcp', 'edit', 'other', '--unset', 'headers.X-None'], 0, /^Nothing changed: the entry of other/],
+  [['mcp', 'edit', 'other', '--unset', 'timeot'], 1, /unknown key "timeot"; did you mean "timeout"\? \[unknown-key\]/],
   [['mcp', 'disable', 'other'], 0, /other/],
   [['mcp', 'enable', 'other'], 0, /other/],
   [['mcp', 'remove', 'other'], 0, /other/],

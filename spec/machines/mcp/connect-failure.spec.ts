@@ -149,6 +149,10 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
       [{ kind: 'exited', status: 'SIGSEGV' }],
       'command ended before it answered, with SIGSEGV; read `agent mcp logs hub`',
     ],
+    [
+      [{ kind: 'tls', message: 'certificate has expired (CERT_HAS_EXPIRED)' }],
+      'TLS handshake failed: certificate has expired (CERT_HAS_EXPIRED); ask its operator to renew it, or check the clock of this machine',
+    ],
     [[{ kind: 'tls', message: 'expired' }], 'TLS handshake failed: expired; check ssl_verify and client_cert'],
     [
       [{ kind: 'tlsFile', key: 'client_cert', path: '~/gh.pem', resolved: '/home/u/gh.pem' }],
@@ -193,6 +197,7 @@ t.test('LIF-13 · the words of a server are one line, bounded, and hold no secre
 
 t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', (t) => {
   const exited: ConnectFailure = { kind: 'exited', status: 1 };
+  const own: ConnectFailure = { kind: 'ownTools', isDirect: true };
   const redirect: ConnectFailure = { kind: 'redirect', message: 'it is not followed; put that address in url' };
   const { transport: login } = readServerSettings(
     normaliseServerEntry('hub', { url: 'https://hub.example/mcp', auth: 'oauth' }),
@@ -201,6 +206,8 @@ t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', 
     [exited, { profile: 'default', hasLog: true }, 'read `agent mcp logs hub`'],
     [exited, { profile: 'work', hasLog: true }, 'read `agent mcp logs hub --profile work`'],
     [exited, { profile: 'work', hasLog: false }, 'try its command in a terminal'],
+    [own, { profile: 'work', hasLog: true }, 'remove it by `agent mcp remove hub --profile work`'],
+    [own, { profile: 'work', hasLog: false }, 'the gateway has these tools already and needs no such entry'],
     [
       http(403),
       { profile: 'work', hasLog: true, transport: login },

@@ -92,6 +92,8 @@ t.test('CFG-1 · CFG-6 · a refusal names the field', (t) => {
     ['none', { kind: 'edit', changes: { lazy: true } }, 'server-unknown', undefined],
     ['none', { kind: 'remove' }, 'server-unknown', undefined],
     ['broken', { kind: 'edit', changes: { lazy: true } }, 'unknown-key', 'comand'],
+    ['files', { kind: 'edit', changes: { timeot: null } }, 'unknown-key', 'timeot'],
+    ['files', { kind: 'edit', changes: { tools: { exclud: null } } }, 'unknown-key', 'tools.exclud'],
   ];
   for (const [name, request, code, field] of rows) {
     const refused = plan(name, request);
