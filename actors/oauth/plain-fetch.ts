@@ -6,6 +6,7 @@
 
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { parseObject } from '../../machines/base/read-json.ts';
 import { withoutQuery } from '../../machines/oauth/discovery-fault.ts';
 import { isErrorAnswer, plainAnswer } from '../../machines/oauth/plain-answer.ts';
@@ -28,7 +29,7 @@ export function plainFetch(fetch: FetchLike): FetchLike {
     const text = await response.text().catch((thrown: unknown) => {
       throw new UnreadFailure(url, thrown);
     });
-    const body = parseObject(text);
+    const body = parseObject(text) ?? formOf(headers.get('content-type'), text);
     if (body === undefined) return new Response(text === '' ? null : text, { status, statusText, headers });
     const answer = plainAnswer(body);
     const isError = isErrorAnswer(answer);
@@ -37,4 +38,10 @@ export function plainFetch(fetch: FetchLike): FetchLike {
     headers.set('content-type', 'application/json');
     return new Response(JSON.stringify(answer), { status: isError && response.ok ? 400 : status, statusText, headers });
   };
+}
+
+/** Some token endpoints answer as before the standard, which requires JSON, whatever the request accepts. */
+function formOf(type: string | null, text: string): JsonObject | undefined {
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(type ?? '');
+  return isForm ? Object.fromEntries(new URLSearchParams(text)) : undefined;
 }

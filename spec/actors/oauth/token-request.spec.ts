@@ -81,6 +81,26 @@ t.test('OAU-1 · a code is exchanged with its verifier and the resource, once', 
   t.match(other, { kind: 'refused', why: /invalid_grant/ }, 'another verifier');
 });
 
+t.test('OAU-1 · tokens, and an error, may be encoded as a form', async (t) => {
+  const authority = await startScriptedServer(t);
+  const form = 'application/x-www-form-urlencoded; charset=utf-8';
+  const endpoint = endpointOf(authority);
+  const answers = (text: string, status: number) =>
+    authority.on(paths.token, { kind: 'text', status, text, type: form });
+  answers('access_token=an%2Faccess&expires_in=3600&refresh_token=a%3Drefresh&scope=a+b&token_type=bearer', 200);
+
+  t.match(await exchangeForTokens(endpoint, grantOf(authority, 'a-code'), nowMs), {
+    kind: 'tokens',
+    record: { accessToken: 'an/access', refreshToken: 'a=refresh', scope: 'a b', expiresAtMs: nowMs + 3_600_000 },
+  });
+  answers('error=invalid_grant&error_description=it+is+spent', 400);
+  t.match(await refreshTokens(endpoint, before(authority, 'a=refresh'), nowMs), {
+    kind: 'refused',
+    why: /it is spent/,
+    errorCode: 'invalid_grant',
+  });
+});
+
 t.test('OAU-3 · OAU-4 · a client authenticates by its own method, whatever the metadata lists', async (t) => {
   const authority = await startScriptedServer(t);
   const [basic, post] = ['client_secret_basic', 'client_secret_post'];
