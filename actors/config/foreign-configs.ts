@@ -14,6 +14,7 @@ import {
   type ForeignPlaces,
   type ForeignServer,
   foreignFiles,
+  lackIn,
   type ServersElsewhere,
   serversElsewhere,
   serversIn,
@@ -64,6 +65,8 @@ async function readOne(file: ForeignFile, places: ForeignPlaces): Promise<Foreig
   if (text === undefined) return undefined;
   const read = documentOf(file, text);
   if (read.kind === 'malformed') return { file, servers: [], elsewhere: [], problem: read.why };
+  const lack = lackIn(file, read.value);
+  if (lack !== undefined) return { file, servers: [], elsewhere: [], problem: lack };
   const off = new Set((await Promise.all((file.switches ?? []).map((path) => switchesOf(path, file)))).flat());
   return {
     file,

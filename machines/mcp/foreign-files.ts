@@ -44,6 +44,8 @@ export interface ForeignPlaces {
 export interface ForeignServer {
   readonly name: string;
   readonly value: JsonObject;
+  /** The folder that it is for, in a file that has servers of several folders. */
+  readonly folder?: string;
   /** Descriptions of VS Code's input prompts, by id. */
   readonly inputs: Readonly<Record<string, string>>;
 }
@@ -125,9 +127,12 @@ export function serversIn(
   switch (file.program) {
     case 'claude-code': {
       const projects = objectOf(value.projects);
-      const own = foldersAround(folder, userHome).map((around) => objectOf(projects[around]));
-      const servers = [...named(value.mcpServers), ...own.flatMap((project) => named(project.mcpServers))];
-      return withoutOff(servers, new Set(own.flatMap((project) => texts(project.disabledMcpServers))));
+      const own = foldersAround(folder, userHome).map((around) => ({ around, project: objectOf(projects[around]) }));
+      const ofFolders = own.flatMap(({ around, project }) =>
+        named(project.mcpServers).map((server) => ({ ...server, folder: around })),
+      );
+      const servers = [...named(value.mcpServers), ...ofFolders];
+      return withoutOff(servers, new Set(own.flatMap(({ project }) => texts(project.disabledMcpServers))));
     }
     case 'claude-desktop':
     case 'cursor':
@@ -162,6 +167,15 @@ export function serversIn(
       return named(held.servers === undefined || typeof deeper.type === 'string' ? held : deeper);
     }
   }
+}
+
+/** Why a file that is for servers alone has none: it is in the form of another program, or lacks the key around them. */
+export function lackIn({ program, path }: ForeignFile, value: Json): string | undefined {
+  const key = program === 'vscode' ? 'servers' : 'mcpServers';
+  const isForServers = /\/(?:\.?mcp|mcp_config)\.json$/.test(path);
+  if (!isForServers || isJsonObject(objectOf(value)[key]) || Object.keys(objectOf(value)).length === 0)
+    return undefined;
+  return `it has no object ${key} with servers in it`;
 }
 
 /** Names of a folder's servers that a person has refused or switched off, from one of Claude Code's files. */

@@ -42,7 +42,8 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
     return { kind: 'unusable', why: `its url is not http or https but ${wordInSentence(way.slice(0, 20))}` };
   }
   const mapped = place.program === 'hermes' ? fromHermes(value, notes) : fromJson(value, place.program, notes);
-  const entry = isLiteral(place.program) ? mapped : referred(mapped, server, place, { wanted, notes });
+  const own = isLiteral(place.program) ? mapped : referred(mapped, server, place, { wanted, notes });
+  const entry = startedIn(server.folder ?? place.workspace, own);
   if (servesGateway(entry)) {
     const why =
       'it is `agent mcp serve`, which offers the tools of a gateway; add that of another home by `agent mcp add`';
@@ -53,6 +54,15 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
     notes.push('if it asks for a login, set auth: oauth and run `agent mcp login`');
   }
   return { kind: 'imported', entry, wanted, notes };
+}
+
+/** The other program starts a folder's server in that folder; here it would start in the home. */
+function startedIn(folder: string | undefined, entry: JsonObject): JsonObject {
+  if (folder === undefined || entry.command === undefined) return entry;
+  const { cwd } = entry;
+  if (typeof cwd !== 'string') return { ...entry, cwd: folder };
+  // A path from a root, a user's home, a reference or a drive does not depend on the folder.
+  return /^(?:[/\\~$]|[A-Za-z]:)/.test(cwd) ? entry : { ...entry, cwd: `${folder}/${cwd.replace(/^\.\/?/, '')}` };
 }
 
 /** As a server of its own gateway it lists the tools of the gateway, which then include its own: they grow without end. */
@@ -247,6 +257,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     headers,
     type,
     transport,
+    transportType,
     disabled,
     enabled,
     timeout,
@@ -283,7 +294,8 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     env: isStdio ? filled(env) : undefined,
     cwd: isStdio && typeof cwd === 'string' ? cwd : undefined,
     url: isStdio ? undefined : remote,
-    transport: !isStdio && isSse(type ?? transport, String(remote), { program, notes }) ? 'sse' : undefined,
+    transport:
+      !isStdio && isSse(type ?? transport ?? transportType, String(remote), { program, notes }) ? 'sse' : undefined,
     headers: isStdio ? undefined : filled(headers),
     enabled: disabled === true || enabled === false ? false : undefined,
     timeout: isPositive(seconds) ? seconds : isTimed ? timeout / 1_000 : undefined,

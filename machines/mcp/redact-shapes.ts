@@ -19,6 +19,11 @@ const shapes: readonly (readonly [RegExp, string])[] = [
   [/\bA(?:KIA|SIA)[A-Z0-9]{12,}/g, '[redacted]'],
   // Also removes a user name alone, because tokens are often given as one.
   [/:\/\/[^\s/?#]*@/g, '://[redacted]@'],
+  // The address of an incoming webhook of Slack or Discord is all that a sender needs.
+  [
+    /\b(hooks\.slack\.com\/(?:services|triggers|workflows)\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]+/g,
+    '$1[redacted]',
+  ],
   // Also matches names with these endings: access_token, client_secret.
   [/((?:token|api[-_]?key|secret|password|passwd)=)[^\s&#"'<>;,]+/gi, '$1[redacted]'],
 ];

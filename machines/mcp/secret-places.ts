@@ -110,13 +110,20 @@ function nameOf(name: string, word: string): string {
   return word === '' ? variableName(name) : 'TOKEN';
 }
 
-/** The password in the URL, and the values of query parameters with secret-sounding names. */
+/** A UUID, hexadecimal digits, or both cases with digits: what a URL has as a key in its path, and no word looks like. */
+const randomSegment =
+  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,}|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[\w-]{24,}={0,2})$/;
+
+/** The password in the URL, the values of query parameters with secret-sounding names, and keys in its path. */
 function urlOf(url: string, prefix: string, put: Put): string {
   if (!isLiteral(url)) return url;
   return url
     .replace(/^([a-z+]+:\/\/[^/?#@:]*:)([^/?#@]+)(?=@)/i, (_, before: string, password: string) => {
       return `${before}${put(`${prefix}_PASSWORD`, password)}`;
     })
+    .replace(/(?<=[^/]\/)[^/?#]+/g, (segment) =>
+      randomSegment.test(segment) ? put(`${prefix}_URL_KEY`, segment) : segment,
+    )
     .replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole, mark: string, name: string, value: string) =>
       isSecret(name, value) ? `${mark}${name}=${put(`${prefix}_${variableName(name)}`, value)}` : whole,
     );

@@ -151,11 +151,13 @@ t.test(
 t.test('CLI-5 · what cannot be read or used is told, and the rest goes on', async (t) => {
   const { agent, read } = machine(t, {
     '.cursor/mcp.json': '{"mcpServers": {"x": ',
+    '.config/Code/User/mcp.json': '{"mcpServers": {"y": {"command": "y"}}}',
     '.codex/config.toml': '[mcp_servers.bad]\nurl = "http://"\n[mcp_servers.worse]\nurl = "ftp://no"\n',
   });
   const result = await agent('mcp', 'import', '--yes');
   t.equal(result.code, 1);
   t.match(result.stderr, /\.cursor\/mcp\.json: not JSON.*passed over/);
+  t.match(result.stderr, /User\/mcp\.json: it has no object servers with servers in it; it is passed over/);
   t.match(result.stderr, /bad: .*host/);
   t.match(result.stdout, /worse {2}\n.*not http or https but ftp/);
   t.match(result.stdout, /Added github\./);
@@ -187,10 +189,35 @@ t.test(
     t.equal(result.code, 0, result.stderr);
     t.equal(result.stderr, '', 'an empty file has no servers');
     t.match(result.stdout, /Claude Code has far for \/elsewhere: run the import in that folder/);
-    t.match(read('config.yaml'), /quiet:\n {4}command: q\n {4}enabled: false\n {2}local:\n {4}command: l/);
+    t.match(
+      read('config.yaml'),
+      `quiet:\n    command: q\n    enabled: false\n  local:\n    command: l\n    cwd: ${folder}\n`,
+    );
     t.notMatch(read('config.yaml'), /github:\n {4}command: gh-mcp\n {4}enabled/);
   },
 );
+
+t.test('CLI-5 · a server of a folder starts there, as in the program that it comes from', (t) => {
+  const { agent, read, folder } = checkout(t, {
+    built: { command: 'node', args: ['./build/index.js'], transportType: 'stdio' },
+    inside: { command: './run.sh', cwd: './tools' },
+    apart: { command: 'x', cwd: '/' },
+    far: { url: 'https://far.example/events', transportType: 'sse' },
+  });
+  mkdirSync(`${folder}/tools`);
+
+  const { stdout: shown, stderr } = agent('--all', '--yes', '--project');
+
+  const stdout = shown.replace(/\s+/g, ' ');
+  t.match(stdout, /Added built, inside, apart, far\./, stderr);
+  t.match(stdout, `cwd: the command starts in ${folder}, and may load code from there.`);
+  t.notMatch(stdout, 'not imported');
+  t.match(read('config.yaml'), `built:\n    command: node\n    args:\n      - ./build/index.js\n    cwd: ${folder}\n`);
+  t.match(read('config.yaml'), `inside:\n    command: ./run.sh\n    cwd: ${folder}/tools\n`);
+  t.match(read('config.yaml'), 'apart:\n    command: x\n    cwd: /\n');
+  t.match(read('config.yaml'), 'far:\n    url: https://far.example/events\n    transport: sse\n');
+  t.end();
+});
 
 /** A checkout whose file has servers, and a home with secrets of its own. */
 function checkout(t: Test, servers: JsonObject) {

@@ -58,14 +58,14 @@ const claudeCode = {
 };
 
 t.test('CLI-5 · Claude Code: servers of the user, of the folder and of the project, some switched off', async (t) => {
-  const { configs } = await readAll(t, claudeCode);
+  const { configs, folder: cwd } = await readAll(t, claudeCode);
   t.same(entriesOf(configs), {
     sentry: { url: 'https://mcp.sentry.dev/mcp' },
     linear: { url: 'https://mcp.linear.app/sse', transport: 'sse', headers: { 'X-Team': 'core' }, enabled: false },
-    db: { command: 'npx', args: ['-y', '@acme/db'], env: { DB_URL: '${DB_URL}' } },
+    db: { command: 'npx', args: ['-y', '@acme/db'], env: { DB_URL: '${DB_URL}' }, cwd },
     api: { url: 'https://api.example/mcp', headers: { Authorization: 'Bearer ${API_KEY}' } },
-    refused: { command: 'r', enabled: false },
-    quiet: { command: 'q', enabled: false },
+    refused: { command: 'r', enabled: false, cwd },
+    quiet: { command: 'q', enabled: false, cwd },
   });
   t.same(
     configs.flatMap(({ elsewhere }) => elsewhere),
@@ -92,7 +92,7 @@ t.test('CLI-5 · Claude Desktop and Cursor', async (t) => {
       env: { AUTH: '${AUTH}' },
     },
     figma: { url: 'http://127.0.0.1:3845/sse', transport: 'sse' },
-    local: { command: 'python', args: [`${folder}/s.py`], env: { K: '${K}' } },
+    local: { command: 'python', args: [`${folder}/s.py`], env: { K: '${K}' }, cwd: folder },
   });
 });
 
@@ -121,7 +121,7 @@ t.test('CLI-5 · VS Code: its own file, the older settings, the project’s file
 });
 
 t.test('CLI-5 · Codex: tables, dotted and quoted names, its lists and its switches', async (t) => {
-  const { configs } = await readAll(t, {
+  const { configs, folder } = await readAll(t, {
     '.codex/config.toml': `model = "gpt"
 [features]
 rmcp_client = true
@@ -164,7 +164,7 @@ approval_mode = "approve"
       enabled: false,
       tools: { include: ['open', 'shot'] },
     },
-    near: { command: 'near', trust: 'untrusted' },
+    near: { command: 'near', cwd: dirname(folder), trust: 'untrusted' },
   });
 });
 

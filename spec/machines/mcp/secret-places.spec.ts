@@ -54,6 +54,27 @@ t.test('CLI-5 · secrets are found where they stand, and replaced by references'
       { args: ['postgres://u:${MY_SRV_PASSWORD}@db/x', 'https://x/?a=1&token=${MY_SRV_TOKEN}'] },
       { MY_SRV_PASSWORD: 'pw', MY_SRV_TOKEN: 't' },
     ],
+    // Zapier, Composio and others have the key in the path of the address.
+    [
+      { url: 'https://mcp.x/api/mcp/s/MDk4YzA4ZjktM2U4Yy00NDA5LWE1Yjkt/mcp?a=098c08f9-3e8c-4409-a5b9-000000000000' },
+      { url: 'https://mcp.x/api/mcp/s/${MY_SRV_URL_KEY}/mcp?a=098c08f9-3e8c-4409-a5b9-000000000000' },
+      { MY_SRV_URL_KEY: 'MDk4YzA4ZjktM2U4Yy00NDA5LWE1Yjkt' },
+    ],
+    [
+      { args: ['mcp-remote', 'https://x/098c08f9-3e8c-4409-a5b9-000000000000/sse'] },
+      { args: ['mcp-remote', 'https://x/${MY_SRV_URL_KEY}/sse'] },
+      { MY_SRV_URL_KEY: '098c08f9-3e8c-4409-a5b9-000000000000' },
+    ],
+    [
+      { url: 'https://a-long-name-of-a-server-2.example/a-long-word-of-a-path-in-version-2/Bedrock' },
+      { url: 'https://a-long-name-of-a-server-2.example/a-long-word-of-a-path-in-version-2/Bedrock' },
+      {},
+    ],
+    [
+      { env: { ALERTS: 'https://hooks.slack.com/services/T0/B0/abc', DOCS: 'https://slack.com/services' } },
+      { env: { ALERTS: '${ALERTS}', DOCS: 'https://slack.com/services' } },
+      { ALERTS: 'https://hooks.slack.com/services/T0/B0/abc' },
+    ],
     [{ url: 'https://x/?api_key=q&b=1' }, { url: 'https://x/?api_key=${MY_SRV_API_KEY}&b=1' }, { MY_SRV_API_KEY: 'q' }],
     [
       { auth: 'oauth', oauth: { client_id: 'c', client_secret: 's' } },
