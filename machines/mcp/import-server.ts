@@ -74,7 +74,7 @@ function servesGateway({ command, args }: JsonObject): boolean {
 }
 
 /** Codex, Claude Desktop and Zed have no references; the others do, each with its own syntax. */
-function isLiteral(program: ForeignProgram): boolean {
+export function isLiteral(program: ForeignProgram): boolean {
   return program === 'codex' || program === 'claude-desktop' || program === 'zed';
 }
 

@@ -9,7 +9,7 @@ import { variablesIn } from '../config/interpolate.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignFile, ForeignServer } from './foreign-files.ts';
 import { type VariableUse, variableUses, type WantedVariable } from './foreign-references.ts';
-import { importServer } from './import-server.ts';
+import { importServer, isLiteral } from './import-server.ts';
 import { isName } from './install-link.ts';
 import { ownVariable, type TakenSecret, takeSecrets, variableFor } from './secret-places.ts';
 
@@ -77,7 +77,10 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
     if (read.kind === 'unusable') return { ...common, ...nothing, standing: read };
     const { entry, secrets: moved } = takeSecrets(server.name, read.entry, (wanted, value) => {
       const isOthers = isReservedVariable(wanted) || (isReferred(wanted) && !held.has(wanted));
-      const own = isProject || isOthers ? ownVariable(wanted, server.name) : wanted;
+      // Where the program keeps `${NAME}` in an argument as it is, the server reads it from its own environment. Filled in
+      // here, the secret would be in the list of processes.
+      const isReadByServer = isLiteral(file.program) && variablesIn({ args: read.entry.args ?? [] }).includes(wanted);
+      const own = isProject || isOthers || isReadByServer ? ownVariable(wanted, server.name) : wanted;
       return variableFor(own, value, { held, env, isReferred });
     });
     const standing = standingOf(wish, canonical(entry), taken, file.program);

@@ -89,7 +89,8 @@ t.test('CLI-5 · Claude Desktop and Cursor', async (t) => {
     bridge: {
       command: 'npx',
       args: ['mcp-remote', 'https://x/mcp', '--header', 'Authorization:${AUTH}'],
-      env: { AUTH: '${AUTH}' },
+      // The server itself puts AUTH into its argument: a value there would be seen in the list of processes.
+      env: { AUTH: '${MCP_BRIDGE_AUTH}' },
     },
     figma: { url: 'http://127.0.0.1:3845/sse', transport: 'sse' },
     local: { command: 'python', args: [`${folder}/s.py`], env: { K: '${K}' }, cwd: folder },
