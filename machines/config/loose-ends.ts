@@ -49,6 +49,24 @@ const githubExtras = [
   ['pr_number', '{number}'],
 ] as const;
 
+/**
+ * Events that a delivery itself causes, with the condition that leaves them out. The events of a bot's own messages are not
+ * sent by the other platforms.
+ */
+const echoes: Readonly<Record<string, readonly [sources: string, events: readonly string[], condition: string]>> = {
+  github_comment: ['github', ['issue_comment'], '{ field: sender.login, not_equals: … }'],
+  gitlab_comment: ['gitlab', ['note', 'Note Hook'], '{ field: user.username, not_equals: … }'],
+  gitea_comment: ['gitea', ['issue_comment', 'pull_request_comment'], '{ field: sender.login, not_equals: … }'],
+  linear: ['linear', ['Comment'], '{ field: actor.id, not_equals: … }'],
+  jira: ['jira', ['comment_created'], '{ field: comment.author.accountId, not_equals: … }'],
+  sentry: ['sentry', ['comment.created'], '{ field: actor.id, not_equals: … }'],
+  pagerduty: ['pagerduty', ['incident.annotated'], '{ field: event.agent.id, not_equals: … }'],
+  slack: ['slack', ['message'], '{ field: event.bot_id, missing: true }'],
+};
+/** Fields that do not distinguish authors or texts: an event that a delivery causes passes conditions on them too. */
+const echoed =
+  /^(?:headers\..*|event|event_type|action|object_kind|webhookEvent|event\.(?:type|channel.*|event_type)|repository\..*|project\..*|team\..*)$/;
+
 /** What is no token of a template (TPL-1) and is sent as text, with what to do; the first that occurs is reported. */
 const strayTokens: readonly (readonly [code: string, form: RegExp, cure: (found: string) => string])[] = [
   [
@@ -86,6 +104,7 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
     ...looseTarget(route, world),
     ...looseNotice(route, world),
     ...looseExtras(route),
+    ...looseEcho(route),
   ];
 }
 
@@ -247,6 +266,28 @@ function looseTarget(route: Route, world: RouteWorld): EntryFinding[] {
     const extraName = isEntry ? 'extra' : 'deliver_extra';
     return looseAt({ target: to, extra, path, extraName, use: `delivers to "${to}"` }, world);
   });
+}
+
+/** A comment or message that is an event of the route too, and so starts it again, without end. */
+function looseEcho(route: Route): EntryFinding[] {
+  const { events, filters, script, sender, cronJob, deliverTo } = route;
+  if (script !== undefined || cronJob !== undefined) return [];
+  return deliveriesOf(route).flatMap(({ to, when }, index) => {
+    const [source, caused, condition] = echoes[canonicalTarget(to) ?? ''] ?? ['', [], ''];
+    const fields = fieldNames([...filters, ...when]);
+    const listed = caused.find((event) => events.includes(event));
+    // Where all events are taken, any filter may leave those out.
+    const isOpen = events.length === 0 && sender === source && fields.length === 0;
+    if (!isOpen && (listed === undefined || fields.some((field) => !echoed.test(field)))) return [];
+    const message = `delivers to "${to}" what is an event of the route again (${listed ?? caused[0]}), so that it answers itself without end; filter its own account out, as by ${condition}`;
+    return [{ path: deliverTo === undefined ? ['deliver'] : ['deliver', index, 'to'], message, code: 'deliver-echo' }];
+  });
+}
+
+function fieldNames(held: Json): readonly string[] {
+  if (Array.isArray(held)) return held.flatMap(fieldNames);
+  if (!isJsonObject(held)) return [];
+  return typeof held.field === 'string' ? [held.field] : Object.values(held).flatMap(fieldNames);
 }
 
 /** Only a run of the route itself is reported to its `on_failure` (DIS-4). */

@@ -143,3 +143,31 @@ t.test('CFG-7 · TPL-1 · a name that no subscription may have and a brace that 
     t.same(loose({ prompt: text }), found, text);
   t.end();
 });
+
+t.test('CFG-2 · a route whose own comment or message would start it again is a finding', (t) => {
+  const github: JsonObject = { deliver: 'github_comment', deliver_extra: { repo: 'a/b', pr_number: '1' } };
+  const echo = ['deliver deliver-echo'];
+  const rows: readonly (readonly [JsonObject, readonly string[]])[] = [
+    [{ ...github, events: ['pull_request'] }, []],
+    [{ ...github, events: ['pull_request', 'issue_comment'] }, echo],
+    [{ ...github, source: 'github' }, echo],
+    [{ ...github, source: 'gitea' }, []],
+    [{ ...github, source: 'github', filters: [{ field: 'action', equals: 'opened' }] }, []],
+    [{ ...github, events: ['issue_comment'], filters: [{ field: 'action', equals: 'created' }] }, echo],
+    [{ ...github, events: ['issue_comment'], filters: [{ field: 'sender.login', not_equals: 'bot' }] }, []],
+    [{ ...github, events: ['issue_comment'], filters: [{ not: { field: 'comment.body', regex: '^/no' } }] }, []],
+    [{ ...github, events: ['issue_comment'], script: 'there' }, []],
+    [{ deliver: 'slack', source: 'slack', events: ['app_mention'] }, []],
+    [{ deliver: 'team_chat_a', source: 'slack', events: ['message'] }, echo],
+    [{ deliver: [{ to: 'log' }, { to: 'gitlab_comment' }], events: ['note'] }, ['deliver.1.to deliver-echo']],
+    [{ deliver: [{ to: 'gitlab_comment', when: [{ field: 'user.id', equals: 1 }] }], events: ['Note Hook'] }, []],
+  ];
+  for (const [written, expected] of rows) {
+    t.same(
+      loose(written).filter((found) => found.endsWith('deliver-echo')),
+      expected,
+      JSON.stringify(written),
+    );
+  }
+  t.end();
+});
