@@ -14,6 +14,8 @@ const userAgent = 'DiscordBot (https://localhost, 0.1)';
 /** The platform's documentation says only "past few minutes". */
 const nonceLifetimeMs = 120_000;
 const nonceLength = 25;
+/** A link from outside must not show its pictures in the channel. */
+const suppressEmbeds = 1 << 2;
 
 export const discord: Description = {
   name: 'discord',
@@ -31,6 +33,7 @@ export const discord: Description = {
       json: {
         content: text,
         allowed_mentions: { parse: [] },
+        flags: suppressEmbeds,
         nonce: key.slice(0, nonceLength),
         enforce_nonce: true,
         ...(replyTo !== undefined && snowflake.test(replyTo)

@@ -76,7 +76,7 @@ interface Row {
   /** Where the text stands in the request. */
   read(request: FakeRequest): string;
   readonly sent: Sent;
-  /** What else keeps the text from calling anybody. */
+  /** What else keeps the text from calling anybody, and links from showing what they lead to. */
   readonly beside?: object;
   readonly chat?: string;
 }
@@ -86,14 +86,21 @@ const rows: readonly Row[] = [
     fixture: telegramApi,
     read: ({ json }) => json.text,
     sent: changed((text) => withoutCalls(text).replace('tg:', `tg${joiner}:`)),
+    beside: { link_preview_options: { is_disabled: true } },
   },
   {
     fixture: discordApi,
     read: ({ json }) => json.content,
     sent: plain,
-    beside: { allowed_mentions: { parse: [] } },
+    // No embeds, in which a link shows its pictures.
+    beside: { allowed_mentions: { parse: [] }, flags: 4 },
   },
-  { fixture: slackApi, read: ({ json }) => json.text, sent: changed(entities) },
+  {
+    fixture: slackApi,
+    read: ({ json }) => json.text,
+    sent: changed(entities),
+    beside: { unfurl_links: false, unfurl_media: false },
+  },
   { fixture: signalApi, read: ({ json }) => json.params.message, sent: plain },
   { fixture: sms, read: ({ form }) => form.get('Body') ?? '', sent: plain },
   { fixture: whatsappApi, read: ({ json }) => json.text.body, sent: plain },
