@@ -32,7 +32,9 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
     });
   }
   const isLeft = main.kind === 'none' || main.kind === 'dead';
-  if (gateway === undefined && isLeft && statSync(paths.socket, { throwIfNoEntry: false }) !== undefined) {
+  const socket = gateway === undefined && isLeft ? statSync(paths.socket, { throwIfNoEntry: false }) : undefined;
+  if (socket?.isDirectory()) findings.push(folderAt(paths.home, paths.socket, 'socket-stale'));
+  else if (socket !== undefined) {
     findings.push({
       level: 'warning',
       code: 'socket-stale',
@@ -62,6 +64,7 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
 }
 
 function stale(home: string, path: string): Finding {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return folderAt(home, path, 'lock-stale');
   return {
     level: 'warning',
     code: 'lock-stale',
@@ -73,6 +76,18 @@ function stale(home: string, path: string): Finding {
       const taken = tryLock(path);
       if (taken.kind === 'taken') taken.lock.release();
     },
+  };
+}
+
+/** Such as Docker makes for a mount whose source is missing. It may hold something, so neither a start nor `--fix` removes it. */
+function folderAt(home: string, path: string, code: 'lock-stale' | 'socket-stale'): Finding {
+  const what = 'is a folder, in the place of a file that the gateway makes';
+  return {
+    level: 'wrong',
+    code,
+    place: placeIn(home, path),
+    what,
+    cure: `mv ${shellWord(path)} ${shellWord(`${path}.moved`)}`,
   };
 }
 

@@ -75,6 +75,16 @@ t.test('CLI-2 · HOME-2 · --fix removes no socket of a gateway that has started
   t.end();
 });
 
+t.test('CLI-2 · HOME-2 · a folder in the place of the lock or the socket is moved away, not removed', (t) => {
+  const one = examined(t, { 'gateway.lock/kept': '', 'gateway.sock/kept': '' });
+  const old = new Date(Date.now() - 60_000);
+  utimesSync(one.paths.lock, old, old);
+  const found = troubles(checkLock(one));
+  t.same(codes(found), ['wrong lock-stale', 'wrong socket-stale']);
+  for (const { cure, fix } of found) t.match({ cure, fix }, { cure: /^mv (\S+) \1\.moved$/, fix: undefined });
+  t.end();
+});
+
 t.test('HOME-2 · CLI-2 · the lock of a gateway that answers from another container is not stale', (t) => {
   const one = examined(t, { 'gateway.lock': deadMark });
   t.same(codes(checkLock({ ...one, gateway: answering({}) })), []);
