@@ -16,6 +16,8 @@ export interface QuestionPorts {
   readonly lines: Pick<Lines, 'answer'>;
   readonly screen: Pick<ChatScreen, 'say' | 'set' | 'note'>;
   readonly ask: Ask;
+  /** How a command to run next begins. */
+  readonly agent: string;
   /** Runs a slash command; resolves with whether the person leaves. */
   readonly command: (line: string) => Promise<'stay' | 'leave'>;
   readonly signal: AbortSignal;
@@ -50,13 +52,13 @@ async function yesOrNo(
   { id, tool, server, message, detail }: ApprovalDetail,
   ports: QuestionPorts,
 ): Promise<Given | undefined> {
-  const { screen, lines, signal } = ports;
+  const { screen, lines, signal, agent } = ports;
   screen.say(`? ${oneLine(tool ?? '')} of ${oneLine(server)} wants a yes`);
   const shown = plain(withoutGaps(shownJson(detail ?? {})));
   screen.say(shown.slice(0, longestDetail).replace(/^/gm, '    '));
   const left = shown.length - longestDetail;
   // A harmless beginning must not hide the rest of a long call.
-  if (left > 0) screen.set(`${left} more characters are not shown; agent approvals show ${id} shows them all`);
+  if (left > 0) screen.set(`${left} more characters are not shown; ${agent} approvals show ${id} shows them all`);
   const words = oneLine(wordsOfServer(server, message, 'tool'));
   if (words !== '') screen.set(words);
   for (;;) {

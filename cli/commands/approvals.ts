@@ -4,11 +4,11 @@ import { inQuotes, shownJson, shownText, withoutGaps, wordsOfServer } from '../.
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, Params } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
+  agentOf,
   type CommandContext,
   type ExitCode,
   hasFlag,
   listFlag,
-  type Output,
   refuse,
   textFlag,
   textFlags,
@@ -29,13 +29,14 @@ export async function listApprovals(context: CommandContext): Promise<ExitCode> 
 export async function showApproval(context: CommandContext): Promise<ExitCode> {
   const id = context.args[0] ?? '';
   const row = await context.ask('approvals.show', { id });
-  return show(context, row, () => formatApproval(context.out, row));
+  return show(context, row, () => formatApproval(context, row));
 }
 
-function formatApproval(out: Output, row: ApprovalDetail): string {
+function formatApproval({ out, gateway }: CommandContext, row: ApprovalDetail): string {
   const words = oneLine(wordsOfServer(row.server, row.message, row.kind));
   const values = row.kind === 'form' ? ` --values ${quotedWord(shownText(JSON.stringify(blankForm(row.detail))))}` : '';
-  const how = `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`;
+  const agent = agentOf(gateway);
+  const how = `  ${agent} approvals approve ${row.id}${values}\n  ${agent} approvals deny ${row.id}\n`;
   return [
     `${bold(out, row.id)}  ${row.kind}  ${oneLine(row.server)}  ${oneLine(row.tool ?? '')}\n`,
     `${withoutGaps(shownJson(row.detail)).replace(/^/gm, '    ')}\n`,
@@ -142,7 +143,8 @@ async function watchApprovals(context: CommandContext): Promise<ExitCode> {
   return followUntilEnd(client, context.gateway, async () => {
     const { pending } = await client.ask('approvals.watch');
     if (context.out.isTerminal && !hasFlag(context, 'json')) {
-      context.out.print(dim(context.out, 'agent approvals approve <id> or deny <id> answers; Ctrl-C ends this\n'));
+      const how = `${agentOf(context.gateway)} approvals approve <id> or deny <id> answers; Ctrl-C ends this\n`;
+      context.out.print(dim(context.out, how));
     }
     for (const row of pending) show(row);
   });

@@ -13,7 +13,7 @@ import { createLines, type Lines } from '../chat/lines.ts';
 import { askQuestion } from '../chat/questions.ts';
 import { type ChatScreen, createScreen } from '../chat/screen.ts';
 import { runSlashCommand } from '../chat/slash-commands.ts';
-import { type CommandContext, type ExitCode, refuse, textFlags } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, refuse, textFlags } from '../context.ts';
 import { counted } from '../labelled.ts';
 import { bold, oneLine } from '../terminal.ts';
 
@@ -69,7 +69,8 @@ interface LiveTurn {
 
 async function converse(context: CommandContext, session: Session): Promise<ExitCode> {
   const { client, opened, isTerminal, history, said } = session;
-  const { out } = context;
+  const { out, gateway } = context;
+  const agent = agentOf(gateway);
   const screen = createScreen(out, isTerminal);
   const lines = createLines({ isTerminal, history });
   let turn: LiveTurn | undefined;
@@ -103,13 +104,13 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
     const isOurs =
       now !== undefined && run === undefined && [...now.calls.values()].some((name) => comesFrom(name, row));
     if (isTerminal && isOurs) {
-      const ports = { lines, screen, ask: client.ask, command, signal: now.ended.signal };
+      const ports = { lines, screen, ask: client.ask, agent, command, signal: now.ended.signal };
       now.questions = now.questions.then(() => askQuestion(id, ports));
     } else if (isTerminal || isOurs) {
       const what = `${oneLine(tool ?? kind)} of ${oneLine(server)}`;
       const [wanted, values] =
         kind === 'form' ? ['an answer', `${isTerminal ? '' : ' --values'} <json>`] : ['a yes', ''];
-      const how = `${isTerminal ? '/approve' : 'agent approvals approve'} ${id}${values}`;
+      const how = `${isTerminal ? '/approve' : `${agent} approvals approve`} ${id}${values}`;
       lines.aside(() => screen.note(`  ${id} waits for ${wanted}: ${what}; ${how}`));
     }
   }

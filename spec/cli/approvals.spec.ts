@@ -26,6 +26,14 @@ t.test('SEC-7 · CLI-2 · the command that answers a form is one that a shell re
   t.same(words.split('\n'), ['approvals', 'approve', 'a1', '--values', JSON.stringify({ [field]: '…' }), '']);
 });
 
+t.test('CLI-2 · the commands that answer a question name the home of --home', async (t) => {
+  const answer = { id: 'a1', kind: 'tool', server: 'notes', message: '', expires_at: '2026-01-01T00:05:00Z' };
+  const { context, seen } = stageCommand({ answer, args: ['a1'], isTerminal: true });
+  t.equal(await showApproval({ ...context, gateway: { ...context.gateway, isNamed: true } }), 0);
+  const agent = 'agent --home /home/me/.agent approvals';
+  t.match(seen.printed, `  ${agent} approve a1\n  ${agent} deny a1\n`);
+});
+
 t.test('SEC-7 · what a server says is in quotes in the list too', async (t) => {
   const row = {
     id: 'a1',
