@@ -12,6 +12,7 @@
  * - Reading from a closed environment makes a timer throw later. The tables therefore read as empty once closed.
  */
 
+import { readFileSync } from 'node:fs';
 import type { Database, RootDatabase } from 'lmdb';
 import { loadLmdb } from './load-lmdb.ts';
 import { type Codec, codecs } from './record-bytes.ts';
@@ -42,6 +43,8 @@ export interface Environment {
  * that one gateway keeps.
  */
 const mapBytes = 2 ** 36;
+/** The part of a limit on address space (`ulimit -v`) that the store takes; LMDB ends the process where it is refused. */
+const mapShare = 1 / 4;
 
 /**
  * Opens the environment in a folder, which contains a store or will contain one.
@@ -113,7 +116,7 @@ function rootOptions(directory: string) {
     path: directory,
     // Otherwise a folder with a dot in its name is taken for a file.
     noSubdir: false,
-    mapSize: mapBytes,
+    mapSize: Math.min(mapBytes, Math.floor(mapShare * addressSpace())),
     maxDbs: tableNames.length + 1,
     permissionsMode: 0o600,
     overlappingSync: false,
@@ -121,6 +124,16 @@ function rootOptions(directory: string) {
     eventTurnBatching: false,
     encoding: 'binary',
   } as const;
+}
+
+/** The bytes that this process may map; infinite without a limit, and where the system does not show it as Linux does. */
+function addressSpace(): number {
+  try {
+    const limit = /^Max address space +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return Number(limit ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 async function causeOfCommit(thrown: unknown): Promise<unknown> {

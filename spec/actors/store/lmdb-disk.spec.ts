@@ -41,6 +41,11 @@ t.test('DUR-1 · acknowledges nothing beyond a limit on file sizes', async (t) =
   t.match(full, { probe: { code: 'journal-full' }, again: { kind: 'unavailable' }, reads: true });
 });
 
+t.test('DUR-1 · opens within a limit on address space, where LMDB would end the process', async (t) => {
+  const script = 'ulimit -v 20000000; $NODE open "$FOLDER/state"; $NODE open "$FOLDER/state"';
+  t.same(run(script, t.testdir(), ['env']), ['opened', 'opened']);
+});
+
 t.test('DUR-1 · refuses to begin a journal on a full disk and leaves nothing there', mounting, async (t) => {
   const script = `${tmpfs('64k')} mkdir "$FOLDER/state"; dd if=/dev/zero of="$FOLDER/ballast" 2>/dev/null || true
     $NODE open "$FOLDER/state"; find "$FOLDER/state" -type f -printf '"%f"\\n'`;
