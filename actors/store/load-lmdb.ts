@@ -25,6 +25,8 @@ const pinned: Readonly<Record<string, string>> = {
   'win32-x64/napi': '187961a0df31dd68d5409729feac64b15e471b17070a427b1a759aefde3e3d7f',
 };
 
+const finder = 'node-gyp-build-optional-packages';
+
 /** The binary is an optional package, which an npm that omits those leaves out. */
 const installAgain = 'install the package again on this machine, with --include=optional';
 
@@ -47,9 +49,8 @@ export function loadLmdb(read?: (path: string) => Buffer): typeof import('lmdb')
 function loadPinned(read?: (path: string) => Buffer): typeof import('lmdb') {
   const entry = require.resolve('lmdb');
   // The library finds its binary by this function, also where a variable or a build beside it leads to another.
-  const { path: find } = createRequire(entry)('node-gyp-build-optional-packages') as {
-    readonly path: (folder: string) => string | undefined;
-  };
+  const library = createRequire(entry);
+  const { path: find } = library(finder) as { readonly path: (folder: string) => string | undefined };
   const build = `${process.platform}-${process.arch}`;
   const path = find(dirname(dirname(entry)));
   const pin = path === undefined ? undefined : pinned[`${build}/${basename(path).replace(/^node\.|\.node$/g, '')}`];
@@ -57,5 +58,8 @@ function loadPinned(read?: (path: string) => Buffer): typeof import('lmdb') {
   checkPinned(path, pin, read);
   // Its serializer, which the journal does not use, would load a binary of its own.
   process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED = 'true';
+  // It is given the binary that was checked: it would look in its own URL, which a `#`, `?` or `%` in the path breaks.
+  const cached = require.cache[library.resolve(finder)];
+  if (cached !== undefined) cached.exports = Object.assign(() => require(path), { path: find });
   return require(entry) as typeof import('lmdb');
 }

@@ -10,9 +10,13 @@ interface Locked {
   readonly dev?: true;
 }
 
-/** Returns the folder of the installed package; the packages that it depends on lie around it. */
+/**
+ * Returns the folder of the installed package; the packages that it depends on lie around it. Its path has the characters
+ * that mean something in a URL.
+ */
 export function installPacked(t: Test): string {
-  const { path } = makeHome(t, {});
+  const path = join(makeHome(t, {}).path, 'C# 50%25 so?');
+  mkdirSync(path);
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--json', '--pack-destination', path], { encoding: 'utf8', stdio: 'pipe' }),
   ) as [{ readonly filename: string }];
