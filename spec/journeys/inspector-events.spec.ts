@@ -220,6 +220,57 @@ t.test('the events of one daemon', options, async (t) => {
     await page.getByRole('button', { name: '1 new event', exact: true }).click();
   });
 
+  await t.test('INS-2 · the focus goes with what is opened and closed by keys', async (t) => {
+    const focused = (which: string) => page.locator(`${which}:focus`).waitFor();
+    for (const [width, opened] of [
+      [1280, '.virtual'],
+      [900, '#main .back'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await goTo(page, '#/events');
+      await rowsOf(page).first().waitFor();
+      await page.evaluate('document.activeElement.blur()');
+      for (const key of ['j', 'Enter']) await page.keyboard.press(key);
+      await page.waitForURL(/#\/events\/\w+$/);
+      await focused(opened);
+      await page.getByRole('button', { name: 'Compare…' }).focus();
+      await page.keyboard.press('Escape');
+      await focused('.virtual');
+      await goTo(page, '#/actors');
+      await page.getByRole('treeitem').first().waitFor();
+      await page.locator('.virtual').focus();
+      for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+      await page.waitForURL(/#\/actors\/./);
+      await focused(opened);
+    }
+    await goTo(page, '#/overview');
+    await page.getByRole('link', { name: /^All \d+ routes$/ }).press('Enter');
+    await page.getByRole('main', { name: 'Routes' }).and(page.locator(':focus')).waitFor();
+    t.match(page.url(), /#\/routes$/);
+  });
+
+  await t.test('INS-2 · the places behind More are reached by keys, also in a low window', async (t) => {
+    await goTo(page, '#/events');
+    await rowsOf(page).first().click();
+    await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
+    await page.keyboard.press('c');
+    await page.locator('.toast').waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const places = page.getByRole('navigation', { name: 'Main views' }).getByRole('button', { name: 'More' });
+    const more = page.getByRole('complementary', { name: 'More' });
+    await places.press('Enter');
+    const [menu, toast] = [await more.boundingBox(), await page.locator('.toast').boundingBox()];
+    t.ok((toast?.y ?? 0) + (toast?.height ?? 0) < (menu?.y ?? 0), 'a toast covers no place');
+    await page.setViewportSize({ width: 320, height: 256 });
+    await page.keyboard.press('Tab');
+    const first = more.getByRole('link', { name: /^Failures/ }).and(page.locator(':focus'));
+    t.ok(((await first.boundingBox())?.y ?? -1) >= 0, 'the first place can be brought into sight');
+    await first.press('Enter');
+    await page.getByRole('main', { name: 'Failures' }).and(page.locator(':focus')).waitFor();
+    await page.locator('.toast').getByRole('button', { name: 'Close' }).click();
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   await t.test('INS-4 · the events fit a phone and are open to every reader', async (t) => {
     await goTo(page, '#/events');
     await rowsOf(page).first().waitFor();

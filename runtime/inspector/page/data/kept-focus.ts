@@ -1,10 +1,12 @@
 /**
  * Keeps the focus where it is: the browser takes it from a control that is disabled, as all are while the daemon does not
- * answer, and a button is while its request is under way.
+ * answer, and a button is while its request is under way; and from what is removed or hidden when a person goes to another
+ * place.
  * @see INS-2 in docs/specification.md
  */
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Place } from './hash.ts';
 import { isTyping } from './keys.ts';
 
 /** What had the focus when it was disabled. */
@@ -33,4 +35,27 @@ export function useKeptFocus(): void {
       enabled.disconnect();
     };
   }, []);
+}
+
+/**
+ * Gives the focus, if the new place has taken what had it, to the Back button of what was opened, where it replaces its
+ * list; to the row of what was closed; else to the content, where a screen reader then reads.
+ */
+export function useMovedFocus({ view, chosen }: Place): void {
+  const from = useRef({ view, chosen });
+  // Read before the new place is drawn, in which it is a row like any other.
+  const row = document.querySelector<HTMLElement>('#main .list [aria-current=true]');
+  useLayoutEffect(() => {
+    const { current: last } = from;
+    from.current = { view, chosen };
+    const at = document.activeElement;
+    const isKept = at !== document.body && at?.checkVisibility() === true;
+    if (isKept || (last.view === view && last.chosen === chosen)) return;
+    const near = chosen === '' ? [row, '#main .list .virtual'] : ['#main .back'];
+    for (const one of [...(last.view === view ? near : []), '#main']) {
+      const next = typeof one === 'string' ? document.querySelector<HTMLElement>(one) : one;
+      next?.focus({ preventScroll: true });
+      if (next !== null && next === document.activeElement) return;
+    }
+  }, [view, chosen]);
 }

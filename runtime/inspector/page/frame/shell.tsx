@@ -9,7 +9,7 @@ import { announce, note } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
 import { sentenceCase } from '../data/format.ts';
-import { useKeptFocus } from '../data/kept-focus.ts';
+import { useKeptFocus, useMovedFocus } from '../data/kept-focus.ts';
 import { heard, vitals } from '../data/live.ts';
 import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
@@ -44,6 +44,7 @@ export function Shell(): JSX.Element {
   useProfileCommands();
   useKeptScroll(at);
   useKeptFocus();
+  useMovedFocus(at);
   useEffect(() => {
     const tell = (): void => {
       const waiting = heard.get()?.approvals ?? 0;
@@ -64,7 +65,7 @@ export function Shell(): JSX.Element {
       </button>
       <div class={isRail ? 'app rail' : 'app'}>
         <Sidebar at={row.name} onFind={() => setOpened('palette')} />
-        <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1}>
+        <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1} aria-label={sentenceCase(row.name)}>
           <Banners />
           <fieldset class="acts" disabled={isGone && !isBelow} role="none">
             <View key={row.name} place={at} />

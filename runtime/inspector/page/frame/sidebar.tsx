@@ -119,18 +119,6 @@ export function TabBar({ at }: { readonly at: View }): JSX.Element {
   const rest = views.filter(({ name }) => !inBar.includes(name));
   return (
     <>
-      {isMore ? (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: it closes after a click on one of its links.
-        <aside class="more-places" id="more-places" aria-label="More" onClick={() => setMore(false)}>
-          <ProfileChoice />
-          <nav aria-label="More views">
-            {rest.map((row) => (
-              <NavLink key={row.name} row={row} isAt={row.name === at} />
-            ))}
-          </nav>
-          <Foot />
-        </aside>
-      ) : null}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: More closes after a click on one of the links. */}
       <nav class="tabbar" aria-label="Main views" onClick={() => setMore(false)}>
         {first.map((row) => (
@@ -150,6 +138,19 @@ export function TabBar({ at }: { readonly at: View }): JSX.Element {
           More
         </button>
       </nav>
+      {/* After the bar, so that Tab leads from More into it. */}
+      {isMore ? (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: it closes after a click on one of its links.
+        <aside class="more-places" id="more-places" aria-label="More" onClick={() => setMore(false)}>
+          <ProfileChoice />
+          <nav aria-label="More views">
+            {rest.map((row) => (
+              <NavLink key={row.name} row={row} isAt={row.name === at} />
+            ))}
+          </nav>
+          <Foot />
+        </aside>
+      ) : null}
     </>
   );
 }

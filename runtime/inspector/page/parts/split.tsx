@@ -1,7 +1,6 @@
 /** A list, and beside it what was opened. Below 1101 px the opened one replaces the list, with a Back button. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useRef } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
 export function Split({
@@ -25,21 +24,14 @@ export function Split({
   readonly onBack: () => void;
   readonly children: ComponentChildren;
 }): JSX.Element {
-  const box = useRef<HTMLElement>(null);
-  /** The focus goes to what was opened, since the button is removed. */
-  const goBack = (): void => {
-    const at = box.current?.querySelector<HTMLElement>('[aria-current=true], .virtual');
-    onBack();
-    setTimeout(() => at?.focus({ preventScroll: true }));
-  };
   return (
     <div class={`split${middle ? ' mid' : ''}${opened ? ' chosen' : ''}`}>
-      <section ref={box} class="list" aria-label={label}>
+      <section class="list" aria-label={label}>
         {list}
       </section>
       <div class="pane">
         {opened ? (
-          <button type="button" class="btn quiet back" onClick={goBack}>
+          <button type="button" class="btn quiet back" onClick={onBack}>
             <Icon name="back" />
             {back}
           </button>

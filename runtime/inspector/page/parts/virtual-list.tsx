@@ -106,6 +106,8 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     }
     const next = moves[event.key];
     if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) {
+      // It would also press the button that gets the focus: of a phone, the one that closes what was opened.
+      if (event.key === 'Enter') event.preventDefault();
       onKey?.(event);
       return;
     }

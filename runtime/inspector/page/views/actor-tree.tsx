@@ -1,11 +1,12 @@
 /** The tree of actors, which is folded and unfolded. */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { LivingRow } from '../../wire.ts';
 import { counted } from '../data/format.ts';
 import { wordsOfActor } from '../data/standing.ts';
 import { isWard, type TreeLine } from '../data/tree.ts';
+import { useMedia } from '../data/use-media.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Mark, toneOf } from '../parts/chip.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
@@ -39,7 +40,14 @@ export function ActorTree({
   readonly more: Readonly<Record<string, number>>;
   readonly open: (id: string) => void;
 }): JSX.Element {
-  const at = lines.findIndex(({ row }) => row.id === chosen);
+  // Where the opened actor replaces the tree, a move only marks a line: it would end at the first one.
+  const isAlone = useMedia('(max-width: 1100px)') && chosen === '';
+  const [marked, mark] = useState(chosen);
+  useEffect(() => {
+    if (chosen !== '') mark(chosen);
+  }, [chosen]);
+  const move = isAlone ? mark : open;
+  const at = lines.findIndex(({ row }) => row.id === (isAlone ? marked : chosen));
   return (
     <VirtualList
       count={lines.length}
@@ -48,8 +56,8 @@ export function ActorTree({
       role="tree"
       label={label}
       idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
-      onMove={(index) => open(lines[index]?.row.id ?? '')}
-      onKey={keysOfTree(lines[at], { fold, open })}
+      onMove={(index) => move(lines[index]?.row.id ?? '')}
+      onKey={keysOfTree(lines[at], { fold, move, open })}
       draw={(index) => {
         const line = lines[index];
         return line === undefined ? null : (
@@ -126,16 +134,25 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
   );
 }
 
-/** The keys of the tree: → unfolds the chosen line; ← folds it, or goes to its parent. */
+/** The keys of the tree: → unfolds the chosen line; ← folds it, or goes to its parent; Enter opens it. */
 function keysOfTree(
   line: TreeLine | undefined,
-  { fold, open }: { readonly fold: (line: TreeLine, close: boolean) => void; readonly open: (id: string) => void },
+  {
+    fold,
+    move,
+    open,
+  }: {
+    readonly fold: (line: TreeLine, close: boolean) => void;
+    readonly move: (id: string) => void;
+    readonly open: (id: string) => void;
+  },
 ): (event: KeyboardEvent) => void {
   return (event) => {
     if (line === undefined) return;
     if (event.key === 'ArrowRight' && line.children > 0) fold(line, false);
     else if (event.key === 'ArrowLeft' && line.open) fold(line, true);
-    else if (event.key === 'ArrowLeft' && line.row.parent !== null) open(line.row.parent);
+    else if (event.key === 'ArrowLeft' && line.row.parent !== null) move(line.row.parent);
+    else if (event.key === 'Enter') open(line.row.id);
     else return;
     event.preventDefault();
   };
