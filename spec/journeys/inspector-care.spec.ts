@@ -511,6 +511,21 @@ t.test('questions', options, async (t) => {
     await page.getByText(/^The question of this link is over\. Denied on the command line at /).waitFor();
   });
 
+  await t.test('INS-2 · the number of actors is announced for each filter, not for each change', async (t) => {
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/actors?q=call');
+    const textOf = (role: string) => page.locator(`.listhead ${role}`).textContent();
+    await eventually(async () => (await textOf('.grow'))?.includes(' of ') || undefined);
+    const before = await textOf('[role=status]');
+
+    const asked = asks('counted');
+    await eventually(async () => (await textOf('.grow')) !== before || undefined);
+    t.equal(await textOf('[role=status]'), before);
+    await goTo(page, '#/actors?q=stranger');
+    await eventually(async () => (await textOf('[role=status]')) === (await textOf('.grow')) || undefined);
+    await denied(t, asked);
+  });
+
   await t.test('INS-2 · on a narrow page Back leads the focus to what was opened', async (t) => {
     const { page } = await openInspector(t, gateway);
     await page.setViewportSize({ width: 900, height: 800 });

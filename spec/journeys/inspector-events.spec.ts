@@ -275,6 +275,15 @@ t.test('the events of one daemon', options, async (t) => {
     await goTo(page, '#/events');
     await rowsOf(page).first().waitFor();
     t.same(await axeFindings(page), []);
+    const reader = await page.context().newCDPSession(page);
+    const { nodes } = await reader.send('Accessibility.getFullAXTree');
+    const read = nodes.flatMap(({ ignored, name }) => (ignored ? [] : [String(name?.value ?? '')]));
+    t.equal(read.filter((name) => /\d events, \d+ failed, peak /.test(name)).length, 1, 'a plot is one sentence');
+    t.same(
+      read.filter((name) => /^[\d:]+: \d+ events?, \d+ failed$/.test(name)),
+      [],
+      'and not each of its bars',
+    );
     for (const width of [900, 390]) {
       await page.setViewportSize({ width, height: 800 });
       t.same(await clippedParts(page), [], `${width} px`);

@@ -214,8 +214,11 @@ function Plot({ sentence, height, top, format, ticks, legend, columns, rows, chi
             height={height}
             preserveAspectRatio="none"
           >
-            <path class="gridline" d={`M0 ${height / 2}H600M0 ${height}H600`} />
-            {children}
+            {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: a screen reader would read each bar; it has the sentence and the table. */}
+            <g aria-hidden="true">
+              <path class="gridline" d={`M0 ${height / 2}H600M0 ${height}H600`} />
+              {children}
+            </g>
           </svg>
           <span class="y" style={{ top: '6px' }}>
             {format(top)}

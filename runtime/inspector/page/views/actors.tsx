@@ -142,6 +142,11 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
     [version],
   );
   const change = (part: Readonly<Record<string, string>>): void => goFiltered({ ...query, ...part });
+  const words = isFiltering(filter)
+    ? `${shown.toLocaleString('en')} of ${counted(total, 'actor')}`
+    : counted(total, 'actor');
+  // Announced for each filter only, since under traffic the number changes many times a second.
+  const announced = useMemo(() => words, Object.values(filter));
   const isNarrowed = filter.longerThanMs > 0 || filter.route !== '' || filter.server !== '';
   const [isMore, setMore] = useState(isNarrowed);
   return (
@@ -172,10 +177,9 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
         </div>
       ) : null}
       <div class="btns small">
-        <span class="muted grow" role="status">
-          {isFiltering(filter)
-            ? `${shown.toLocaleString('en')} of ${counted(total, 'actor')}`
-            : counted(total, 'actor')}
+        <span class="muted grow">{words}</span>
+        <span class="unseen" role="status">
+          {announced}
         </span>
         {isFiltering(filter) ? <Clear /> : null}
         <Button icon="filter" class="quiet" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
