@@ -1666,6 +1666,7 @@ t.test('INS-4 · SEC-7 · what a sender writes is shown in the order in which it
   t.match(await row.innerText(), /Review safe \\u202egnp\.live/);
   t.match(await page.getByRole('group', { name: 'Body' }).innerText(), '"\\u2067x\\u2069"');
   t.notMatch(await page.locator('body').innerText(), /[\u202a-\u202e\u2066-\u2069]/);
+  t.match(await row.locator('.said').getAttribute('title'), 'Review safe \\u202egnp.live', 'in a tooltip too');
 });
 
 t.test('INS-4 · a payload is laid out once, however often its event is read again', options, async (t) => {

@@ -7,12 +7,20 @@ import { look } from './data/place.ts';
 import { takeSession } from './data/session.ts';
 import { Shell } from './frame/shell.tsx';
 
-// Every text node of the page comes by here, so no name or reason of a sender or a server can reverse what is around it.
+/** Attributes that are shown or read out as text. */
+const texts = ['title', 'aria-label', 'placeholder'] as const;
+
+// Every text of the page comes by here, so no name or reason of a sender or a server can reverse what is around it.
 const { vnode: ofCompat } = options;
 options.vnode = (node) => {
   ofCompat?.(node);
-  const { props }: { readonly props: unknown } = node;
+  const { type, props }: { readonly type: unknown; readonly props: unknown } = node;
   if (typeof props === 'string') Object.assign(node, { props: inOrder(props) });
+  if (typeof type !== 'string') return;
+  for (const name of texts) {
+    const text = (node.props as Readonly<Record<string, unknown>>)[name];
+    if (typeof text === 'string') Object.assign(node.props, { [name]: inOrder(text) });
+  }
 };
 
 takeSession();
