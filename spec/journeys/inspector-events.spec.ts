@@ -249,6 +249,20 @@ t.test('the events of one daemon', options, async (t) => {
     t.match(page.url(), /#\/routes$/);
   });
 
+  await t.test('INS-2 · what a view shows is printed to its end', async (t) => {
+    const height = () => page.evaluate('document.documentElement.scrollHeight');
+    await goTo(page, '#/overview');
+    await page.getByRole('region', { name: 'Targets' }).waitFor();
+    t.equal(await height(), 800, 'on the screen a part of it scrolls');
+    await page.emulateMedia({ media: 'print' });
+    const ends = (await page.getByRole('region', { name: 'Targets' }).boundingBox())?.y ?? 0;
+    t.ok(ends > 800 && ends < Number(await height()));
+    await goTo(page, '#/events');
+    await rowsOf(page).first().waitFor();
+    t.ok(((await page.locator('.virtual').boundingBox())?.height ?? 0) > 240);
+    await page.emulateMedia({ media: 'screen' });
+  });
+
   await t.test('INS-2 · the places behind More are reached by keys, also in a low window', async (t) => {
     await goTo(page, '#/events');
     await rowsOf(page).first().click();
