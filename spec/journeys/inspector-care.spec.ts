@@ -1656,6 +1656,24 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
   await page.getByText('The browser did not let the page copy.').waitFor();
 });
 
+t.test('INS-4 · a long payload that is shown in full is laid out where it is in sight', options, async (t) => {
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const sent = { action: 'opened', words: Array.from({ length: 900 }, (_, at) => `${at}${' word'.repeat(30)}`) };
+  await sendReview(gateway, 'long', sent);
+  const { page } = await openInspector(t, gateway);
+  await goTo(page, '#/events/long');
+
+  await page.getByRole('button', { name: /^Show all/ }).click();
+  await page.locator('.paper .piece').first().waitFor();
+
+  t.equal(await page.locator('.paper pre').textContent(), JSON.stringify(sent, null, 2));
+  const unseen = "getComputedStyle(document.querySelector('.paper .piece:last-child')).contentVisibility";
+  t.equal(await page.evaluate(unseen), 'auto');
+  const box =
+    "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.paper .codebox'))";
+  t.ok(Number(await page.evaluate(box)) > 100, 'its lines can be scrolled to their end');
+});
+
 t.test('INS-4 · SEC-7 · what a sender writes is shown in the order in which it is read', options, async (t) => {
   const { gateway, page } = await opened(t, configOf(0, 'Review {title}'));
   await sendReview(gateway, 'turned', { action: 'opened', title: 'safe \u202egnp.live', '\u202eyek': '\u2067x\u2069' });

@@ -11,6 +11,8 @@ import { Scrolled } from './basics.tsx';
 const mostShown = 65_536;
 /** The same on a phone, where the page itself scrolls. */
 const mostOnPhone = 2_000;
+/** As in the style sheet, which reserves their height. */
+const linesOfPiece = 200;
 
 export function Code({
   text,
@@ -27,7 +29,10 @@ export function Code({
   const [isWhole, setWhole] = useState(false);
   const isPhone = useMedia('(max-width: 760px)');
   const shown = isWhole ? text : text.slice(0, paper && isPhone ? mostOnPhone : mostShown);
-  const drawn = useMemo(() => (json && shown.length <= mostShown ? coloured(shown) : shown), [json, shown]);
+  const drawn = useMemo(
+    () => (shown.length > mostShown ? piecesOf(shown) : json ? coloured(shown) : shown),
+    [json, shown],
+  );
   return (
     <>
       <Scrolled label={label} class="codebox">
@@ -47,6 +52,16 @@ export function Code({
 export function JsonCode({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
   const text = useMemo(() => shownJson(value), [value]);
   return <Code text={text} label={label} json />;
+}
+
+/** Returns a text of megabytes in pieces, each of which the browser lays out as it comes into sight. */
+export function piecesOf(text: string): JSX.Element[] {
+  const lines = text.split(/(?<=\n)/);
+  return Array.from({ length: Math.ceil(lines.length / linesOfPiece) }, (_, at) => (
+    <span key={at} class="piece">
+      {lines.slice(at * linesOfPiece, (at + 1) * linesOfPiece).join('')}
+    </span>
+  ));
 }
 
 function coloured(text: string): (string | JSX.Element)[] {

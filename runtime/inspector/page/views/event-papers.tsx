@@ -10,7 +10,7 @@ import { call, wordsOf } from '../data/rpc.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Segmented } from '../parts/choice.tsx';
-import { Code } from '../parts/code.tsx';
+import { Code, piecesOf } from '../parts/code.tsx';
 import { Panel } from '../parts/panel.tsx';
 
 export function EventPapers({ event }: { readonly event: OpenedEvent }): JSX.Element {
@@ -40,6 +40,8 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
         : Object.entries(headers)
             .map(([name, value]) => `${name}: ${value}`)
             .join('\n');
+
+  const pieces = useMemo(() => (whole === undefined ? [] : piecesOf(indented)), [whole, indented]);
 
   async function readAll(): Promise<string | undefined> {
     try {
@@ -85,7 +87,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
             <Code key={part} text={text} label={names[part]} json={part === 'body'} paper />
           ) : (
             <Scrolled label={names[part]} class="codebox">
-              <pre class="code">{text}</pre>
+              <pre class="code">{pieces}</pre>
             </Scrolled>
           )}
           {part === 'body' && !isWhole ? (
