@@ -64,8 +64,9 @@ const echoes: Readonly<Record<string, readonly [sources: string, events: readonl
   slack: ['slack', ['message'], '{ field: event.bot_id, missing: true }'],
 };
 /** Fields that do not distinguish authors or texts: an event that a delivery causes passes conditions on them too. */
-const echoed =
-  /^(?:headers\..*|event|event_type|action|object_kind|webhookEvent|event\.(?:type|channel.*|event_type)|repository\..*|project\..*|team\..*)$/;
+const echoed = /^(?:headers\..*|event|event_type|object_kind|webhookEvent|event\.(?:type|event_type))$/;
+/** Fields of the place, which is also that of the delivery where it is filled in from the event. */
+const echoedPlace = /^(?:event\.channel.*|repository\..*|project\..*|team\..*)$/;
 
 /** What is no token of a template (TPL-1) and is sent as text, with what to do; the first that occurs is reported. */
 const strayTokens: readonly (readonly [code: string, form: RegExp, cure: (found: string) => string])[] = [
@@ -272,22 +273,33 @@ function looseTarget(route: Route, world: RouteWorld): EntryFinding[] {
 function looseEcho(route: Route): EntryFinding[] {
   const { events, filters, script, sender, cronJob, deliverTo } = route;
   if (script !== undefined || cronJob !== undefined) return [];
-  return deliveriesOf(route).flatMap(({ to, when }, index) => {
+  return deliveriesOf(route).flatMap(({ to, extra, when }, index) => {
     const [source, caused, condition] = echoes[canonicalTarget(to) ?? ''] ?? ['', [], ''];
-    const fields = fieldNames([...filters, ...when]);
+    // Another provider may have an event of that name.
+    if (sender !== undefined && sender !== source) return [];
+    const leaves = leavesOf([...filters, ...when]);
     const listed = caused.find((event) => events.includes(event));
     // Where all events are taken, any filter may leave those out.
-    const isOpen = events.length === 0 && sender === source && fields.length === 0;
-    if (!isOpen && (listed === undefined || fields.some((field) => !echoed.test(field)))) return [];
+    const isOpen = events.length === 0 && sender === source && leaves.length === 0;
+    if (!isOpen && (listed === undefined || leaves.some((leaf) => !isPassedByEcho(leaf, extra)))) return [];
     const message = `delivers to "${to}" what is an event of the route again (${listed ?? caused[0]}), so that it answers itself without end; filter its own account out, as by ${condition}`;
     return [{ path: deliverTo === undefined ? ['deliver'] : ['deliver', index, 'to'], message, code: 'deliver-echo' }];
   });
 }
 
-function fieldNames(held: Json): readonly string[] {
-  if (Array.isArray(held)) return held.flatMap(fieldNames);
+function leavesOf(held: Json): readonly ConditionSource[] {
+  if (Array.isArray(held)) return held.flatMap(leavesOf);
   if (!isJsonObject(held)) return [];
-  return typeof held.field === 'string' ? [held.field] : Object.values(held).flatMap(fieldNames);
+  return typeof held.field === 'string' ? [held] : Object.values(held).flatMap(leavesOf);
+}
+
+function isPassedByEcho({ field, ...condition }: ConditionSource, extra: JsonObject): boolean {
+  const name = String(field);
+  const values = [condition.equals, condition.in].flat().filter((value) => typeof value === 'string');
+  if (name === 'action') return values.length === 0 || values.includes('created') || values.includes('create');
+  const places = [extra.chat_id, extra.repo, extra.project].filter((place) => typeof place === 'string');
+  if (echoedPlace.test(name)) return places.some((place) => place.includes('{') || values.includes(place));
+  return echoed.test(name);
 }
 
 /** Only a run of the route itself is reported to its `on_failure` (DIS-4). */

@@ -147,6 +147,8 @@ t.test('CFG-7 · TPL-1 · a name that no subscription may have and a brace that 
 t.test('CFG-2 · a route whose own comment or message would start it again is a finding', (t) => {
   const github: JsonObject = { deliver: 'github_comment', deliver_extra: { repo: 'a/b', pr_number: '1' } };
   const echo = ['deliver deliver-echo'];
+  const channel = { field: 'event.channel', equals: 'C0000000001' };
+  const message: JsonObject = { deliver: 'slack', source: 'slack', events: ['message'], filters: [channel] };
   const rows: readonly (readonly [JsonObject, readonly string[]])[] = [
     [{ ...github, events: ['pull_request'] }, []],
     [{ ...github, events: ['pull_request', 'issue_comment'] }, echo],
@@ -159,6 +161,18 @@ t.test('CFG-2 · a route whose own comment or message would start it again is a 
     [{ ...github, events: ['issue_comment'], script: 'there' }, []],
     [{ deliver: 'slack', source: 'slack', events: ['app_mention'] }, []],
     [{ deliver: 'team_chat_a', source: 'slack', events: ['message'] }, echo],
+    // Messages of another platform, and those of one channel that are reported in another.
+    [{ deliver: 'slack', source: 'telegram', events: ['message'] }, []],
+    [{ ...github, source: 'gitea', events: ['issue_comment'] }, []],
+    [{ ...message, deliver_extra: { chat_id: 'C0000000002' } }, []],
+    [message, []],
+    [{ ...message, deliver_extra: { chat_id: 'C0000000001' } }, echo],
+    [{ ...message, deliver_extra: { chat_id: '{event.channel}' } }, echo],
+    [{ ...github, events: ['issues', 'issue_comment'], filters: [{ field: 'action', equals: 'opened' }] }, []],
+    [
+      { ...github, events: ['issues', 'issue_comment'], filters: [{ field: 'action', in: ['opened', 'created'] }] },
+      echo,
+    ],
     [{ deliver: [{ to: 'log' }, { to: 'gitlab_comment' }], events: ['note'] }, ['deliver.1.to deliver-echo']],
     [{ deliver: [{ to: 'gitlab_comment', when: [{ field: 'user.id', equals: 1 }] }], events: ['Note Hook'] }, []],
   ];
