@@ -92,11 +92,12 @@ export async function pollForTokens(
 ): Promise<PollAnswer> {
   const { server, client, authentication } = partsOf(endpoint);
   let status: number | undefined;
-  let askedMs = 0;
+  let asked: { readonly onceMs?: number } = {};
   const noting: OauthFetch['tokenFetch'] = async (to, init) => {
     const answer = await endpoint.oauth.tokenFetch(to, init);
     status = answer.status;
-    askedMs = Math.min(longestAskedMs, retryAfterMs({ header: answer.headers.get('retry-after') }, nowMs) ?? 0);
+    const askedMs = retryAfterMs({ header: answer.headers.get('retry-after') }, nowMs);
+    asked = askedMs === undefined ? {} : { onceMs: Math.min(longestAskedMs, askedMs) };
     return answer;
   };
   try {
@@ -107,8 +108,8 @@ export async function pollForTokens(
       [oauth.customFetch]: plainFetch(noting) as never,
     });
     const answer = (await oauth.processDeviceCodeResponse(server, client, response)) as JsonObject;
-    const { issuer, client: asked, url } = endpoint;
-    const owner = { issuer, clientId: asked.clientId, ...(url === undefined ? {} : { url }) };
+    const { issuer, url } = endpoint;
+    const owner = { issuer, clientId: endpoint.client.clientId, ...(url === undefined ? {} : { url }) };
     const record = recordOf(answer, owner, nowMs);
     return record === undefined
       ? { kind: 'stop', why: 'the token endpoint answered without an access token that a header can carry' }
@@ -121,7 +122,7 @@ export async function pollForTokens(
     const isTrouble = isTroubled(status);
     if (thrown instanceof oauth.ResponseBodyError) {
       const verdict = readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
-      if (verdict.kind === 'wait') return { kind: 'wait', intervalMs: Math.max(verdict.intervalMs, askedMs) };
+      if (verdict.kind === 'wait') return { ...verdict, ...asked };
       const said = reasonOf(thrown, secrets);
       const isSaid = verdict.errorCode === undefined || said === verdict.errorCode;
       if (!isTrouble) return isSaid ? verdict : { ...verdict, why: `${verdict.why} (${said})` };
@@ -133,7 +134,7 @@ export async function pollForTokens(
       return { kind: 'stop', why: `the token endpoint answered something else: ${reason}` };
     }
     // RFC 8628 §3.5: after a timeout or a broken connection, polling continues less often.
-    return { kind: 'wait', intervalMs: Math.max(intervalMs * 2, askedMs) };
+    return { kind: 'wait', intervalMs: intervalMs * 2, ...asked };
   }
 }
 

@@ -14,7 +14,12 @@ export interface DeviceCode {
 }
 
 export type PollVerdict =
-  | { readonly kind: 'wait'; readonly intervalMs: number }
+  | {
+      readonly kind: 'wait';
+      readonly intervalMs: number;
+      /** The least wait before the next poll alone. */
+      readonly onceMs?: number;
+    }
   | { readonly kind: 'stop'; readonly why: string; readonly errorCode?: string };
 
 /** 5 s, and 5 s more at each `slow_down`: RFC 8628 §3.2 and §3.5. */

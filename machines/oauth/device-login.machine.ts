@@ -22,6 +22,8 @@ import {
 export interface DeviceLoginContext extends LoginInput, LoginEnd {
   readonly flow: 'device';
   readonly intervalMs: number;
+  /** A longer wait before the next poll alone. */
+  readonly onceMs: number;
   /** The time for approval: the code's lifetime or the configured time, whichever is shorter. */
   readonly patienceMs: number;
 }
@@ -50,7 +52,7 @@ export const deviceLoginMachine = setup({
     announceCode: effect('announceCode'),
     letGo: effect('letGo'),
     rememberCode: assign((_, params: { intervalMs: number; patienceMs: number }) => params),
-    rememberInterval: assign((_, params: { intervalMs: number }) => params),
+    rememberInterval: assign((_, params: { intervalMs: number; onceMs: number }) => params),
     rememberWhy: assign((_, { why, errorCode }: StepFailure) => ({ why, errorCode: errorCode ?? null })),
     rememberOver: assign(({ context }) => ({
       why: `mcp server "${context.server}": the login was not approved within ${Math.round(context.patienceMs / 1_000)} s; begin again`,
@@ -63,10 +65,21 @@ export const deviceLoginMachine = setup({
     isApproved: (_, verdict: TokenVerdict) => verdict.kind === 'approved',
     isPending: (_, verdict: TokenVerdict) => verdict.kind === 'wait',
   },
-  delays: { pollInterval: ({ context }) => context.intervalMs, patience: ({ context }) => context.patienceMs },
+  delays: {
+    pollInterval: ({ context }) => Math.max(context.intervalMs, context.onceMs),
+    patience: ({ context }) => context.patienceMs,
+  },
 }).createMachine({
   id: 'deviceLogin',
-  context: ({ input }) => ({ ...input, flow: 'device', intervalMs: 0, patienceMs: 0, why: null, errorCode: null }),
+  context: ({ input }) => ({
+    ...input,
+    flow: 'device',
+    intervalMs: 0,
+    onceMs: 0,
+    patienceMs: 0,
+    why: null,
+    errorCode: null,
+  }),
   initial: 'discovering',
   output: ({ context }) => context,
   on: {
@@ -149,6 +162,11 @@ function issued({ event: { output } }: { event: { output: CodeVerdict } }): { in
     : { intervalMs: 0, patienceMs: 0 };
 }
 
-function nextInterval({ event: { output } }: { event: { output: TokenVerdict } }): { intervalMs: number } {
-  return { intervalMs: output.kind === 'wait' ? output.intervalMs : 0 };
+function nextInterval({ event: { output } }: { event: { output: TokenVerdict } }): {
+  intervalMs: number;
+  onceMs: number;
+} {
+  return output.kind === 'wait'
+    ? { intervalMs: output.intervalMs, onceMs: output.onceMs ?? 0 }
+    : { intervalMs: 0, onceMs: 0 };
 }

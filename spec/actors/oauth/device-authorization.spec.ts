@@ -118,17 +118,17 @@ t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
     ['slow_down by a rate limit', oauthError('slow_down', 429), { kind: 'wait', intervalMs: 10_000 }],
     ...(
       [
-        [503, '30', 30_000],
-        [429, '3', 10_000],
-        [503, '3600', 60_000],
-        [429, 'soon', 10_000],
+        [503, '30', { onceMs: 30_000 }],
+        [429, '3', { onceMs: 3_000 }],
+        [503, '3600', { onceMs: 60_000 }],
+        [429, 'soon', {}],
       ] as const
     ).map(
-      ([status, wait, intervalMs]) =>
+      ([status, wait, once]) =>
         [
           `${status}, which asks for ${wait} s`,
           { status, json: { error: 'maintenance' }, headers: { 'retry-after': wait } },
-          { kind: 'wait', intervalMs },
+          { kind: 'wait', intervalMs: 10_000, ...once },
         ] as const,
     ),
     ['denied', oauthError('access_denied'), { kind: 'stop', why: /denied/ }],

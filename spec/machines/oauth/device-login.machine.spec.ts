@@ -80,6 +80,16 @@ t.test('DEV-4 · pending keeps the interval, slow_down lengthens it for good', a
   t.equal(state(), 'waiting');
 });
 
+t.test('DEV-4 · a longer wait that a server asks for is that of the next poll alone', async (t) => {
+  const away = ({ intervalMs }: DeviceLoginContext): TokenVerdict => ({ kind: 'wait', intervalMs, onceMs: 30_000 });
+  const same = ({ intervalMs }: DeviceLoginContext): TokenVerdict => pending(intervalMs);
+  const { polls, pass } = await login({}, away, same, same);
+
+  await pass(45);
+
+  t.same(polls, [5_000, 35_000, 40_000, 45_000]);
+});
+
 t.test('DEV-4 · nobody approves: the shorter of the two bounds ends it, also while a poll hangs', async (t) => {
   const quiet = await login({ patienceMs: 12_000 });
   t.same(quiet.told, ['code, 12000 ms']);
