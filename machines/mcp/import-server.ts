@@ -62,7 +62,7 @@ function startedIn(folder: string | undefined, entry: JsonObject): JsonObject {
   const { cwd } = entry;
   if (typeof cwd !== 'string') return { ...entry, cwd: folder };
   // A path from a root, a user's home, a reference or a drive does not depend on the folder.
-  return /^(?:[/\\~$]|[A-Za-z]:)/.test(cwd) ? entry : { ...entry, cwd: `${folder}/${cwd.replace(/^\.\/?/, '')}` };
+  return /^(?:[/\\~$]|[A-Za-z]:)/.test(cwd) ? entry : { ...entry, cwd: `${folder}/${cwd.replace(/^\.(?:\/|$)/, '')}` };
 }
 
 /** As a server of its own gateway it lists the tools of the gateway, which then include its own: they grow without end. */

@@ -372,6 +372,26 @@ t.test('CLI-5 · each program’s keys become ours, and what has no counterpart 
   t.end();
 });
 
+t.test('CLI-5 · a relative cwd of a folder’s server is in that folder', (t) => {
+  const rows: readonly (readonly [cwd: string | undefined, becomes: string])[] = [
+    [undefined, '/w/a'],
+    ['.', '/w/a/'],
+    ['./', '/w/a/'],
+    ['./tools', '/w/a/tools'],
+    ['.tools', '/w/a/.tools'],
+    ['..', '/w/a/..'],
+    ['../b', '/w/a/../b'],
+    ['/srv', '/srv'],
+    ['~/b', '~/b'],
+  ];
+  for (const [cwd, becomes] of rows) {
+    const value = { command: 'x', ...(cwd === undefined ? {} : { cwd }) };
+    const place = { program: 'cursor', workspace: '/w/a', isSet: () => false } as const;
+    t.match(importServer({ name: 'x', value, inputs: {} }, place), { entry: { cwd: becomes } }, cwd ?? 'none');
+  }
+  t.end();
+});
+
 t.test('CLI-5 · CFG-1 · what is imported is an entry without a finding', (t) => {
   for (const [program, value] of rows) {
     const verdict = imported(program, value, '/w');
