@@ -8,7 +8,7 @@ import type { KeyRange } from './tables.ts';
 
 /** A larger block is cut in two. */
 const mostInBlock = 1_024;
-/** So many keys are put in place in about a millisecond. */
+/** So many keys are put in place in a few milliseconds among 100,000 others. */
 const mostLate = 1_024;
 
 export class SortedKeys {
