@@ -4,6 +4,7 @@
  * @see DUR-2 and CON-4 in docs/specification.md
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import type { JournalReader } from '../../actors/store/journal.ts';
 import {
   isPassing,
@@ -18,6 +19,9 @@ import { runKeyOf } from '../../machines/webhook/responses.ts';
 import type { HistoryQuery, SeenRun, SendingQuery } from '../control/contract.ts';
 import { timeKey } from '../system/ids.ts';
 import { newestFirst, type Question } from './newest-first.ts';
+
+/** Work read in one turn of the event loop: all that waits may be a hundred thousand, and each is read three times. */
+const worksOfTurn = 50;
 
 /** The events of a route, of a status as rows show it, or of both. */
 export function eventsLike(
@@ -84,7 +88,8 @@ async function eventsUnderWay(journal: JournalReader, status: string, seenRun: S
     if (group !== undefined) works.add(group.value.burst.id);
   }
   const events: string[] = [];
-  for (const work of works) {
+  for (const [at, work] of [...works].entries()) {
+    if (at % worksOfTurn === worksOfTurn - 1) await turn();
     const run = await journal.get('runs', work);
     const seen = run && seenRun(work, run.value, run.heldBy);
     const shown = shownOfWork(seen, (await journal.get('deliveries', work))?.value);

@@ -94,7 +94,8 @@ async function* byKeys<In extends MarkedCollection>(
   collection: In,
   keys: readonly string[],
 ): Way<In> {
-  for (const key of [...keys].sort().reverse()) {
+  for (const [at, key] of [...keys].sort().reverse().entries()) {
+    if (at % largestPage === largestPage - 1) await turn();
     const stored = await journal.get(collection, key);
     if (stored !== undefined) yield stored;
   }

@@ -346,3 +346,25 @@ for (const [name, open, numRuns] of engines) {
     );
   });
 }
+
+t.test('CLI-6 · however much waits, a list of a passing status lets the event loop turn', async (t) => {
+  const journal = openMemoryJournal(() => engineMs);
+  await play(
+    journal,
+    Array.from({ length: 300 }, () => ({ kind: 'accepted', afterMs: claimLifeMs, route: 0, id: 0, nth: 0 }) as const),
+  );
+  let turns = 0;
+  let isOver = false;
+  const tick = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(tick);
+  };
+  tick();
+  const question = await eventsLike(journal, { status: 'queued', limit: 1 }, (_, run) => run);
+  t.equal(question.also?.length, 300);
+  t.ok(turns >= 300 / 50, `${turns} turns while it looks for them`);
+  const before = turns;
+  await newestFirst(journal, question, () => undefined);
+  t.ok(turns > before, 'and while it reads them');
+  isOver = true;
+});
