@@ -110,6 +110,8 @@ function nameOf(name: string, word: string): string {
   return word === '' ? variableName(name) : 'TOKEN';
 }
 
+/** How the names of variables for keys in the path of a URL end. */
+export const pathKey = '_URL_KEY';
 /** A UUID, hexadecimal digits, or both cases with digits: what a URL has as a key in its path, and no word looks like. */
 const randomSegment =
   /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,}|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[\w-]{24,}={0,2})$/;
@@ -122,7 +124,7 @@ function urlOf(url: string, prefix: string, put: Put): string {
       return `${before}${put(`${prefix}_PASSWORD`, password)}`;
     })
     .replace(/(?<=[^/]\/)[^/?#]+/g, (segment) =>
-      randomSegment.test(segment) ? put(`${prefix}_URL_KEY`, segment) : segment,
+      randomSegment.test(segment) ? put(`${prefix}${pathKey}`, segment) : segment,
     )
     .replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole, mark: string, name: string, value: string) =>
       isSecret(name, value) ? `${mark}${name}=${put(`${prefix}_${variableName(name)}`, value)}` : whole,

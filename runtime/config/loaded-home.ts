@@ -12,7 +12,7 @@ import { type Diagnostic, findingOfFile, printDiagnostic } from '../../machines/
 import { secretsOf } from '../../machines/config/platform-settings.ts';
 import type { HomePaths, ProfilePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
-import { isSecret, takeSecrets } from '../../machines/mcp/secret-places.ts';
+import { isSecret, pathKey, takeSecrets } from '../../machines/mcp/secret-places.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
 /**
@@ -62,19 +62,22 @@ function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonO
     if (isSecret(name, scalarText(value))) redactor.learn(scalarText(value));
   // Likewise of its arguments and its address, such as the word after --api-key.
   const { args = [], url = '' } = entry;
-  for (const { value } of takeSecrets('', { args, url }, (wanted) => wanted).secrets) redactor.learn(value);
+  for (const { variable, value } of takeSecrets('', { args, url }, (wanted) => wanted).secrets)
+    if (variable.endsWith(pathKey)) learnSegment(value, redactor);
+    else redactor.learn(value);
   // Headers authenticate, whatever their names.
   learnNamed(entry.headers ?? null, redactor, true);
   if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);
   if (typeof entry.url !== 'string') return;
   learnUrl(entry.url, redactor);
   // Several hosts of servers give each customer an address, which is the only credential.
-  for (const segment of pathOf(entry.url)) {
-    if (segment.length < shortestGenerated) continue;
-    if (isMixed(segment)) redactor.learn(segment);
-    // It may be the number of an account too, which a person must see in a call that waits for approval.
-    else if (isHexadecimal(segment)) redactor.learn(`/${segment}`);
-  }
+  for (const segment of pathOf(entry.url)) if (segment.length >= shortestGenerated) learnSegment(segment, redactor);
+}
+
+function learnSegment(segment: string, redactor: Redactor): void {
+  if (isMixed(segment)) redactor.learn(segment);
+  // It may be the number of an account too, which a person must see in a call that waits for approval.
+  else if (isHexadecimal(segment)) redactor.learn(`/${segment}`);
 }
 
 function learnUrl(url: string, redactor: Redactor): void {
