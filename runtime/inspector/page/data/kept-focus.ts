@@ -11,28 +11,35 @@ import { isTyping } from './keys.ts';
 
 /** What had the focus when it was disabled. */
 let lost: HTMLElement | undefined;
+/** The row that got the focus from what was closed. If that was removed, the row is too, once the list is read again. */
+let closed: HTMLElement | undefined;
 
 /** Returns whether letters are meant for a field that takes none now; as keys they would act or lead away. */
 export function isFieldLost(): boolean {
   return lost?.isConnected === true && isTyping(lost) && document.activeElement === document.body;
 }
 
-/** Gives the focus back to a control that is enabled again, unless something else has it. */
+/**
+ * Gives the focus back to a control that is enabled again, and to the content if the row of what was closed is removed,
+ * unless something else has it.
+ */
 export function useKeptFocus(): void {
   useEffect(() => {
     const moved = ({ type, target }: FocusEvent): void => {
       const isLost = type === 'focusout' && target instanceof HTMLElement && target.matches(':disabled');
       lost = isLost ? target : undefined;
+      if (type === 'focusin') closed = undefined;
     };
-    const enabled = new MutationObserver(() => {
-      if (document.activeElement === document.body && lost?.matches(':disabled') === false)
-        lost.focus({ preventScroll: true });
+    const changed = new MutationObserver(() => {
+      if (document.activeElement !== document.body) return;
+      if (lost?.matches(':disabled') === false) lost.focus({ preventScroll: true });
+      if (closed?.isConnected === false) document.getElementById('main')?.focus({ preventScroll: true });
     });
     for (const type of ['focusin', 'focusout'] as const) addEventListener(type, moved);
-    enabled.observe(document.body, { subtree: true, attributeFilter: ['disabled'] });
+    changed.observe(document.body, { subtree: true, childList: true, attributeFilter: ['disabled'] });
     return () => {
       for (const type of ['focusin', 'focusout'] as const) removeEventListener(type, moved);
-      enabled.disconnect();
+      changed.disconnect();
     };
   }, []);
 }
@@ -55,7 +62,9 @@ export function useMovedFocus({ view, chosen }: Place): void {
     for (const one of [...(last.view === view ? near : []), '#main']) {
       const next = typeof one === 'string' ? document.querySelector<HTMLElement>(one) : one;
       next?.focus({ preventScroll: true });
-      if (next !== null && next === document.activeElement) return;
+      if (next === null || next !== document.activeElement) continue;
+      closed = next === row ? row : undefined;
+      return;
     }
   }, [view, chosen]);
 }
