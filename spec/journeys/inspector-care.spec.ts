@@ -1656,7 +1656,7 @@ t.test('INS-4 · a payload is copied in full, and a copy that the browser refuse
   await page.getByText('The browser did not let the page copy.').waitFor();
 });
 
-t.test('INS-4 · a long payload that is shown in full is laid out where it is in sight', options, async (t) => {
+t.test('INS-2 · INS-4 · a long payload is laid out in sight only, and printed to its end', options, async (t) => {
   const gateway = await startGateway(t, {}, { config: configOf() });
   const sent = { action: 'opened', words: Array.from({ length: 900 }, (_, at) => `${at}${' word'.repeat(30)}`) };
   await sendReview(gateway, 'long', sent);
@@ -1672,6 +1672,8 @@ t.test('INS-4 · a long payload that is shown in full is laid out where it is in
   const box =
     "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.paper .codebox'))";
   t.ok(Number(await page.evaluate(box)) > 100, 'its lines can be scrolled to their end');
+  await page.emulateMedia({ media: 'print' });
+  t.equal(await page.evaluate(box), 0, 'on paper they are wrapped');
 });
 
 t.test('INS-4 · SEC-7 · what a sender writes is shown in the order in which it is read', options, async (t) => {
