@@ -263,6 +263,18 @@ t.test('the events of one daemon', options, async (t) => {
     await page.emulateMedia({ media: 'screen' });
   });
 
+  await t.test('INS-2 · lines and muted text have more contrast where the system wants it', async (t) => {
+    const colours = () =>
+      page.evaluate(`((one) => [one.color, one.borderBottomColor, getComputedStyle(document.body).color])(
+        getComputedStyle(document.querySelector('.headrow')))`) as Promise<string[]>;
+    const [muted, line, text] = await colours();
+    t.not(muted, text);
+    await page.emulateMedia({ contrast: 'more' });
+    t.match(await colours(), [text]);
+    t.not((await colours())[1], line);
+    await page.emulateMedia({ contrast: null });
+  });
+
   await t.test('INS-2 · the places behind More are reached by keys, also in a low window', async (t) => {
     await goTo(page, '#/events');
     await rowsOf(page).first().click();
