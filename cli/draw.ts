@@ -80,6 +80,8 @@ export interface TreeSource {
   /** Children of a pool that are not among the rows. */
   readonly more: Readonly<Record<string, number>>;
   readonly nowMs: number;
+  /** How a command to run next begins. */
+  readonly agent?: string;
 }
 
 export interface Tree {
@@ -89,7 +91,7 @@ export interface Tree {
 }
 
 /** The running actors as a tree, one line each. */
-export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): Tree {
+export function drawTree(out: Output, { rows, more, nowMs, agent = 'agent' }: TreeSource): Tree {
   const children = new Map<string | null, ActorRow[]>();
   for (const row of rows) {
     const siblings = children.get(row.parent);
@@ -107,7 +109,7 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): Tree {
   const draw = (row: ActorRow, first: string, rest: string): void => {
     const room = out.isTerminal ? out.columns - widthOf(first) : Number.POSITIVE_INFINITY;
     if (row.tags.includes('failed')) failed.push({ id: row.id, line: lines.length });
-    lines.push(line(out, [[first, 'dim'], ...rowPieces(row, { question: questions.get(row.id), nowMs, room })]));
+    lines.push(line(out, [[first, 'dim'], ...rowPieces(row, { question: questions.get(row.id), nowMs, room, agent })]));
     const every = children.get(row.id) ?? [];
     const below = isPool(row) ? troubledFirst(every) : every;
     const beyond = more[row.id] ?? 0;
@@ -128,7 +130,12 @@ function isPool({ machine }: ActorRow): boolean {
 /** @param room the columns that are left for the row, of which a long name leaves enough for the state */
 function rowPieces(
   row: ActorRow,
-  { question, nowMs, room }: { readonly question: string | undefined; readonly nowMs: number; readonly room: number },
+  {
+    question,
+    nowMs,
+    room,
+    agent,
+  }: Required<Pick<TreeSource, 'nowMs' | 'agent'>> & { readonly question: string | undefined; readonly room: number },
 ): Piece[] {
   const { id, state, since, why, meta = {} } = row;
   const style = styleOf(question === undefined ? row.tags : ['needsUser']);
@@ -153,7 +160,7 @@ function rowPieces(
     [`  ${age}`, 'dim'],
     ...(facts === '' ? [] : [[`  ${facts}`, 'dim'] as Piece]),
     ...(why === undefined ? [] : [[`  ${oneLine(why)}`, style === 'red' ? 'red' : 'yellow'] as Piece]),
-    ...(question === undefined ? [] : [[`  agent approvals show ${question}`, 'dim'] as Piece]),
+    ...(question === undefined ? [] : [[`  ${agent} approvals show ${question}`, 'dim'] as Piece]),
   ];
 }
 

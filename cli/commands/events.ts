@@ -13,6 +13,7 @@ export async function listEvents(context: CommandContext): Promise<ExitCode> {
   if (text !== undefined && hasFlag(context, 'status')) {
     return refuse(context, '--status is for the list; in a search write status:failed', 2);
   }
+  const agent = agentOf(context.gateway);
   return showList<HistoryRow>(context, {
     read: (ask, query) => (text === undefined ? ask('webhook.deliveries', query) : search(ask, text, query)),
     keyOf: ({ key }) => key,
@@ -26,7 +27,7 @@ export async function listEvents(context: CommandContext): Promise<ExitCode> {
       row.event,
       String(row.attempts),
       row.delivery_id,
-      row.alike === undefined ? reasonOf(row) : `${alikeOf(row.alike)}: ${reasonOf(row)}`,
+      row.alike === undefined ? reasonOf(row, agent) : `${alikeOf(row.alike)}: ${reasonOf(row, agent)}`,
     ],
     none: 'No events.',
   });
@@ -92,7 +93,7 @@ function formatEvent({ out, gateway }: CommandContext, detail: HistoryDetail): s
     ],
     ['Run', run === undefined ? undefined : record.work],
     ['Tries', attempts > 1 ? String(attempts) : undefined],
-    ['Answer with', question && reasonOf(detail)],
+    ['Answer with', question && reasonOf(detail, agentOf(gateway))],
     ['Reason', reason],
     ['Key', key],
     ['Why', `${agentOf(gateway)} inspect why ${key}`],

@@ -7,7 +7,7 @@ import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
 import { connectGateway } from '../call.ts';
-import { type CommandContext, type ExitCode, hasFlag, refuse, textFlags } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlags } from '../context.ts';
 import { drawTree, line, type Piece, type Tree } from '../draw.ts';
 import { openForward } from '../forward-file.ts';
 import { counted } from '../labelled.ts';
@@ -34,7 +34,8 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
     return 0;
   }
   const { actors, more } = await context.ask('inspect.watch');
-  context.out.print(`${drawTree(context.out, { rows: actors, more, nowMs: Date.now() }).lines.join('\n')}\n`);
+  const source = { rows: actors, more, nowMs: Date.now(), agent: agentOf(context.gateway) };
+  context.out.print(`${drawTree(context.out, source).lines.join('\n')}\n`);
   return 0;
 }
 
@@ -47,7 +48,12 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
   const draw = (width: number, height: number, offset: number): Drawn => {
     const out = { ...context.out, columns: width };
     const nowMs = Date.now();
-    const tree = drawTree(out, { rows: [...rows.values()], more: snapshot.more, nowMs });
+    const tree = drawTree(out, {
+      rows: [...rows.values()],
+      more: snapshot.more,
+      nowMs,
+      agent: agentOf(context.gateway),
+    });
     failed = tree.failed;
     const room = Math.max(1, height - 2);
     const from = Math.max(0, Math.min(offset, tree.lines.length - room));

@@ -3,12 +3,12 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type { Result, RunDetail } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
 import { type Listing, showList } from '../listing.ts';
 import { dim, indented, oneLine, show } from '../terminal.ts';
 
-const listed: Listing<Result<'runs.list'>[number]> = {
+const listing = (agent: string): Listing<Result<'runs.list'>[number]> => ({
   read: (ask, query) => ask('runs.list', query),
   keyOf: ({ id }) => id,
   atOf: ({ queued_at }) => queued_at,
@@ -22,10 +22,10 @@ const listed: Listing<Result<'runs.list'>[number]> = {
     String(row.attempt),
     batchOf(row),
     row.id,
-    reasonOf(row),
+    reasonOf(row, agent),
   ],
   none: 'No runs.',
-};
+});
 
 /** All events of a batch, or the earlier ones that the newest replaces. */
 function batchOf({ superseded, events }: Result<'runs.list'>[number]): string {
@@ -35,7 +35,7 @@ function batchOf({ superseded, events }: Result<'runs.list'>[number]): string {
 
 /** Without a gateway, lists the runs on disk and says so on standard error (COA-3). */
 export function listRuns(context: CommandContext): Promise<ExitCode> {
-  return showList(context, listed);
+  return showList(context, listing(agentOf(context.gateway)));
 }
 
 export async function showRun(context: CommandContext): Promise<ExitCode> {
@@ -49,7 +49,7 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
 }
 
 /** What the transcript contains is not shown before it. */
-function formatRun({ out }: CommandContext, run: RunDetail, withTranscript: boolean): string {
+function formatRun({ out, gateway }: CommandContext, run: RunDetail, withTranscript: boolean): string {
   const nowMs = Date.now();
   const { started_at, ended_at, response, superseded, events } = run;
   const head = labelled(out, [
@@ -68,7 +68,7 @@ function formatRun({ out }: CommandContext, run: RunDetail, withTranscript: bool
     ['Spent', spentBy(run)],
     ['Delivery', (run.deliveries ?? (run.delivery ? [run.delivery] : [])).map(arrivalOf).join('\n')],
     ['Notice', run.notice && arrivalOf(run.notice)],
-    ['Answer with', run.question && reasonOf(run)],
+    ['Answer with', run.question && reasonOf(run, agentOf(gateway))],
     ['Reason', run.reason],
   ]);
   const texts = withTranscript

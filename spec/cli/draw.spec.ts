@@ -84,8 +84,9 @@ t.test('TRU-3 · INS-2 · a run that waits for a person says so, with the comman
       rows: [row({}), run, { ...question, meta: { key } }],
       more: {},
       nowMs: 0,
+      agent: 'agent --home /srv',
     }).lines.join('\n');
-  t.match(draw('r1'), /runs\/r1 {2}waiting for you .*agent approvals show a3/);
+  t.match(draw('r1'), /runs\/r1 {2}waiting for you .*agent --home \/srv approvals show a3/);
   t.match(draw('r2'), /runs\/r1 {2}running /);
   t.end();
 });

@@ -42,7 +42,7 @@ t.test('CLI-2 · a refusal without a reason has the words of its outcome as one'
     ['slack: notFound', 'slack: notFound'],
     [undefined, ''],
   ] as const)
-    t.equal(reasonOf({ status: 'refused', ...(reason === undefined ? {} : { reason }) }), words);
+    t.equal(reasonOf({ status: 'refused', ...(reason === undefined ? {} : { reason }) }, 'agent'), words);
   t.end();
 });
 
@@ -68,9 +68,12 @@ t.test('CLI-2 · times are told with how long ago or how soon, and spans in thei
 
 t.test('TRU-3 · CLI-2 · a run that waits for a person says so, with the command that lets it go on', (t) => {
   const row = { status: 'running', reason: 'interrupted once' };
-  t.same([statusOf(row), reasonOf(row)], ['running', 'interrupted once']);
-  t.same([statusOf({ status: 'running' }), reasonOf({ status: 'running' })], ['running', '']);
+  t.same([statusOf(row), reasonOf(row, 'agent')], ['running', 'interrupted once']);
+  t.same([statusOf({ status: 'running' }), reasonOf({ status: 'running' }, 'agent')], ['running', '']);
   const asked = { ...row, question: 'a3' };
-  t.same([statusOf(asked), reasonOf(asked)], ['waiting for you', 'agent approvals show a3']);
+  t.same(
+    [statusOf(asked), reasonOf(asked, 'agent --home /srv')],
+    ['waiting for you', 'agent --home /srv approvals show a3'],
+  );
   t.end();
 });

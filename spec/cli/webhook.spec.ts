@@ -40,6 +40,15 @@ t.test('DUR-2 · PRF-1 · lists have a column of profiles where one is not the d
   }
 });
 
+t.test('CLI-2 · in lists too, the command that answers a question names the home of --home', async (t) => {
+  const times = { queued_at: '2026-01-01T00:00:00.000Z', attempt: 1, superseded: 0 };
+  for (const list of [listEvents, listRuns]) {
+    const { context, seen } = stageCommand({ answer: [{ ...row('k1'), ...times, id: 'k1', question: 'a3' }] });
+    await list({ ...context, gateway: { ...context.gateway, isNamed: true } });
+    t.match(seen.printed, ' agent --home /home/me/.agent approvals show a3\n');
+  }
+});
+
 t.test('RTE-2 · PRF-1 · the command that enables a route again names its profile, for a shell', async (t) => {
   for (const [name, word] of [
     ['r', 'r'],
