@@ -513,8 +513,12 @@ t.test('questions', options, async (t) => {
 
   await t.test('INS-2 · the number of actors is announced for each filter, not for each change', async (t) => {
     const { page } = await openInspector(t, gateway);
-    await goTo(page, '#/actors?q=call');
+    await goTo(page, '#/actors');
     const textOf = (role: string) => page.locator(`.listhead ${role}`).textContent();
+    await page.reload();
+    await eventually(async () => /^[1-9]/.test((await textOf('.grow')) ?? '') || undefined);
+    t.match(await textOf('[role=status]'), /^[1-9]/, 'also where the page is opened there');
+    await goTo(page, '#/actors?q=call');
     await eventually(async () => (await textOf('.grow'))?.includes(' of ') || undefined);
     const before = await textOf('[role=status]');
 

@@ -145,8 +145,8 @@ function Filters({ filter, query, shown, total, version }: FiltersProps): JSX.El
   const words = isFiltering(filter)
     ? `${shown.toLocaleString('en')} of ${counted(total, 'actor')}`
     : counted(total, 'actor');
-  // Announced for each filter only, since under traffic the number changes many times a second.
-  const announced = useMemo(() => words, Object.values(filter));
+  // Announced for each filter and once they are there: under traffic the number changes many times a second.
+  const announced = useMemo(() => words, [...Object.values(filter), total === 0]);
   const isNarrowed = filter.longerThanMs > 0 || filter.route !== '' || filter.server !== '';
   const [isMore, setMore] = useState(isNarrowed);
   return (
