@@ -71,7 +71,10 @@ export function statusOf({ status, question }: Waiting): string {
   return stateWords(shownState(status, question));
 }
 
-/** The reason, or the command that answers the question; `agent` is how it begins. A refusal without a reason has the name of its outcome as one. */
+/**
+ * The reason, or the command that answers the question; `agent` is how it begins. A refusal without a reason has the name of
+ * its outcome as one.
+ */
 export function reasonOf({ reason = '', question }: Waiting, agent: string): string {
   if (question !== undefined) return `${agent} approvals show ${question}`;
   return /^[a-z]+[A-Z][A-Za-z]*$/.test(reason) ? stateWords(reason) : reason;

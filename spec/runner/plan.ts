@@ -22,7 +22,7 @@ export interface Choice {
 
 /** They need no process to themselves: views of the page, ways to log in, clocks that are set. */
 const further =
-  /\/journeys\/(inspector-(care|events|nodes|overview|routes|seams|servers|thief)|page-connection|client-identification|clock-set-back|device-approval)\./;
+  /\/journeys\/(inspector-(?!(?:crowded|event|page)\.)\w+|page-connection|client-identification|clock-set-back|device-approval)\./;
 
 /** Files that only `npm run test:all` runs; docs/contributing.md says what belongs here. */
 export const onlyInAll: readonly RegExp[] = [
