@@ -122,7 +122,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), ms: shortMs }),
 );
 
-export const histories = fc.array(step, { maxLength: 40, size: 'max' });
+export const histories = fc.array(step, { maxLength: 40 });
 
 interface Model {
   readonly records: Map<string, PlainRecord>;

@@ -7,7 +7,12 @@ import fc from 'fast-check';
 import { isEachTier } from './tier.ts';
 
 const seed = process.env.SPEC_SEED;
-if (seed !== undefined) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed), numRuns: runs(100) });
+fc.configureGlobal({
+  ...fc.readConfigureGlobal(),
+  // Otherwise a list of at most two hundred steps would have ten at most.
+  defaultSizeToMaxWhenMaxSpecified: true,
+  ...(seed === undefined ? {} : { seed: Number(seed), numRuns: runs(100) }),
+});
 
 /** How many cases to check of a property that deserves so many; in `npm test`, which repeats the same ones, at most `most`. */
 export function runs(wanted: number, most = 50): number {
