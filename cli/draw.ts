@@ -81,7 +81,7 @@ export interface TreeSource {
   readonly more: Readonly<Record<string, number>>;
   readonly nowMs: number;
   /** How a command to run next begins. */
-  readonly agent?: string;
+  readonly agent: string;
 }
 
 export interface Tree {
@@ -91,7 +91,7 @@ export interface Tree {
 }
 
 /** The running actors as a tree, one line each. */
-export function drawTree(out: Output, { rows, more, nowMs, agent = 'agent' }: TreeSource): Tree {
+export function drawTree(out: Output, { rows, more, nowMs, agent }: TreeSource): Tree {
   const children = new Map<string | null, ActorRow[]>();
   for (const row of rows) {
     const siblings = children.get(row.parent);
@@ -135,7 +135,7 @@ function rowPieces(
     nowMs,
     room,
     agent,
-  }: Required<Pick<TreeSource, 'nowMs' | 'agent'>> & { readonly question: string | undefined; readonly room: number },
+  }: Pick<TreeSource, 'nowMs' | 'agent'> & { readonly question: string | undefined; readonly room: number },
 ): Piece[] {
   const { id, state, since, why, meta = {} } = row;
   const style = styleOf(question === undefined ? row.tags : ['needsUser']);

@@ -170,18 +170,14 @@ function soughtKeys(rows: Roster<string, unknown>): Keys {
     isNewest: () => false,
     add() {},
     remove() {},
-    within({ from, until, order, limit }) {
-      const [after, before] = order === 'newest' ? [until, from] : [from, until];
-      const keys: string[] = [];
+    within(range) {
+      const { from, until } = range;
+      const [after, before] = range.order === 'newest' ? [until, from] : [from, until];
+      const found = new SortedKeys();
       rows.each((key) => {
-        if ((after === undefined || key > after) && (before === undefined || key < before)) keys.push(key);
+        if ((after === undefined || key > after) && (before === undefined || key < before)) found.add(key);
       });
-      keys.sort(byCodeUnits);
-      return (order === 'newest' ? keys.reverse() : keys).slice(0, limit);
+      return found.within(range);
     },
   };
-}
-
-function byCodeUnits(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
 }

@@ -46,7 +46,7 @@ const rows: readonly ActorRow[] = [
 ];
 
 t.test('INS-2 · the tree fits the terminal, and is whole on a pipe', (t) => {
-  const source = { rows, more: { 'servers/connections': 2 }, nowMs: 61_000 };
+  const source = { rows, more: { 'servers/connections': 2 }, nowMs: 61_000, agent: 'agent' };
   for (const columns of [40, 80, 200])
     for (const one of drawTree(output(columns), source).lines) t.ok(one.length <= columns, `${columns}: ${one}`);
   t.match(
@@ -67,7 +67,12 @@ t.test('INS-2 · the tree shows the children of a pool that are in trouble first
   const run = (name: string, ...tags: string[]) =>
     row({ id: `runs/${name}`, parent: pool.id, machine: 'agentRun', state: name, tags });
   const runs = [run('well'), run('again', 'retrying'), run('lost', 'failed'), run('asks', 'needsUser')];
-  const { lines, failed } = drawTree(output(80, false, false), { rows: [row({}), pool, ...runs], more: {}, nowMs: 0 });
+  const { lines, failed } = drawTree(output(80, false, false), {
+    rows: [row({}), pool, ...runs],
+    more: {},
+    nowMs: 0,
+    agent: 'agent',
+  });
   t.same(
     lines.slice(2).map((one) => /runs\/(\w+)/.exec(one)?.[1]),
     ['lost', 'asks', 'again', 'well'],
@@ -95,7 +100,7 @@ t.test('TRU-3 · INS-2 · a run that waits for a person says so, with the comman
 const style = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g');
 
 t.test('INS-2 · CLI-2 · colours are only where they are wanted, and change no width', (t) => {
-  const source = { rows, more: {}, nowMs: 0 };
+  const source = { rows, more: {}, nowMs: 0, agent: 'agent' };
   const plain = drawTree(output(80), source).lines;
   const coloured = drawTree(output(80, true), source).lines;
   t.notMatch(plain.join(''), '\u001b');
@@ -115,7 +120,10 @@ t.test('INS-2 · CLI-2 · an id of thousands of characters is cut among the fact
 
 t.test('INS-2 · nothing of an actor can move the cursor', (t) => {
   const hostile = row({ id: 'groups/a\u001b[2J\nb', why: '\u009b31m\u202e', meta: { delivery: 'x\u0007' } });
-  t.notMatch(drawTree(output(200), { rows: [hostile], more: {}, nowMs: 0 }).lines.join('|'), /\p{Cc}|\u202e/u);
+  t.notMatch(
+    drawTree(output(200), { rows: [hostile], more: {}, nowMs: 0, agent: 'agent' }).lines.join('|'),
+    /\p{Cc}|\u202e/u,
+  );
   t.end();
 });
 

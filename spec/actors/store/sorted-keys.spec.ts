@@ -1,6 +1,7 @@
 import t from 'tap';
+import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import { SortedKeys } from '../../../actors/store/sorted-keys.ts';
-import type { KeyRange } from '../../../actors/store/tables.ts';
+import { bareKey, type KeyRange } from '../../../actors/store/tables.ts';
 import { fc } from '../../support/property.ts';
 
 /** What a plain sorted list gives. */
@@ -47,12 +48,26 @@ t.test('DUR-2 · keys are listed in their order, whatever was added and removed 
   t.end();
 });
 
+t.test(
+  'IDM-2 · the keys of claims, which are put in order as they are sought, are listed like those of any table',
+  (t) => {
+    const { claims } = createMemoryTables().tables;
+    const names = Array.from({ length: 61 }, (_, n) => `k${(n * 17) % 61}`);
+    for (const name of names) claims.write(name, bareKey);
+    claims.remove('k31');
+    const kept = names.filter((name) => name !== 'k31');
+    fc.assert(fc.property(range, (range) => void t.strictSame(claims.keys(range), expected(kept, range))));
+    t.end();
+  },
+);
+
 t.test('DUR-2 · keys of many blocks are listed in their order, forwards and backwards and from between', (t) => {
   const count = 10_007;
   const keys = new SortedKeys();
   const all = Array.from({ length: count }, (_, n) => String(100_000 + ((n * 7_919) % count)));
   for (const key of all) keys.add(key);
-  const removed = new Set(all.filter((_, n) => n % 3 === 0));
+  // Those after the 108,000 are whole blocks.
+  const removed = new Set(all.filter((key, n) => n % 3 === 0 || key > '108000'));
   for (const key of removed) keys.remove(key);
   const kept = all.filter((key) => !removed.has(key));
   for (const range of [
@@ -62,6 +77,8 @@ t.test('DUR-2 · keys of many blocks are listed in their order, forwards and bac
     { limit: 3_000, from: '109000', until: '101500', order: 'newest' as const },
   ])
     t.strictSame(keys.within(range), expected(kept, range));
+  t.ok(keys.isNewest('108001'));
+  t.notOk(keys.isNewest(kept.reduce((one, other) => (one > other ? one : other))));
   t.end();
 });
 

@@ -64,18 +64,15 @@ t.test('CLI-4 · slash commands work at a question, and leaving leaves it open',
   t.same([told, commands], [[], ['/tools', '/exit']]);
 });
 
-t.test(
-  'TRU-3 · CLI-2 · CLI-4 · who says yes sees the whole call, or is told how much of it is not shown',
-  async (t) => {
-    const long = { ...call, detail: { path: '/x', content: `${'a'.repeat(5_000)}; rm -rf /` } };
-    const { shown } = await ask(long, 'n');
-    t.match(
-      shown.replace(/\s+/g, ' '),
-      /10\d\d more characters are not shown; agent --home \/srv\/agent approvals show q1 shows them all/,
-    );
-    t.notMatch((await ask(call, 'n')).shown, /not shown/);
-  },
-);
+t.test('TRU-3 · CLI-2 · CLI-4 · who says yes sees the whole call, or reads how much of it is not shown', async (t) => {
+  const long = { ...call, detail: { path: '/x', content: `${'a'.repeat(5_000)}; rm -rf /` } };
+  const { shown } = await ask(long, 'n');
+  t.match(
+    shown.replace(/\s+/g, ' '),
+    /10\d\d more characters are not shown; agent --home \/srv\/agent approvals show q1 shows them all/,
+  );
+  t.notMatch((await ask(call, 'n')).shown, /not shown/);
+});
 
 t.test('CLI-4 · a long word of a tool about itself is set in lines that fit, and cannot move the cursor', async (t) => {
   const { shown } = await ask({ ...call, message: `Reads\u001b[2J ${'many words of it '.repeat(30)}` }, 'n');
