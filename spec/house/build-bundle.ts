@@ -1,20 +1,59 @@
 /**
  * Gathers the program into few files: `dist/cli/main.js` and what it loads from `dist/bundle`. Node 20 spends more on finding
- * and reading five hundred modules than on running them. What a command does not need stays a file of its own, loaded where
- * the source says `import()`; only comments are left out, save licences, and source maps lead to the source. Compiled without
- * it, the program runs as well, only slower to start. A peer of the specs is gathered in the same way.
+ * and reading five hundred modules than on running them, and a megabyte of memory for each ten. What neither most commands
+ * nor a start of the daemon needs stays a file of its own, loaded where the source says `import()`; only comments are left
+ * out, save licences, and source maps lead to the source. Compiled without it, the program runs as well, only slower to
+ * start. A peer of the specs is gathered in the same way.
  * @see CLI-2 in docs/specification.md
  */
 
 import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { build } from 'vite';
+import { join, resolve } from 'node:path';
+import { build, type Plugin } from 'vite';
 import { notePackages, notesPackages, programPackages } from './bundled-packages.ts';
 
 const target = 'dist/bundle';
 /** Installed beside the program; every other package becomes a part of it. The first two have native parts. */
 const installed = ['lmdb', 'uWebSockets.js', 'ajv', 'nodemailer', 'undici'];
 const gathered = new Set<string>();
+/** The file of each module that commands or a start of the daemon load at once. */
+const fileOf = new Map<string, 'commands' | 'daemon'>();
+/** A command that needs more characters of the daemon than this loads the daemon's file. */
+const mostShared = 50_000;
+/** A module that needs more characters than this is loaded by those commands alone that need it. */
+const mostNeeded = 250_000;
+
+const sharesFiles: Plugin = {
+  name: 'shares-files',
+  buildEnd() {
+    const about = (id: string) => this.getModuleInfo(id);
+    /** A module with all that is loaded before it. */
+    const needs = (id: string, found = new Set<string>()): Set<string> => {
+      if (found.has(id) || typeof about(id)?.code !== 'string') return found;
+      found.add(id);
+      for (const one of about(id)?.importedIds ?? []) needs(one, found);
+      return found;
+    };
+    const lengthOf = (ids: readonly string[]): number =>
+      ids.reduce((sum, id) => sum + (about(id)?.code?.length ?? 0), 0);
+    const daemon = needs(resolve('runtime/daemon.ts'));
+    const commands = needs(resolve('cli/run.ts'));
+    // What is added on the way has its turn too.
+    for (const by of commands) {
+      for (const asked of about(by)?.dynamicallyImportedIds ?? []) {
+        const needed = [...needs(asked)].filter((id) => !commands.has(id));
+        if (lengthOf(needed.filter((id) => daemon.has(id))) > mostShared) continue;
+        for (const id of needed) {
+          if (!id.includes('node_modules') && lengthOf([...needs(id)]) < mostNeeded) commands.add(id);
+        }
+      }
+    }
+    for (const id of daemon) fileOf.set(id, 'daemon');
+    for (const id of commands) fileOf.set(id, 'commands');
+    // What the first file holds stays there.
+    for (const id of needs(resolve('cli/main.ts'))) fileOf.delete(id);
+  },
+};
 
 const before = existsSync(target) ? readdirSync(target) : [];
 const built = await build({
@@ -22,7 +61,7 @@ const built = await build({
   logLevel: 'warn',
   publicDir: false,
   ssr: { noExternal: true, external: installed },
-  plugins: [notesPackages('.', gathered)],
+  plugins: [notesPackages('.', gathered), sharesFiles],
   build: {
     ssr: 'cli/main.ts',
     outDir: 'dist',
@@ -31,12 +70,16 @@ const built = await build({
     minify: false,
     sourcemap: true,
     rolldownOptions: {
+      // The inspector asks by name for charts that the daemon has loaded.
+      checks: { ineffectiveDynamicImport: false },
       output: {
         entryFileNames: 'cli/main.js',
         comments: { legal: true, annotation: true, jsdoc: false },
         chunkFileNames: 'bundle/[name]-[hash].js',
-        // The inspector asks for charts by name, which would make each a file of its own.
-        codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: 'charts', test: /\.machine\.ts$/ }] },
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [{ debugName: 'commands and daemon', name: (id) => fileOf.get(id) }],
+        },
       },
     },
   },
