@@ -35,7 +35,11 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   const value = flattened(server.value, place.program, { wanted, notes });
   const remote = addressOf(value);
   if (typeof value.command !== 'string' && typeof remote !== 'string') {
-    return { kind: 'unusable', why: 'it has neither a command nor a url' };
+    const isExtension = place.program === 'zed' && value.settings !== undefined;
+    const why = isExtension
+      ? 'an extension of Zed starts it; add the command of its server by `agent mcp add`'
+      : 'it has neither a command nor a url';
+    return { kind: 'unusable', why };
   }
   if (typeof value.command !== 'string' && !/^(https?:|\$\{)/i.test(String(remote))) {
     const [way = ''] = String(remote).split(':', 1);
@@ -98,23 +102,37 @@ function flattened(written: JsonObject, program: ForeignProgram, findings: Findi
 }
 
 /** What `env_keys` names is in goose's keyring. Its timeout is in seconds, and an empty list of tools means all. */
-function ofGoose({ cmd, uri, envs, env_keys, timeout, available_tools, ...rest }: JsonObject): JsonObject {
+function ofGoose({ cmd, uri, headers, envs, env_keys, timeout, available_tools, ...rest }: JsonObject): JsonObject {
   const kept = Object.fromEntries(texts(env_keys).map((name) => [name, `\${${name}}`]));
+  const env = { ...kept, ...objectOf(rest.env), ...objectOf(envs) };
+  const replaced = (text: Json): Json => (typeof text === 'string' ? withValues(text, env) : text);
   return present({
     ...rest,
     command: cmd,
-    url: uri,
-    env: { ...kept, ...objectOf(rest.env), ...objectOf(envs) },
-    timeout: typeof timeout === 'number' ? timeout * 1_000 : undefined,
+    url: uri === undefined ? undefined : replaced(uri),
+    headers: Object.fromEntries(Object.entries(objectOf(headers)).map(([name, text]) => [name, replaced(text)])),
+    env,
+    timeout: milliseconds(timeout),
     includeTools: texts(available_tools).length > 0 ? available_tools : rest.includeTools,
   });
 }
 
-/** Its transport is the older one unless it names another. */
+/** In an address and in headers, goose replaces the variables of the entry alone, written `$NAME` or `${NAME}`. */
+function withValues(text: string, env: JsonObject): string {
+  return text.replace(/\$(?:\{\s*([A-Za-z_]\w*)\s*\}|([A-Za-z_]\w*))/g, (whole, braced?: string, bare?: string) => {
+    const name = braced ?? bare ?? '';
+    return Object.hasOwn(env, name) ? scalarText(env[name]) : whole;
+  });
+}
+
+/** Its transport is the older one unless it names another. The timeouts without a unit in their names are in seconds. */
 function ofOpenClaw({
   cwd,
   workingDirectory,
+  timeout,
   requestTimeoutMs,
+  connectTimeout,
+  connectionTimeoutMs,
   toolFilter,
   transport,
   type,
@@ -126,7 +144,8 @@ function ofOpenClaw({
     env: referring(rest.env),
     headers: referring(rest.headers),
     cwd: cwd ?? workingDirectory,
-    timeout: requestTimeoutMs ?? rest.timeout,
+    timeout: requestTimeoutMs ?? milliseconds(timeout),
+    connectionTimeoutMs: connectionTimeoutMs ?? milliseconds(connectTimeout),
     includeTools: include ?? rest.includeTools,
     excludeTools: exclude ?? rest.excludeTools,
     type: transport ?? type ?? 'sse',

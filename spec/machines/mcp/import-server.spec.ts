@@ -48,6 +48,24 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
     { entry: { url: 'https://x/mcp' }, notes: [/login/] },
   ],
   [
+    'goose',
+    {
+      type: 'streamable_http',
+      uri: 'https://${ HOST }/mcp?key=$',
+      envs: { HOST: 'eu.example', REGION: 'eu$1' },
+      env_keys: ['TOKEN'],
+      headers: { Authorization: 'Bearer $TOKEN', 'X-Region': '${REGION}', 'X-Price': '$5 for $OTHER' },
+    },
+    {
+      entry: {
+        url: 'https://eu.example/mcp?key=$',
+        headers: { Authorization: 'Bearer ${TOKEN}', 'X-Region': 'eu$1', 'X-Price': '$5 for $OTHER' },
+      },
+      wanted: [{ variable: 'TOKEN' }],
+      notes: [],
+    },
+  ],
+  [
     'hermes',
     {
       command: 'npx',
@@ -107,6 +125,16 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
     { entry: { url: 'https://x/mcp', transport: 'sse', auth: 'oauth', oauth: { scope: 'docs.read' } } },
   ],
   ['openclaw', { command: 'node', workingDirectory: '/srv' }, { entry: { command: 'node', cwd: '/srv' }, notes: [] }],
+  [
+    'openclaw',
+    { command: 'slow', timeout: 1_800, connectTimeout: 5 },
+    { entry: { command: 'slow', timeout: 1_800, connect_timeout: 5 }, notes: [] },
+  ],
+  [
+    'openclaw',
+    { command: 'quick', timeout: 20, requestTimeoutMs: 30_000, connectTimeout: 5, connectionTimeoutMs: 10_000 },
+    { entry: { command: 'quick', timeout: 30, connect_timeout: 10 }, notes: [] },
+  ],
   [
     'gemini-cli',
     {
@@ -424,6 +452,7 @@ t.test('CLI-5 · a way that no server here is reached by is told, not written', 
     ['claude-code', { type: 'ws', url: 'wss://x/' }, /not http or https but wss$/],
     ['vscode', { type: 'http', url: 'unix:///tmp/mcp.sock' }, /but unix$/],
     ['claude-code', { type: 'sdk', name: 'x' }, /neither/],
+    ['zed', { source: 'extension', enabled: true, settings: { token: 't' } }, /extension of Zed starts it/],
     ['codex', { command: 'agent', args: ['mcp', 'serve'] }, /offers the tools of a gateway/],
     ['claude-desktop', { command: '/bin/node', args: ['/opt/bin/agent', 'mcp', 'serve'] }, /of a gateway/],
     ['cursor', { command: 'npx', args: ['-y', 'agent-gateway', 'mcp', 'serve'] }, /of a gateway/],
