@@ -13,8 +13,17 @@ import { textsIn } from './interpolate.ts';
 import { meantOr } from './nearest.ts';
 import { noticePlace } from './notice-place.ts';
 import { githubClient, isBlank } from './platform-settings.ts';
-import { type ConditionSource, deliveriesOf, type Route, type RouteWithSecret } from './route.ts';
+import { strangeSecret } from './read-signature.ts';
+import {
+  type ConditionSource,
+  deliveriesOf,
+  type Route,
+  type RouteSecret,
+  type RouteWithSecret,
+  textsOfSecret,
+} from './route.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
+import { sourceOf } from './sources.ts';
 import { canonicalTarget, targets } from './targets.ts';
 
 export type FileStanding = 'there' | 'missing' | 'outside';
@@ -95,7 +104,8 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
     ...looseName(route),
     ...looseBraces(route),
     ...looseToolsets(route, world),
-    ...(secret.kind === 'insecure' ? looseTools(route, world) : []),
+    ...(secret.kind === 'insecure' ? looseTools(route, world) : looseSecret(route, secret)),
+    ...looseEvents(route),
     ...looseJob(route, world),
     ...looseScript(route, world),
     ...looseSkills(route, world),
@@ -115,6 +125,20 @@ function looseName({ name, source }: Route): EntryFinding[] {
   const message =
     'has a name that `agent webhook subscribe` refuses; write lower-case letters, digits, "-" and "_", beginning with a letter or digit';
   return [{ path: [], message, code: 'route-name' }];
+}
+
+/** For a route of config.yaml it is a finding of the secret's own line. */
+function looseSecret({ source, ...signing }: Route, secret: RouteSecret): EntryFinding[] {
+  const strange = source === 'dynamic' ? textsOfSecret(secret).map((text) => strangeSecret(text, signing)) : [];
+  const [first] = strange.filter((one) => one !== undefined);
+  return first === undefined ? [] : [{ path: ['secret'], message: first.why, code: 'secret-strange' }];
+}
+
+function looseEvents({ sender, events }: Route): EntryFinding[] {
+  if (sourceOf(sender)?.sendsBodyTwice !== true || events.length > 0) return [];
+  const message =
+    'lists no events, and its source sends several with the same body, of which one would run, because nothing signs their types; list them in events';
+  return [{ path: ['source'], message, code: 'events-unlisted' }];
 }
 
 /** Extras are templates at any depth (TPL-2). */

@@ -55,7 +55,7 @@ export function checkConfig({ home, paths, diagnostics, gateway }: Examined): re
           code: 'subscription-finding',
           place: `${file}: ${route.name}`,
           what: `${message} [${code}]`,
-          cure: `once it is there, nothing more is to be done; ${remove(route.name)} takes it away`,
+          cure: `once that is corrected, nothing more is to be done; ${remove(route.name)} takes it away`,
         });
       }
     }

@@ -238,3 +238,18 @@ t.test(
     t.match(readFileSync(join(home.path, 'webhook_subscriptions.json'), 'utf8'), '"secret": "typed-by-the-person"');
   },
 );
+
+t.test('SRC-1 · SUB-1 · subscribe and list warn of a secret that its provider does not make', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {prompt: p}\n') });
+  const words = ['webhook', 'subscribe', 'bot', '--source', 'slack', '--secret'];
+  const made = await askCli([...words, 'xoxb-9421673058-b7Qm2Zt8'], home.path);
+  t.equal(made.code, 0, made.stderr);
+  t.match(
+    made.stderr,
+    /bot has what looks like an API key as its secret; Slack signs with the signing secret of the app/,
+  );
+  t.match((await askCli(['webhook', 'list'], home.path)).stdout, /has what looks like an API key/);
+  t.notMatch(made.stderr + made.stdout, 'xoxb-', 'the secret itself is not shown');
+  const right = await askCli([...words, '8f742231b10e8a49abcd9912346785a5', '--force'], home.path);
+  t.equal(right.stderr, '');
+});

@@ -185,3 +185,21 @@ t.test('CFG-2 · a route whose own comment or message would start it again is a 
   }
   t.end();
 });
+
+t.test(
+  'SRC-1 · SUB-1 · what the file of a subscription cannot show is a finding of it: its secret, its events',
+  (t) => {
+    const dynamic = (written: JsonObject): string[] => loose(written, {}, ['r', 'dynamic']);
+    const [bot, right] = ['xoxb-9421673058-b7Qm2Zt8', '8f742231b10e8a49abcd9912346785a5'];
+    t.same(dynamic({ source: 'slack', secret: bot }), ['secret secret-strange']);
+    t.same(dynamic({ source: 'slack', secret: [right, bot] }), ['secret secret-strange']);
+    t.same(dynamic({ source: 'slack', secret: right }), []);
+    t.same(loose({ source: 'slack', secret: bot }), [], 'of a route of config.yaml it is one of its line');
+    for (const source of ['static', 'dynamic'] as const) {
+      const shop = { source: 'shopify', secret: right };
+      t.same(loose(shop, {}, ['r', source]), ['source events-unlisted']);
+      t.same(loose({ ...shop, events: ['orders/paid'] }, {}, ['r', source]), []);
+    }
+    t.end();
+  },
+);
