@@ -253,7 +253,8 @@ function routeOf(sketch: Sketch, source: Route['source'], profile: ProfileName):
     // If on_failure cannot be read, its extra is not reported as unused.
     onFailureExtra: sketch.isUnread('on_failure') ? undefined : (read.on_failure_extra as JsonObject | undefined),
     ...followed(sketch),
-    prompt: read.prompt,
+    // Hermes Agent writes an empty prompt where none is given. A job may be fired without context.
+    prompt: read.prompt === '' && cronJob === undefined ? undefined : read.prompt,
     script: read.script,
     toolsets: read.toolsets,
     cronJob: cronJob === undefined ? undefined : String(cronJob),

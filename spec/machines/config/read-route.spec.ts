@@ -38,6 +38,21 @@ t.test('COA-1 · a key in whose braces there is no token would group everything,
   t.end();
 });
 
+t.test(
+  'TPL-1 · SUB-3 · an empty prompt is none, as in the subscriptions of Hermes Agent, but of a job without context',
+  (t) => {
+    const promptOf = (written: JsonObject) => {
+      const found = read({ secret, ...written });
+      return found.ok ? found.value.route.prompt : found;
+    };
+    t.equal(promptOf({ prompt: '' }), undefined);
+    t.equal(promptOf({ prompt: '', deliver: 'telegram', deliver_only: true }), undefined);
+    t.equal(promptOf({ prompt: ' ' }), ' ');
+    t.equal(promptOf({ prompt: '', cron_job: 'nightly' }), '');
+    t.end();
+  },
+);
+
 t.test('SIG-2 · a secret that a header may not carry whole is warned of, and used', (t) => {
   const rows: readonly (readonly [secret: string, safe: boolean])[] = [
     [secret, true],
