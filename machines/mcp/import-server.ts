@@ -338,7 +338,9 @@ function isSse(
   { program, notes }: { readonly program: ForeignProgram; readonly notes: string[] },
 ): boolean {
   if (type === 'sse') return true;
-  if (!fallingBack.has(program) || !/\/sse\/?(?:[?#]|$)/.test(url)) return false;
+  // Claude Code demands a type, so an entry without one is copied from a program that does not.
+  const fallsBack = fallingBack.has(program) || (program === 'claude-code' && type === undefined);
+  if (!fallsBack || !/\/sse\/?(?:[?#]|$)/.test(url)) return false;
   notes.push('taken for the sse transport by its url; drop transport if it speaks the newer one');
   return true;
 }

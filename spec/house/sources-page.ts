@@ -141,8 +141,11 @@ routes:
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\`; the delivery id too, unless \`delivery_id\` names another |
 | \`timestamp\` | | where the time is, \`header\`, \`field\` or \`part\`; its \`unit\` (\`s\`, \`ms\`, or \`iso\` for RFC 3339) and \`tolerance_seconds\` (300) |
 
-Some senders can do no more than repeat a fixed token, in a header or in the address that they are given, such as a webhook of Jira
-without a secret:
+Typeform, for example, is \`signature: { header: Typeform-Signature, encoding: base64, prefix: sha256= }\` with
+\`delivery_id: { field: event_id }\`.
+
+Some senders can do no more than repeat a fixed token, in a header or in the address that they are given, such as Prometheus
+Alertmanager, whose \`http_config\` has the token as \`authorization: { credentials: … }\`, or a webhook of Jira without a secret:
 
 \`\`\`yaml
 routes:

@@ -209,6 +209,12 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
   ],
   [
     'claude-code',
+    { url: 'https://x/sse' },
+    { entry: { url: 'https://x/sse', transport: 'sse' }, notes: [/by its url/] },
+  ],
+  ['claude-code', { type: 'http', url: 'https://x/sse' }, { entry: { url: 'https://x/sse', transport: undefined } }],
+  [
+    'claude-code',
     { type: 'http', url: 'https://x/', timeout: 90_000 },
     { entry: { url: 'https://x/', timeout: 90 }, notes: [/auth: oauth/] },
   ],
