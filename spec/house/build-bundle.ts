@@ -16,8 +16,8 @@ const target = 'dist/bundle';
 /** Installed beside the program; every other package becomes a part of it. The first two have native parts. */
 const installed = ['lmdb', 'uWebSockets.js', 'ajv', 'nodemailer', 'undici'];
 const gathered = new Set<string>();
-/** The file of each module that commands or a start of the daemon load at once. */
-const fileOf = new Map<string, 'commands' | 'daemon'>();
+/** The file of each module that most commands or a start of the daemon load at once. */
+const fileOf = new Map<string, 'every-command' | 'every-start'>();
 /** A command that needs more characters of the daemon than this loads the daemon's file. */
 const mostShared = 50_000;
 /** A module that needs more characters than this is loaded by those commands alone that need it. */
@@ -48,8 +48,8 @@ const sharesFiles: Plugin = {
         }
       }
     }
-    for (const id of daemon) fileOf.set(id, 'daemon');
-    for (const id of commands) fileOf.set(id, 'commands');
+    for (const id of daemon) fileOf.set(id, 'every-start');
+    for (const id of commands) fileOf.set(id, 'every-command');
     // What the first file holds stays there.
     for (const id of needs(resolve('cli/main.ts'))) fileOf.delete(id);
   },
@@ -78,7 +78,7 @@ const built = await build({
         chunkFileNames: 'bundle/[name]-[hash].js',
         codeSplitting: {
           includeDependenciesRecursively: false,
-          groups: [{ debugName: 'commands and daemon', name: (id) => fileOf.get(id) }],
+          groups: [{ debugName: 'commands and starts', name: (id) => fileOf.get(id) }],
         },
       },
     },

@@ -1,6 +1,6 @@
 /** What a daemon loads before it listens: nothing heavy that only its work may need. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -23,11 +23,17 @@ const heavy = [
 ];
 
 /** A static import or re-export of values; those of types alone leave nothing in the built file. */
-const statement = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s+)?'([^']+)'/gm;
+const statement = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm;
 const typesAlone = /^\w+\s+\{\s*(?:type\s+\w+(?:\s+as\s+\w+)?,?\s*)+\}\s+from/;
 
-/** The packages that a file loads with itself, each with the way there. */
-function packagesOf(entry: string): ReadonlyMap<string, readonly string[]> {
+interface Loaded {
+  /** Each with the way there. */
+  readonly packages: ReadonlyMap<string, readonly string[]>;
+  readonly files: readonly string[];
+}
+
+/** What a file loads with itself. */
+function loadedBy(entry: string): Loaded {
   const found = new Map<string, readonly string[]>();
   const seen = new Set<string>();
   const queue: { readonly file: string; readonly way: readonly string[] }[] = [{ file: entry, way: [entry] }];
@@ -43,21 +49,35 @@ function packagesOf(entry: string): ReadonlyMap<string, readonly string[]> {
       } else if (!found.has(name)) found.set(name, way);
     }
   }
-  return found;
+  return { packages: found, files: [...seen] };
 }
 
 t.test('the walk finds what a file loads', async (t) => {
-  t.ok(packagesOf('runtime/daemon.ts').has('xstate'), 'by way of others');
-  t.ok(packagesOf('actors/mcp/open-session.ts').has('@modelcontextprotocol/client'), 'itself');
-  t.notOk(packagesOf('actors/oauth/oauth-fetch.ts').has('@modelcontextprotocol/client'), 'not for its types alone');
+  t.ok(loadedBy('runtime/daemon.ts').packages.has('xstate'), 'by way of others');
+  t.ok(loadedBy('actors/mcp/open-session.ts').packages.has('@modelcontextprotocol/client'), 'itself');
+  t.notOk(
+    loadedBy('actors/oauth/oauth-fetch.ts').packages.has('@modelcontextprotocol/client'),
+    'not for its types alone',
+  );
 });
 
 for (const entry of ['runtime/daemon.ts', 'cli/main.ts', 'cli/run.ts']) {
   t.test(`CLI-2 · ${entry} loads no heavy package before it is needed`, async (t) => {
-    const packages = packagesOf(entry);
+    const { packages } = loadedBy(entry);
     for (const [name, way] of packages) {
       const isHeavy = heavy.some((one) => name === one || name.startsWith(`${one}/`));
       t.notOk(isHeavy, `${name}, by way of ${way.join(' → ')}`);
     }
   });
 }
+
+t.test('CLI-2 · a start of the daemon reads few files, and a command that asks it reads none of its own', async (t) => {
+  const bundle = readdirSync(join(root, 'dist/bundle'));
+  const loaded = (name: string): readonly string[] =>
+    loadedBy(`dist/bundle/${bundle.find((file) => file.startsWith(`${name}-`) && file.endsWith('.js'))}`).files;
+  const daemon = loaded('every-start');
+  const commands = loaded('every-command');
+  t.ok(daemon.length > 2 && daemon.length < 8, daemon.join());
+  t.ok(commands.length < 5, commands.join());
+  t.notMatch(commands.join(), /every-start/);
+});
