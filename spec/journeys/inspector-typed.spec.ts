@@ -256,3 +256,34 @@ t.test('INS-2 · a confirmation has as much room below as above, also with a toa
   })()`);
   t.same(room, [25, 25], 'the padding and the border');
 });
+
+t.test(
+  'INS-2 · keys are found on a keyboard of another script, and a Latin letter is where it is written',
+  options,
+  async (t) => {
+    const { page } = await opened(t);
+    const press = (key: string, code: string, ctrlKey = false) =>
+      page.evaluate(`document.activeElement.dispatchEvent(
+      new KeyboardEvent('keydown', ${JSON.stringify({ key, code, ctrlKey, bubbles: true, cancelable: true })}))`);
+    const palette = page.getByRole('dialog', { name: 'Search or go to' });
+
+    await press('л', 'KeyK', true);
+    await palette.waitFor();
+    await press('л', 'KeyK', true);
+    await palette.waitFor({ state: 'detached' });
+
+    for (const [key, code] of [
+      ['п', 'KeyG'],
+      ['к', 'KeyR'],
+    ] as const)
+      await press(key, code);
+    await page.waitForURL(/#\/routes$/);
+    for (const [key, code] of [
+      ['ε', 'KeyE'],
+      ['g', 'KeyI'],
+      ['s', 'KeyE'],
+    ] as const)
+      await press(key, code);
+    await page.waitForURL(/#\/servers$/);
+  },
+);

@@ -52,14 +52,21 @@ export function useKeys(title: string, keys: readonly ViewKey[]): void {
   }, [title, names]);
 }
 
+const letterKey = /^Key([A-Z])$/;
+
+/** Returns a key's name, letters in lower case; the Latin letter of a key that writes one of Cyrillic, Greek or Hebrew, say. */
+export function nameOf({ key, code }: KeyboardEvent): string {
+  if (key.length !== 1) return key;
+  const latin = key > '~' ? letterKey.exec(code)?.[1] : undefined;
+  return (latin ?? key).toLowerCase();
+}
+
 /** Returns the key of what is drawn that matches an event; the innermost wins. */
 export function keyFor(event: KeyboardEvent): ViewKey | undefined {
+  const name = nameOf(event);
   for (const { keys } of drawnKeys.get().toReversed()) {
     const found = keys.find(
-      (one) =>
-        one.key === (one.key.length === 1 ? event.key.toLowerCase() : event.key) &&
-        (one.shift ?? false) === event.shiftKey &&
-        one.applies?.() !== false,
+      (one) => one.key === name && (one.shift ?? false) === event.shiftKey && one.applies?.() !== false,
     );
     if (found !== undefined) return found;
   }

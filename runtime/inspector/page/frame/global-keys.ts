@@ -5,14 +5,14 @@
  */
 
 import { isFieldLost } from '../data/kept-focus.ts';
-import { isTyping, keyFor, letters } from '../data/keys.ts';
+import { isTyping, keyFor, letters, nameOf } from '../data/keys.ts';
 import { go } from '../data/place.ts';
 import { viewsNow } from '../views.ts';
 import { folded } from './sidebar.tsx';
 
 const placeMs = 1_500;
 /** The keys that repeat while they are held. */
-const moving = /^[jk]$/i;
+const moving = /^[jk]$/;
 /** What browsers report for a key that an input method takes. */
 const ofInputMethod = 229;
 
@@ -28,7 +28,8 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
 
   function onKeyDown(event: KeyboardEvent): void {
     if (event.defaultPrevented) return;
-    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
+    const name = nameOf(event);
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && name === 'k') {
       event.preventDefault();
       // What is typed in a dialog would be lost at the place that is chosen.
       if (document.querySelector('#main dialog[open]') === null) palette();
@@ -40,16 +41,16 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
     const isLetter = event.key.length === 1;
     if (isLetter && (!letters.get() || isFieldLost())) return;
     // A held key would answer one question after another, and replay an event many times.
-    if (event.repeat && !moving.test(event.key)) return;
+    if (event.repeat && !moving.test(name)) return;
     if (act(event)) event.preventDefault();
   }
 
   function act(event: KeyboardEvent): boolean {
-    const { key } = event;
+    const key = nameOf(event);
     const isPlace = event.timeStamp < placeUntil;
     placeUntil = 0;
     if (isPlace) {
-      const row = viewsNow().find(({ letter }) => letter !== '' && letter === key.toLowerCase());
+      const row = viewsNow().find(({ letter }) => letter !== '' && letter === key);
       if (row !== undefined) go(row.name);
       return row !== undefined;
     }

@@ -14,6 +14,7 @@ import { copyText } from '../data/copy-text.ts';
 import { keyOfRow, lineOfRow, type Outcome, outcomeOfRow } from '../data/event-words.ts';
 import { formatClock, formatWord, sentenceCase } from '../data/format.ts';
 import type { View } from '../data/hash.ts';
+import { nameOf } from '../data/keys.ts';
 import { go } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -128,7 +129,7 @@ export function Palette({ onClose, onSheet }: PaletteProps): JSX.Element {
     } else if (event.key === 'Enter') {
       event.preventDefault();
       run(offers[chosen]);
-    } else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+    } else if ((event.ctrlKey || event.metaKey) && nameOf(event) === 'k') {
       event.preventDefault();
       onClose();
     }
