@@ -409,3 +409,35 @@ t.test('INS-2 · an opened event has its facts below its name, and its lines of 
   })`);
   t.equal(new Set(tops as readonly number[]).size, 1, 'beside a mark');
 });
+
+t.test(
+  'INS-2 · a complete time is in the language of the page, and distinguishes the two hours of a clock set back',
+  options,
+  async (t) => {
+    const gateway = await startGateway(t, {}, { config: configOf() });
+    await sendReview(gateway, 'one');
+    // Thai browsers count the years of Buddha, Persian ones those of the sun.
+    const context = await openContext(t, { locale: 'th-TH', timezoneId: 'Europe/Berlin' });
+    const page = await context.newPage();
+    await page.goto(await linkOf(gateway));
+    await answerFor(page, {
+      'events.search': async (_, own) => {
+        const found = (await own()) as { readonly rows: readonly object[] };
+        const rows = ['01:30', '00:30'].map((time) => ({
+          ...found.rows[0],
+          ...{ key: time, delivery_id: time, received_at: `2026-10-25T${time}:00.000Z` },
+        }));
+        return { ...found, rows };
+      },
+    });
+
+    await goTo(page, '#/events?range=7d');
+
+    const times = page.locator('.ev:not(.headrow) .at2');
+    await times.nth(1).waitFor();
+    t.strictSame(await times.evaluateAll((all) => all.map((one) => one.getAttribute('title'))), [
+      '25 Oct 2026, 02:30:00 CET (Europe/Berlin)',
+      '25 Oct 2026, 02:30:00 CEST (Europe/Berlin)',
+    ]);
+  },
+);

@@ -48,9 +48,15 @@ export function formatClock(at: string | number, nowMs: number): string {
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The complete time with its zone, shown where a short one is pointed at. */
+const fullTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
+
+/**
+ * The complete time with its zone, shown where a short one is pointed at: in the page's language and the Gregorian calendar
+ * for any browser, and with the offset, since in the night in which clocks are set back an hour comes twice.
+ */
 export function formatFull(at: string | number): string {
-  return `${new Date(at).toLocaleString()} (${zone})`;
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? '' : `${fullTime.format(date)} (${zone})`;
 }
 
 /** Formats a time as the browser's field needs it: without a zone, to the second; empty for what it cannot hold. */
