@@ -458,3 +458,27 @@ t.test(
     ]);
   },
 );
+
+t.test(
+  'INS-2 · how much a search or a filter leaves is announced, and not each event that comes',
+  options,
+  async (t) => {
+    const { gateway, page } = await opened(t);
+    await sendReview(gateway, 'one');
+    await goTo(page, '#/events');
+    const said = (words: string) => page.locator('#main').getByRole('status').filter({ hasText: words });
+    await said('1 event').waitFor();
+    await page.getByRole('combobox', { name: 'Search events' }).fill('nowhere');
+    await said('0 events').waitFor();
+    await page.getByRole('combobox', { name: 'Search events' }).fill('');
+    await said('1 event').waitFor();
+
+    await sendReview(gateway, 'two');
+
+    await page.locator('.ends').getByText('2 events, ').waitFor();
+    t.equal(await said('2 events').count(), 0);
+    await goTo(page, '#/routes');
+    await page.getByRole('searchbox', { name: 'Filter routes' }).fill('nowhere');
+    await said('0 of 1 route').waitFor();
+  },
+);

@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventFound, RouteRow } from '../../../control/contract.ts';
 import { useCell } from '../data/cell.ts';
@@ -313,7 +313,7 @@ function EventRows(props: RowsProps): JSX.Element {
           }}
         />
       )}
-      {found === undefined ? null : <Ends found={found} held={rows.length} isOpened={isOpened} />}
+      {found === undefined ? null : <Ends found={found} search={events.key} held={rows.length} isOpened={isOpened} />}
     </>
   );
 }
@@ -321,18 +321,27 @@ function EventRows(props: RowsProps): JSX.Element {
 /** The number of listed events, their range, and the progress of a search that is under way. */
 function Ends({
   found: { counts, list },
+  search,
   held,
   isOpened,
 }: {
   readonly found: EventsFound;
+  /** Identifies the search that found them. */
+  readonly search: string;
   readonly held: number;
   readonly isOpened: boolean;
 }): JSX.Element {
   const { counted_from: countedFrom, oldest_at: oldest } = counts;
   const now = useNow();
   const isFull = held >= mostHeld && list.cursor !== undefined;
+  const isComplete = countedFrom === undefined;
+  // Announced for each search, once it is complete: under traffic the number changes many times a second.
+  const announced = useMemo(() => (isComplete ? counted(counts.total, 'event') : ''), [search, isComplete]);
   return (
     <div class="ends">
+      <span class="unseen" role="status">
+        {announced}
+      </span>
       <span class="num">
         {countedFrom === undefined
           ? `${counted(counts.total, 'event')}, ${formatTime(counts.from, counts.bucket_ms)} to ${endOf(counts.to)}`

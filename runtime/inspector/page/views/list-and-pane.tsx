@@ -4,7 +4,7 @@
  */
 
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
-import { sentenceCase } from '../data/format.ts';
+import { counted, sentenceCase } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
@@ -96,6 +96,9 @@ export function ListAndPane<Row>({
         ))}
       </ul>
       {rows.length === 0 && filter !== undefined ? <Empty title={`No ${noun} of that name.`} /> : null}
+      <span class="unseen" role="status">
+        {filter === undefined || filter.words.trim() === '' ? '' : `${rows.length} of ${counted(all.length, noun)}`}
+      </span>
     </>
   );
   return (
