@@ -258,3 +258,18 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     'but that the second link ended the first session',
   );
 });
+
+t.test('INS-2 · J and K focus the servers, and Enter opens one', options, async (t) => {
+  const off = { command: 'none', enabled: false };
+  const gateway = await startGateway(t, { one: off, two: off }, { config: { inspector: { port: 0 } } });
+  const { page } = await openInspector(t, gateway);
+  await goTo(page, '#/servers');
+  await page.getByRole('link', { name: /^two/ }).waitFor();
+
+  for (const key of ['j', 'j', 'k', 'j']) await page.keyboard.press(key);
+
+  t.match(await page.evaluate('document.activeElement.innerText'), /^two/);
+  t.match(page.url(), /#\/servers$/);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/#\/servers\/default\/two$/);
+});

@@ -8,7 +8,6 @@ import type { JSX } from 'preact';
 import type { ServerRow } from '../../../control/contract.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
-import { useKeys } from '../data/keys.ts';
 import { place as current, go, goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -30,17 +29,7 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
   const { again } = asking;
   const listing = useListing(asking, place, { sorted: inListOrder, textOf: ({ name }) => name });
   const { id, tab } = partsOf(chosen);
-  const move = (step: number): void => {
-    const { rows } = listing;
-    const at = rows.findIndex((row) => idOf(row) === id);
-    const next = rows[Math.min(rows.length - 1, Math.max(0, at + step))];
-    if (next !== undefined) go('servers', idOf(next));
-  };
   const add = (kind: string): void => go('servers', chosen, { add: kind });
-  useKeys('Servers', [
-    { key: 'j', label: 'Next server', run: () => move(1) },
-    { key: 'k', label: 'Previous server', run: () => move(-1) },
-  ]);
   const mayAct = useMayAct();
   const commands: readonly Command[] = [
     { label: 'Add server', icon: 'add', run: () => add('command') },
