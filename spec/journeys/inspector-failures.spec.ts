@@ -205,3 +205,20 @@ t.test('INS-2 · what was typed or selected stays when routes or failures cannot
   await page.getByText('The failures could not be loaded.').waitFor();
   t.equal(await page.getByText('1 selected').count(), 1);
 });
+
+t.test(
+  'INS-2 · INS-4 · on a phone a failed delivery leads to its event, and is selected with a finger',
+  options,
+  async (t) => {
+    const { page } = await opened(t);
+    await answerFor(page, { 'failures.groups': failureGroups(), 'failures.list': () => ({ rows: [failureRow(0)] }) });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await goTo(page, '#/failures');
+
+    const box = await page.getByRole('checkbox', { name: 'Select text 0' }).boundingBox();
+
+    t.ok((box?.width ?? 0) >= 24 && (box?.height ?? 0) >= 24);
+    await page.getByRole('link', { name: 'ci · push' }).click();
+    await page.waitForURL(/#\/events\/e0$/);
+  },
+);

@@ -138,6 +138,11 @@ export function FailureList({
               <td title={row.text}>
                 {group === undefined ? <span class="muted">{row.place} </span> : null}
                 {row.text}
+                <div>
+                  <a class="only-s" href={hashOf('events', row.event_key)}>
+                    {row.route} · {row.event}
+                  </a>
+                </div>
               </td>
               <td class="muted not-s" title={reasonOf(row, state)}>
                 {reasonOf(row, state)}
