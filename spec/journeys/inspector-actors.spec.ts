@@ -1,7 +1,7 @@
 /** The inspector's page in a real browser, where its tree of actors could mislead a person. */
 
 import t from 'tap';
-import { answerFor, goTo, linkOf, openBlank } from '../support/browser.ts';
+import { answerFor, goTo, linkOf, openBlank, openContext } from '../support/browser.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
 import { config, opened, options, writesStream } from '../support/page-scene.ts';
 
@@ -85,4 +85,52 @@ t.test('INS-2 · SCA-3 · the tree of another gateway is folded and unfolded by 
   await page.keyboard.press('ArrowRight');
   await below.waitFor();
   t.match(await page.evaluate('location.hash'), /^#\/actors\/supervisor\?node=other$/);
+});
+
+t.test('INS-2 · a chart is moved, and its words are read, with a finger', options, async (t) => {
+  const gateway = await startGateway(t, {}, { config });
+  const context = await openContext(t, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const page = await context.newPage();
+  await page.goto(await linkOf(gateway));
+  await goTo(page, '#/actors/gateway');
+  const chart = page.getByRole('group', { name: /^Chart of gateway/ });
+  const drawn = chart.locator('svg > g');
+  const placed = async () =>
+    (/translate\((\S+) (\S+)\)/.exec((await drawn.getAttribute('transform')) ?? '') ?? []).slice(1);
+  await drawn.waitFor();
+  const { x, y } = (await chart.boundingBox()) ?? { x: 0, y: 0 };
+  const fingers = await context.newCDPSession(page);
+  const drag = async (dx: number, dy: number) => {
+    const from = { x: x + 60, y: y + 40 };
+    await fingers.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [from] });
+    for (const part of [0.25, 0.5, 0.75, 1]) {
+      const at = { x: from.x + dx * part, y: from.y + dy * part };
+      await fingers.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: [at] });
+    }
+    await fingers.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  };
+  const fitted = await placed();
+
+  await drag(0, -100);
+
+  t.strictSame(await placed(), fitted, 'fitted, the page scrolls');
+  await page
+    .locator('.main .body, .main .pane')
+    .first()
+    .evaluate((one) => one.scrollTo(0, 0));
+  await page.getByRole('button', { name: 'Larger' }).tap();
+  const larger = await placed();
+  await drag(0, 100);
+  const moved = await placed();
+  t.equal(Math.round(Number(moved[1]) - Number(larger[1])), 100);
+  const words = chart.locator('.edge-words');
+  await chart.locator('.arrow .lab').first().tap();
+  await words.waitFor();
+  await chart.locator('.box').first().tap();
+  await words.waitFor({ state: 'detached' });
+  t.match(
+    String(await page.evaluate("getComputedStyle(document.querySelector('.sheet-of-chart')).touchAction")),
+    /pinch-zoom/,
+    'two fingers enlarge the page',
+  );
 });

@@ -93,8 +93,13 @@ export function useView(drawing: { readonly width: number; readonly height: numb
       const onMove = ({ clientX, clientY }: PointerEvent): void =>
         setMoved({ scale: from.scale, x: from.x + clientX - from.left, y: from.y + clientY - from.top });
       addEventListener('pointermove', onMove, { signal });
-      // A finger that scrolls the page cancels.
-      for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => drag.abort(), { signal });
+      addEventListener('pointerup', () => drag.abort(), { signal });
+      // Fingers that scroll or enlarge the page cancel; the drawing is where it was.
+      const cancelled = (): void => {
+        setMoved(moved);
+        drag.abort();
+      };
+      addEventListener('pointercancel', cancelled, { signal });
     },
     onKeyDown(event) {
       const steps: Readonly<Record<string, readonly [number, number]>> = {

@@ -53,13 +53,16 @@ function Chart({
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
       <div
         ref={frame}
-        class="sheet-of-chart"
+        class={`sheet-of-chart${isFitted ? '' : ' moved'}`}
         role="group"
         aria-label={`Chart of ${machine}, now ${formatState(shown)}`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what is panned must be reachable by keys.
         tabIndex={0}
         style={{ height: `${height}px` }}
-        onPointerDown={grabbed}
+        onPointerDown={(event) => {
+          if (event.target instanceof Element && event.target.closest('.arrow') === null) setTold(undefined);
+          grabbed(event);
+        }}
         onKeyDown={onKeyDown}
       >
         <svg width="100%" height={height} aria-hidden="true">
@@ -253,7 +256,8 @@ const Arrow = memo(function Arrow({ drawn, lit, taken, onTell }: ArrowProps): JS
       class={`arrow${lit ? ' lit' : ''}${taken ? ' taken' : ''}`}
       data-arrow={id}
       onPointerEnter={() => onTell(drawn)}
-      onPointerLeave={() => onTell(undefined)}
+      // A finger leaves where it is lifted: the words stay until it touches elsewhere.
+      onPointerLeave={({ pointerType }) => pointerType === 'touch' || onTell(undefined)}
     >
       <path class="reach" d={path} />
       <path class={`edge${look}`} d={path} marker-end={look === '' ? 'url(#tip)' : 'url(#tip-lit)'} />
