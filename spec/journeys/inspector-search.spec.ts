@@ -482,3 +482,23 @@ t.test(
     await said('0 of 1 route').waitFor();
   },
 );
+
+t.test('INS-2 · a long row of the audit log is read to its end, by a pointer and with a finger', options, async (t) => {
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const key = `slack/${'a-reason-of-the-platform/'.repeat(9)}end`;
+  const row = { at: new Date().toISOString(), who: 'owner', from: 'page', what: 'dropped deliveries', on: { key } };
+  for (const hasTouch of [false, true]) {
+    const context = await openContext(t, { viewport: { width: 820, height: 1_180 }, hasTouch, isMobile: hasTouch });
+    const page = await context.newPage();
+    await answerFor(page, { 'audit.list': () => [row] });
+    await page.goto(await linkOf(gateway));
+    await goTo(page, '#/audit');
+    const words = page.getByText('end', { exact: false }).and(page.locator('td span.muted'));
+    await words.waitFor();
+
+    const isCut = await words.locator('xpath=..').evaluate((cell) => cell.scrollWidth > cell.clientWidth);
+
+    t.equal(isCut, !hasTouch);
+    t.equal(await words.getAttribute('title'), `key: ${key}`);
+  }
+});

@@ -65,7 +65,12 @@ function Change({ row: { who, from, what, on, refused } }: { readonly row: Audit
   return (
     <>
       {what}
-      {words === '' ? null : <span class="muted"> {words}</span>}
+      {words === '' ? null : (
+        <span class="muted" title={words}>
+          {' '}
+          {words}
+        </span>
+      )}
       <div>
         <span class="only-s muted">{`${who}, ${from}`}</span>
       </div>
