@@ -298,10 +298,14 @@ function rowOf(facts: EventFacts): EventFound {
   };
 }
 
-/** In one line: the target and its place, or the beginning of the response, or the batch that the event waits in. */
+/** The first line that is more than the start of JSON or of a block of code. */
+const firstWords = /^(?!```).*[\p{L}\p{N}].*$/mu;
+
+/** In one line: the target and its place, or the first words of the response, or the batch that the event waits in. */
 function resultOf({ event, run, delivery, status }: EventFacts): string | undefined {
   if (status === 'coalesced') return event.told?.groupKey === undefined ? undefined : `Batch ${event.told.groupKey}`;
   if (delivery !== undefined && delivery.target !== 'log') return placeWords(delivery);
-  const text = (run?.response ?? delivery?.text)?.trim().split('\n', 1)[0] ?? '';
+  const said = (run?.response ?? delivery?.text)?.trim() ?? '';
+  const text = (firstWords.exec(said) ?? said.split('\n', 1))[0]?.trim();
   return text === '' ? undefined : text;
 }

@@ -502,3 +502,18 @@ t.test('INS-2 · a long row of the audit log is read to its end, by a pointer an
     t.equal(await words.getAttribute('title'), `key: ${key}`);
   }
 });
+
+t.test(
+  'INS-4 · the row of an event shows the first words of a response that begins as JSON or code',
+  options,
+  async (t) => {
+    const { gateway, page } = await opened(t, configOf(0, '```json\n[\n  "{title}"\n]\n```'));
+    for (const title of ['repaired', '—']) await sendReview(gateway, `id-${title.length}`, { action: 'opened', title });
+
+    await goTo(page, '#/events');
+
+    const said = page.locator('.ev:not(.headrow) .said');
+    await said.getByText('"repaired"', { exact: true }).waitFor();
+    t.equal(await said.first().textContent(), '```json', 'the first line where none has words');
+  },
+);
