@@ -7,6 +7,7 @@
 import { mapping } from './schema-parts.ts';
 
 const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
+const lists = ['commas', 'semicolons', 'spaces'] as const;
 /** `rsa`: with a certificate that the provider publishes; only for built-in sources. */
 export type Algorithm = (typeof algorithms)[number] | 'rsa';
 
@@ -41,7 +42,7 @@ export interface SignatureScheme {
   /** The label of a signature in a list; if there are several, one valid signature is enough. */
   readonly part?: string;
   /** The format of the list: `label=value,…`, `label=value;…` or `label,value …`. */
-  readonly list?: 'commas' | 'semicolons' | 'spaces';
+  readonly list?: (typeof lists)[number];
   /** The signed text, with the tokens {id}, {timestamp}, {method}, {url} and {body}. */
   readonly signed: string;
   /** The signed form, if no such text describes it; `signed` then describes it for people. */
@@ -95,7 +96,7 @@ export const signatureSchema = {
     prefix: { ...text, description: 'Text before the signature, such as sha256=.' },
     part: { ...text, description: 'Label of the signature in a list, such as v1.' },
     list: {
-      enum: ['commas', 'semicolons', 'spaces'],
+      enum: lists,
       default: 'commas',
       description: 'label=value,…, label=value;… or label,value …',
     },

@@ -47,6 +47,13 @@ export interface SchemeUse {
   readonly publicUrl?: string | undefined;
 }
 
+type List = NonNullable<SignatureScheme['list']>;
+/** What is between the parts of a list, as it is read and as it is written, and between a part's label and its value. */
+const lists: Readonly<Record<List, Record<'joint' | 'afterLabel', string> & { readonly divider: RegExp }>> = {
+  commas: { divider: /, */, joint: ',', afterLabel: '=' },
+  semicolons: { divider: /; */, joint: ';', afterLabel: '=' },
+  spaces: { divider: / +/, joint: ' ', afterLabel: ',' },
+};
 const noTexts: Texts = { id: '', timestamp: '', method: '', url: '' };
 /** Further signatures in a list are ignored; senders that rotate their key send two. */
 const mostSignatures = 16;
@@ -139,14 +146,15 @@ function mismatchOf({ algorithm, encoding }: SignatureScheme, signatures: readon
 }
 
 /** The text before a signature in its place, without a prefix. */
-export function labelOf({ part, list }: SignatureScheme): string {
-  return part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`;
+export function labelOf({ part, list = 'commas' }: SignatureScheme): string {
+  return part === undefined ? '' : `${part}${lists[list].afterLabel}`;
 }
 
 /** The part with the time that a list of signatures begins with; empty if the time is elsewhere. */
-export function stampOf({ timestamp, list }: SignatureScheme, time: string | number): string {
+export function stampOf({ timestamp, list = 'commas' }: SignatureScheme, time: string | number): string {
   if (timestamp === undefined || !('part' in timestamp.at)) return '';
-  return `${timestamp.at.part}=${time}${list === 'semicolons' ? ';' : ','}`;
+  const { afterLabel, joint } = lists[list];
+  return `${timestamp.at.part}${afterLabel}${time}${joint}`;
 }
 
 function formOf(scheme: SignatureScheme): string {
@@ -156,7 +164,7 @@ function formOf(scheme: SignatureScheme): string {
 
 /** The signatures in a header's value, without their prefixes. */
 function candidatesOf(scheme: SignatureScheme): (given: string) => readonly string[] {
-  const { algorithm, part, list, prefix = '' } = scheme;
+  const { algorithm, part, list = 'commas', prefix = '' } = scheme;
   if (part === undefined && algorithm === 'token') {
     // The name of an authentication scheme has no case (RFC 9110 §11.1).
     const name = prefix.toLowerCase();
@@ -172,9 +180,8 @@ function candidatesOf(scheme: SignatureScheme): (given: string) => readonly stri
       .map((one) => one.slice(label.length));
 }
 
-type List = SignatureScheme['list'];
 function partsOf(given: string, list: List): readonly string[] {
-  return given.split(list === 'spaces' ? / +/ : list === 'semicolons' ? /; */ : /, */, mostSignatures);
+  return given.split(lists[list].divider, mostSignatures);
 }
 
 /** The text of a request's time, whatever its unit; undefined if it is missing. */
@@ -183,14 +190,17 @@ export function statedTime({ at, timestamp, list }: SignatureScheme, request: Si
 }
 
 /** Returns a reader of the time, given the text at the place of the signature. */
-function timeReader({ at }: Timestamp, list: List): (given: string, request: SignedRequest) => string | undefined {
+function timeReader(
+  { at }: Timestamp,
+  list: List = 'commas',
+): (given: string, request: SignedRequest) => string | undefined {
   if (!('part' in at)) {
     const read = readerOf(at);
     return (_, request) => read(request);
   }
-  const label = `${at.part}=`;
+  const label = `${at.part}${lists[list].afterLabel}`;
   return (given) =>
-    partsOf(given, list === 'semicolons' ? list : 'commas')
+    partsOf(given, list)
       .find((one) => one.startsWith(label))
       ?.slice(label.length);
 }

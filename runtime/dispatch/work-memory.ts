@@ -23,8 +23,6 @@ export interface WorkMemoryPorts {
   readonly isParked: () => boolean;
 }
 
-export type WorkMemory = ReturnType<typeof createWorkMemory>;
-
 export function createWorkMemory({ keeper, wards, places, concurrency, most, isShared, isParked }: WorkMemoryPorts) {
   /** On a shared journal, runs that would not get a slot soon are left to the other gateways. */
   const runBound = (): number => (isShared ? Math.min(most, Math.max(20, 4 * concurrency())) : most);

@@ -3,6 +3,7 @@
 import type { Place, SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type Answer, type HandshakeName, type Source, sourceNames, sources } from '../../machines/config/sources.ts';
 import { sampleNames } from '../../machines/webhook/samples.ts';
+import { labelOf } from '../../machines/webhook/scheme.ts';
 import { casesOf, type Oracle, oracles, versionOf } from '../support/oracles.ts';
 
 export function sourcesPage(): string {
@@ -135,7 +136,7 @@ routes:
 | \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the public key: 64 hexadecimal digits or \`whpk_…\`, or base64), \`token\` (the header, or the query parameter, holds the secret itself) |
 | \`encoding\` | hex | or \`base64\` |
 | \`prefix\` | | text before the signature, such as \`sha256=\` |
-| \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, with \`list: semicolons\` \`h1=…;h1=…\`, or with \`list: spaces\` \`v1,… v1,…\`; one signature that fits is enough |
+| \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, with \`list: semicolons\` \`h1=…;h1=…\`, or with \`list: spaces\` \`t,… v1,… v1,…\`; one signature that fits is enough |
 | \`signed\` | {body} | what is signed: text with \`{id}\`, \`{timestamp}\`, \`{method}\`, \`{url}\` and \`{body}\` |
 | \`key\` | text | how the secret is written: \`text\`, \`base64\` (also after \`whsec_\`) or \`hex\` |
 | \`id\` | | where \`{id}\` is: \`header\` or \`field\`; the delivery id too, unless \`delivery_id\` names another |
@@ -271,11 +272,11 @@ function tableRow(cells: readonly string[]): string {
 }
 
 function schemeText(scheme: SignatureScheme): string {
-  const { at, algorithm, encoding, prefix, part, list, signed, timestamp, byPublicKey, signsPayload, alsoAt } = scheme;
+  const { at, algorithm, encoding, prefix, signed, timestamp, byPublicKey, signsPayload, alsoAt } = scheme;
   if (algorithm === 'token') return `${placeText(at)}: the secret itself`;
-  const labelOf = (one: string): string => `${one}${list === 'spaces' ? ',' : '='}`;
-  const label = `${part === undefined ? '' : labelOf(part)}${prefix ?? ''}`;
-  const other = byPublicKey === undefined ? '' : ` (\`${labelOf(byPublicKey.part ?? '')}\`: ${byPublicKey.algorithm})`;
+  const label = `${labelOf(scheme)}${prefix ?? ''}`;
+  const other =
+    byPublicKey === undefined ? '' : ` (\`${labelOf({ ...scheme, ...byPublicKey })}\`: ${byPublicKey.algorithm})`;
   const window =
     timestamp?.toleranceSeconds === 300 || timestamp === undefined ? '' : `, within ${timestamp.toleranceSeconds} s`;
   const place = alsoAt === undefined ? placeText(at) : `${placeText(at)} or ${placeText(alsoAt)}`;

@@ -556,20 +556,32 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
   }
 });
 
-t.test('SRC-2 · a declared list may have semicolons, as that of Paddle has', (t) => {
-  const list = { header: 'Paddle-Signature', part: 'h1', list: 'semicolons' };
-  const signature = { ...list, signed: '{timestamp}:{body}', timestamp: { part: 'ts' } };
-  const route = routeOf({ signature, secret: plain });
+t.test('SRC-2 · SUB-4 · a declared list has its time as a part like the others, and a test event is signed so', (t) => {
   const right = hex(`${seconds}:{}`);
-  const sent = (value: string): Sent => ({ headers: { 'paddle-signature': value }, body: '{}' });
-  for (const value of [`ts=${seconds};h1=${right}`, `ts=${seconds};h1=${hex('{}')};h1=${right}`])
-    t.match(verdictOf(route, sent(value)), { kind: 'genuine', signed: { isTimed: true } }, value);
-  for (const value of [`ts=${seconds},h1=${right}`, `ts=${nowMs / 1_000 - 1};h1=${right}`, `h1=${right}`])
-    t.match(verdictOf(route, sent(value)), { kind: 'refused' }, value);
-  const scheme = route.route.signature as SignatureScheme;
-  const unsealed = { payload: {}, path: '/webhooks/in', id: 'i', nowMs };
-  const made = sealEvent(scheme, { name: 'declared', secret: plain, publicUrl }, unsealed);
-  t.same(Object.values(made.headers), [`ts=${seconds};h1=${right}`], 'a test event');
+  for (const [list, label, joint] of [
+    ['commas', '=', ','],
+    ['semicolons', '=', ';'],
+    ['spaces', ',', ' '],
+  ] as const) {
+    const signature = { header: 'X-Acme', part: 'h1', list, signed: '{timestamp}:{body}', timestamp: { part: 'ts' } };
+    const route = routeOf({ signature, secret: plain });
+    const of = (...parts: readonly (readonly [string, string | number])[]): string =>
+      parts.map((part) => part.join(label)).join(joint);
+    const sent = (value: string): Sent => ({ headers: { 'x-acme': value }, body: '{}' });
+    const genuine = of(['ts', seconds], ['h1', right]);
+    for (const value of [genuine, of(['ts', seconds], ['h1', hex('{}')], ['h1', right])])
+      t.match(verdictOf(route, sent(value)), { kind: 'genuine', signed: { isTimed: true } }, value);
+    for (const value of [
+      genuine.replace(joint, joint === ',' ? ';' : ','),
+      of(['ts', nowMs / 1_000 - 1], ['h1', right]),
+      of(['h1', right]),
+    ])
+      t.match(verdictOf(route, sent(value)), { kind: 'refused' }, value);
+    const scheme = route.route.signature as SignatureScheme;
+    const unsealed = { payload: {}, path: '/webhooks/in', id: 'i', nowMs };
+    const made = sealEvent(scheme, { name: 'declared', secret: plain, publicUrl }, unsealed);
+    t.same(Object.values(made.headers), [genuine], 'a test event');
+  }
   t.end();
 });
 
