@@ -4,6 +4,8 @@ import t from 'tap';
 import { parseDocument } from 'yaml';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homeSchema } from '../../machines/config/schema.ts';
+import { sourceNames } from '../../machines/config/sources.ts';
+import { targets } from '../../machines/config/targets.ts';
 import { validate } from '../../machines/config/validate.ts';
 import { pagesOf } from './pages.ts';
 
@@ -77,6 +79,40 @@ t.test('CFG-4 · every example in YAML can be read, and a configuration fits the
     }
   }
   t.ok(found > 10, 'the configurations are found');
+  t.end();
+});
+
+/** The keys of a schema at any depth. */
+function keysIn(schema: unknown): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties } = schema as { readonly properties?: object };
+  return [...Object.keys(properties ?? {}), ...Object.values(schema).flatMap(keysIn)];
+}
+
+t.test('CFG-4 · every key of the configuration is on a page that is written by hand', (t) => {
+  const text = pagesOf()
+    .filter(({ path }) => path !== 'docs/cli.md')
+    .map((page) => page.text)
+    .join('\n');
+  const keys = new Set(keysIn(homeSchema));
+  t.ok(keys.size > 150, 'the keys are found');
+  t.same(
+    [...keys].filter((key) => !new RegExp(`\\b${key}\\b`).test(text)),
+    [],
+    'keys that no page names; docs/configuration.md has the table',
+  );
+  t.end();
+});
+
+t.test('SRC-1 · DLV-1 · the README counts the sources and the targets, and the pages list them', (t) => {
+  const readme = readFileSync('README.md', 'utf8');
+  t.match(readme, `signatures of ${sourceNames.length} sources`, 'README.md');
+  t.match(readme, `delivery to ${targets.size} targets`, 'README.md');
+  t.match(readme, `Slack, mail and ${targets.size - 2} others`, 'README.md');
+  const [, listed = ''] = /Known sources are ([^;]+);/.exec(readFileSync('docs/specification.md', 'utf8')) ?? [];
+  t.same(listed.split(', '), sourceNames, 'SRC-1 in docs/specification.md');
+  const page = readFileSync('docs/deliveries.md', 'utf8');
+  for (const target of targets.keys()) t.match(page, `\n| \`${target}\` | `, `${target} in docs/deliveries.md`);
   t.end();
 });
 

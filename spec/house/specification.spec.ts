@@ -105,6 +105,7 @@ t.test('every code of a finding, of the configuration or the doctor, is named by
   t.same(
     codes.filter((code) => !new RegExp(`\\b${code}\\b`).test(texts)),
     [],
+    'codes that no spec names',
   );
   t.end();
 });
@@ -143,10 +144,12 @@ t.test('every control method is documented, and every documented one exists', as
   t.same(
     [...commands.keys()].filter((name) => !documented.includes(name)),
     [],
+    'methods without a heading in docs/control-protocol.md',
   );
   t.same(
     documented.filter((name) => !commands.has(name)),
     [],
+    'headings there without a method',
   );
 });
 

@@ -46,7 +46,7 @@ const linkTo = (config: JsonObject): string =>
   `agent://mcp/install?name=x&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
 
 t.test('SEC-1 · of every method it is said whether the page needs a fresh link for it, and a new one does', (t) => {
-  t.same(Object.values(ofPage).flat().sort(), [...commands.keys()].sort());
+  t.same(Object.values(ofPage).flat().sort(), [...commands.keys()].sort(), 'ofPage');
   for (const [access, methods] of Object.entries(ofPage)) {
     for (const method of methods) t.equal(pageAccessOf(method, {}), access, method);
   }
@@ -55,7 +55,7 @@ t.test('SEC-1 · of every method it is said whether the page needs a fresh link 
 });
 
 t.test('SEC-1 · a session that may only read calls these methods and no other', (t) => {
-  t.same([...commands.keys()].filter(onlyReads).sort(), [...ofReader].sort());
+  t.same([...commands.keys()].filter(onlyReads).sort(), [...ofReader].sort(), 'ofReader');
   for (const method of ['no.such', 'toString', '__proto__']) t.equal(onlyReads(method), false, method);
   t.end();
 });

@@ -123,7 +123,7 @@ t.test('OBS-1 · ADP-2 · every metric is told, with what the daemon did and hol
   t.same(
     Object.keys(metricCatalogue).filter((name) => !told.has(name) && !silent.test(name)),
     [],
-    'none is in the list alone',
+    'metrics that the daemon of this spec does not show',
   );
 });
 

@@ -64,29 +64,33 @@ t.test('OBS-1 · docs/metrics.md lists every metric as it is, and none that is n
       help,
     })),
     Object.entries(metricCatalogue).map(([name, { type, labels, help }]) => ({ name, type, labels, help })),
+    'the table of docs/metrics.md',
   );
   t.end();
 });
 
-t.test('OBS-1 · the dashboard asks for metrics that there are, by labels that they have', (t) => {
-  const text = readFileSync('docs/dashboards/agent.json', 'utf8');
-  const dashboard = JSON.parse(text) as {
+t.test('OBS-1 · the dashboard and the alerts ask for metrics that there are, by labels that they have', (t) => {
+  const dashboard = JSON.parse(readFileSync('docs/dashboards/agent.json', 'utf8')) as {
     readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
   };
+  const asked = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+  const [, page = ''] = readFileSync('docs/metrics.md', 'utf8').split('\nAlerts ');
+  const alerts = [...page.matchAll(/^- `([^`]+)`/gm)].map(([, expr = '']) => expr);
+  t.ok(asked.length > 10 && alerts.length > 4, 'both are found');
   const entries = new Map(Object.entries(metricCatalogue));
-  for (const { expr } of dashboard.panels.flatMap(({ targets }) => targets)) {
+  for (const expr of [...asked, ...alerts]) {
     const names = [...expr.matchAll(/\b((?:agent|nodejs|process)_\w+)/g)].map(([, name]) =>
       (name ?? '').replace(/_bucket$/, ''),
     );
     t.ok(names.length > 0, expr);
     for (const name of names) t.ok(entries.has(name), name);
-    for (const [, labels = ''] of expr.matchAll(/by \(([^)]*)\)/g)) {
-      for (const label of labels.split(/,\s*/).filter((one) => one !== 'le'))
-        t.ok(
-          names.some((name) => entries.get(name)?.labels.includes(label)),
-          `${label} in ${expr}`,
-        );
-    }
+    const by = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, labels = '']) => labels.split(/,\s*/));
+    const where = [...expr.matchAll(/[{,]\s*(\w+)\s*[=!]/g)].map(([, label = '']) => label);
+    for (const label of [...by, ...where].filter((one) => one !== 'le'))
+      t.ok(
+        names.some((name) => entries.get(name)?.labels.includes(label)),
+        `${label} in ${expr}`,
+      );
   }
   t.end();
 });

@@ -227,7 +227,6 @@ t.test('DLV-4 · the log gets a text as one value', async (t) => {
 t.test('DLV-4 · the table leaves no target out', (t) => {
   const shown = new Set(['github_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
 
-  t.same([...shown].sort(), [...targets.keys()].sort());
-  t.equal(shown.size, 29);
+  t.same([...shown].sort(), [...targets.keys()].sort(), 'the rows above');
   t.end();
 });
