@@ -7,6 +7,7 @@ import { homeSchema } from '../../machines/config/schema.ts';
 import { sourceNames } from '../../machines/config/sources.ts';
 import { targets } from '../../machines/config/targets.ts';
 import { validate } from '../../machines/config/validate.ts';
+import { keptSecret, readText } from '../support/read-config.ts';
 import { pagesOf } from './pages.ts';
 
 /** Files by their name without a folder, as prose sometimes names them. */
@@ -61,7 +62,7 @@ t.test('no journey leads through more files than it did', (t) => {
   t.end();
 });
 
-t.test('CFG-4 · every example in YAML can be read, and a configuration fits the schema', (t) => {
+t.test('CFG-4 · every example in YAML can be read, and a configuration has no error', (t) => {
   let found = 0;
   const sections = Object.keys(homeSchema.properties);
   for (const { path, text } of pagesOf()) {
@@ -76,6 +77,14 @@ t.test('CFG-4 · every example in YAML can be read, and a configuration fits the
       if (!Object.keys(value).every((key) => sections.includes(key))) continue;
       found += 1;
       t.same(validate(homeSchema, value), [], `${path}: ${example.slice(0, 60)}`);
+      const names = [...example.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);
+      const env = {
+        ...Object.fromEntries(names.map((name) => [name, keptSecret])),
+        DATABASE_URL: 'postgres://db/agent',
+      };
+      const { diagnostics } = readText(example, env);
+      const errors = diagnostics.filter(({ severity }) => severity === 'error').map(({ message }) => message);
+      t.same(errors, [], `${path}: ${example.slice(0, 60)}`);
     }
   }
   t.ok(found > 10, 'the configurations are found');
