@@ -202,8 +202,6 @@ export const serverConnectionMachine = setup({
     isCurrentWithBudget: ({ context }, params: { session: number }) =>
       params.session === context.session && planRetry(context.failures + 1, 0).kind === 'retry',
     isWanted: ({ context }) => context.wanted,
-    isQuiet: ({ context }) => context.inFlight === 0,
-    isBusy: ({ context }) => context.inFlight > 0,
     idleEnds: ({ context }) => context.idleTimeoutMs > 0 && context.inFlight === 0,
     ageEnds: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight === 0,
     agesBusy: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight > 0,

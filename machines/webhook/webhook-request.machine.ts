@@ -162,7 +162,6 @@ export const webhookRequestMachine = setup({
     hasScript: ({ context }) => context.route?.script !== undefined,
     isCertified: ({ context }) => isCertified(context.route?.sender),
     isLate: ({ context }) => context.isLate === true,
-    waitsForDelivery: ({ context }) => context.plan === 'direct',
   },
 }).createMachine({
   id: 'webhookRequest',

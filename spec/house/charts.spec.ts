@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { chartName, charts, diagramOf, nameOf, statesOf } from './charts.ts';
 import { sourcesPage } from './sources-page.ts';
@@ -22,6 +23,18 @@ t.test('every state says what it means and which rule it keeps', (t) => {
       );
       t.match(node.key, /^[a-z][A-Za-z]*$/, `${machine.id}.${nameOf(node)}: camelCase`);
     }
+  }
+  t.end();
+});
+
+t.test('every action, guard, delay and effect that a chart declares is used in it, or by the rules beside it', (t) => {
+  for (const [file, machine] of charts) {
+    const rules = readdirSync(dirname(file)).filter((name) => name.endsWith('.ts') && !name.endsWith('.machine.ts'));
+    const text = [file, ...rules.map((name) => join(dirname(file), name))]
+      .map((path) => readFileSync(path, 'utf8'))
+      .join('\n');
+    for (const name of Object.values(machine.implementations).flatMap((declared) => Object.keys(declared)))
+      t.ok((text.match(new RegExp(`\\b${name}\\b`, 'g')) ?? []).length > 1, `${machine.id}: ${name}`);
   }
   t.end();
 });
