@@ -73,7 +73,7 @@ interface Chat {
   readonly name: string;
   readonly waiting: Set<Asker>;
   /** The delivery that sends another message there. */
-  goesOn: Pick<Asker, 'granted'> | undefined;
+  continuing: Pick<Asker, 'granted'> | undefined;
   /** The delivery that the chat is reserved for, and its entry once it asks. */
   heldFor: string | undefined;
   heldUntilMs: number;
@@ -115,7 +115,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       chat = {
         name,
         waiting: new Set(),
-        goesOn: undefined,
+        continuing: undefined,
         heldFor: undefined,
         heldUntilMs: 0,
         holder: undefined,
@@ -155,17 +155,17 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     const now = steadyMs();
     let soonest = Number.POSITIVE_INFINITY;
     for (const chat of active) {
-      const { goesOn } = chat;
-      if (goesOn === undefined) continue;
+      const { continuing } = chat;
+      if (continuing === undefined) continue;
       const atMs = Math.max(nextMs, pausedMs, chat.nextMs);
       if (atMs > now) {
         soonest = Math.min(soonest, atMs);
         continue;
       }
-      chat.goesOn = undefined;
+      chat.continuing = undefined;
       rest(chat);
       took(chat, now);
-      goesOn.granted();
+      continuing.granted();
     }
     for (const chat of [...active]) {
       if (running >= concurrency) break;
@@ -228,7 +228,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
   }
 
   function rest(chat: Chat): void {
-    if (chat.waiting.size === 0 && chat.goesOn === undefined) active.delete(chat);
+    if (chat.waiting.size === 0 && chat.continuing === undefined) active.delete(chat);
   }
 
   /** Records that a message is sent now. */
@@ -241,7 +241,7 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     ask(name, granted, { name: by, isWaitedFor = false } = {}) {
       const born = life;
       const chat = chatOf(name);
-      const goesOn = by !== undefined && chat.heldFor === by;
+      const isHolder = by !== undefined && chat.heldFor === by;
       let state: 'waiting' | 'running' | 'over' = 'waiting';
       const asker: Asker = {
         granted: () => {
@@ -249,12 +249,12 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
           granted();
         },
         isWaitedFor,
-        isParked: parking && !goesOn && !isWaitedFor && [...chat.waiting].some(({ isParked }) => isParked),
+        isParked: parking && !isHolder && !isWaitedFor && [...chat.waiting].some(({ isParked }) => isParked),
       };
       if (isWaitedFor) for (const earlier of chat.waiting) earlier.isParked = false;
       chat.waiting.add(asker);
       active.add(chat);
-      if (goesOn) chat.holder = asker;
+      if (isHolder) chat.holder = asker;
       pump();
       return () => {
         if (state === 'over' || born !== life) return;
@@ -294,12 +294,12 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     next(name, granted) {
       const chat = chatOf(name);
       const asker = { granted };
-      chat.goesOn = asker;
+      chat.continuing = asker;
       active.add(chat);
       pump();
       return () => {
-        if (chat.goesOn !== asker) return;
-        chat.goesOn = undefined;
+        if (chat.continuing !== asker) return;
+        chat.continuing = undefined;
         rest(chat);
       };
     },
