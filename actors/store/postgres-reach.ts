@@ -5,8 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type QueryResult } from 'pg';
-import { type Fault, fault } from '../../machines/base/fault.ts';
-import { codeOf, InvalidSchema, prepareSchema, refuseMisread } from './postgres-schema.ts';
+import { codeOf, InvalidSchema, lentFault, prepareSchema, refuseMisread } from './postgres-schema.ts';
 
 export const connectTimeoutMs = 10_000;
 /**
@@ -90,13 +89,6 @@ export async function refuseLentProcess(client: Client, url: string, place: stri
   }
 }
 
-function lentFault(place: string): Fault {
-  return fault(
-    'journal-unreadable',
-    `${place}: a pooler in transaction mode is in front of the database, which silently loses the locks and notifications of a gateway; connect to the database itself, or set pool_mode = session`,
-  );
-}
-
 /** The server process of a connection. */
 export interface Backend {
   readonly pid: number;
@@ -116,7 +108,8 @@ export async function backendOf(client: Client): Promise<Backend> {
  * continue with its query and keep its locks. Resolves with whether it is gone. Rejects as the client does.
  */
 export async function endBackend(client: Client, { pid, startedAt }: Backend): Promise<boolean> {
-  const living = 'pg_stat_activity where pid = $1 and backend_start::text = $2';
+  // A pooler in session mode may have lent it again, to this connection.
+  const living = 'pg_stat_activity where pid = $1 and backend_start::text = $2 and pid <> pg_backend_pid()';
   await client.query(`select pg_terminate_backend(pid) from ${living}`, [pid, startedAt]);
   for (let tries = 0; tries < endTries; tries += 1) {
     const { rows } = await client.query(`select 1 from ${living}`, [pid, startedAt]);

@@ -234,10 +234,22 @@ const unqueryable = /^Client .* is not queryable$/;
 /** The client's words where the database asks for a password. */
 const withoutPassword = /client password must be a/;
 
+/** The words of PgBouncer for `begin`. */
+const inStatementMode = /statement pooling mode/;
+
+/** The fault of a pooler that lends a server process for less than a connection. */
+export function lentFault(place: string, mode = 'transaction'): Fault {
+  return fault(
+    'journal-unreadable',
+    `${place}: a pooler in ${mode} mode is in front of the database, which silently loses the locks and notifications of a gateway; connect to the database itself, or set pool_mode = session`,
+  );
+}
+
 /** Translates an error of the database or the client. Never contains the URL, whose password is a secret. */
 export function postgresFault(place: string, thrown: unknown): Fault {
   if (thrown instanceof InvalidSchema) return thrown.fault;
   const said = causeOf(thrown) || codeOf(thrown);
+  if (inStatementMode.test(said)) return lentFault(place, 'statement');
   if (withoutPassword.test(said)) {
     return fault(
       'journal-unreadable',

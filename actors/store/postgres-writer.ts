@@ -112,7 +112,8 @@ async function connect(
   let client: Client | undefined;
   try {
     client = await reach(url, answerMs);
-    if (earlier === undefined) await refuseLentProcess(client, url, place);
+    // Also again: the mode of a pooler can be changed while gateways are connected.
+    await refuseLentProcess(client, url, place);
     const obstacle = await prepareSchema(client, place);
     if (obstacle !== undefined) {
       await client.end();

@@ -1,6 +1,7 @@
 /**
  * A pooler in front of the Postgres of the specs, as PgBouncer is one: it admits each client itself, with a number of its own,
- * and lends it a connection to the server for one transaction at a time, or for as long as it stays.
+ * and lends it a connection to the server for one transaction at a time, or for as long as it stays. In statement mode it
+ * refuses a transaction.
  */
 
 import { once } from 'node:events';
@@ -20,18 +21,25 @@ const welcome = Buffer.concat([
   message('K', Buffer.from([0, 0, 0, 7, 0, 0, 0, 7])),
   message('Z', Buffer.from('I')),
 ]);
+const refusal = message(
+  'E',
+  Buffer.from('SFATAL\0C08P01\0Mtransaction blocks not allowed in statement pooling mode\0\0'),
+);
 const terminate = 'X'.charCodeAt(0);
 const readyForQuery = 'Z'.charCodeAt(0);
 const idle = 'I'.charCodeAt(0);
 
+type Mode = 'statement' | 'transaction' | 'session';
+
 /**
  * Returns the URL by which a database is reached through the pooler.
+ * @param mode asked at every answer, because a reload of a pooler can change it
  * @param size how many server connections it has; a client waits for a free one
  */
 export async function startPooler(
   t: Pick<Test, 'teardown'>,
   url: string,
-  mode: 'transaction' | 'session',
+  mode: () => Mode,
   size = Number.POSITIVE_INFINITY,
 ): Promise<string> {
   const free: Socket[] = [];
@@ -68,12 +76,13 @@ export async function startPooler(
       if (!isAdmitted) {
         isAdmitted = true;
         near.write(welcome);
-      } else if (bytes[0] !== terminate) {
+      } else if (mode() === 'statement' && bytes.includes('begin')) near.end(refusal);
+      else if (bytes[0] !== terminate) {
         lent ??= borrow().then((far) =>
           far.on('data', (answer: Buffer) => {
             near.write(answer);
             const isOver = answer.at(-6) === readyForQuery && answer.at(-1) === idle;
-            if (mode === 'transaction' && isOver) giveBack(far);
+            if (mode() !== 'session' && isOver) giveBack(far);
           }),
         );
         void lent.then((far) => far.write(bytes));

@@ -44,22 +44,36 @@ t.test(
   'SCA-1 · CLI-2 · a pooler that lends a connection for one transaction is refused, one that lends it for good is not',
   { skip: withoutPostgres },
   async (t) => {
-    const url = await (await startPostgres(t)).url();
-    const pooled = await startPooler(t, url, 'transaction');
-    const small = await startPooler(t, url, 'transaction', 1);
-    for (const refused of [
-      await openPostgresJournal({ url: pooled }),
-      await openPostgresJournal({ url: small }),
-      await migratePostgresJournal(pooled),
-      await examineDatabase(pooled),
-    ])
-      t.match(refused, {
-        ok: false,
-        fault: { code: 'journal-unreadable', message: /pooler in transaction mode .* pool_mode = session/ },
-      });
-    const journal = got(await openPostgresJournal({ url: await startPooler(t, url, 'session') }));
+    const postgres = await startPostgres(t);
+    const url = await postgres.url();
+    for (const mode of ['transaction', 'statement'] as const) {
+      const pooled = await startPooler(t, url, () => mode);
+      const small = await startPooler(t, url, () => mode, 1);
+      for (const refused of [
+        await openPostgresJournal({ url: pooled }),
+        await openPostgresJournal({ url: small }),
+        await migratePostgresJournal(pooled),
+        await examineDatabase(pooled),
+      ])
+        t.match(refused, {
+          ok: false,
+          fault: { code: 'journal-unreadable', message: RegExp(`pooler in ${mode} mode .* pool_mode = session`) },
+        });
+    }
+    let mode: 'transaction' | 'session' = 'session';
+    const journal = got(await openPostgresJournal({ url: await startPooler(t, url, () => mode) }));
     t.match(await journal.openSession('one', 60_000), { ok: true });
     t.match(await journal.commit([]), { kind: 'committed' });
+
+    mode = 'transaction';
+    await postgres.run(url, 'alter table agent_claim rename to away');
+    const write = { kind: 'claim', name: 'a', value: {}, forMs: 60_000 } as const;
+    t.match(await journal.commit([write]), { kind: 'unavailable' });
+    await postgres.run(url, 'alter table away rename to agent_claim');
+
+    t.match(await journal.probe(), { code: 'journal-unreadable', message: /pooler in transaction mode/ });
+    mode = 'session';
+    t.equal(await journal.probe(), undefined);
     await journal.close();
   },
 );
