@@ -20,8 +20,8 @@ export const nextQuestion =
   '((extract(epoch from clock_timestamp()) * 1000000)::bigint * 4096 + (random() * 4095)::int)';
 
 /**
- * Keys sort bytewise. Values are text, because Postgres's JSON types refuse some valid JSON. `is_taken` is of an earlier
- * release.
+ * Keys sort bytewise. Values are text, because Postgres's JSON types refuse some valid JSON. `is_taken` and
+ * `agent_session_number` are of earlier releases.
  */
 const tables = `
   create table if not exists agent_meta (name text primary key, value bigint not null);
@@ -278,11 +278,6 @@ const refusedUser = [
   'journal-unreadable',
   'the database refuses the user or the password ($); correct gateway.postgres.url',
 ] as const;
-const missingTable = [
-  'journal-unreadable',
-  'a table is missing or damaged ($); `agent gateway migrate` makes what is missing',
-] as const;
-
 /** By the codes of the database; `$` is the place of its words. */
 const troubles: Readonly<Record<string, readonly [code: FaultCode, message: string]>> = {
   '25006': [
@@ -297,8 +292,11 @@ const troubles: Readonly<Record<string, readonly [code: FaultCode, message: stri
     'journal-unreadable',
     "the user may not make or use the journal's tables ($); grant it what docs/scale.md lists",
   ],
-  '42P01': missingTable,
-  '42703': missingTable,
+  '42P01': ['journal-unreadable', 'a table is missing ($); `agent gateway migrate` makes it'],
+  '42703': [
+    'journal-unreadable',
+    'a table of another program has the name of one of the journal, or one is damaged ($); begin the search_path of the user with a schema of its own, or name another database',
+  ],
   '42883': ['journal-unreadable', '$; the journal needs Postgres 13 or later'],
   '53300': [
     'journal-unavailable',

@@ -5,6 +5,7 @@
  * @see SCA-2 in docs/specification.md
  */
 
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { LivingSession, News, SessionId } from './journal.ts';
@@ -40,6 +41,8 @@ const longestWaitMs = 1_000;
 const handOverMs = 1_000;
 const handOverPauseMs = 50;
 const forgottenAfterMs = 86_400_000;
+/** The number is half of the key of an advisory lock. */
+const mostNumber = 2 ** 31 - 1;
 
 const lockClass = `hashtext('agent_session ' || current_schema)`;
 /** The numbers of the sessions whose lock is held, and the process at the database that holds it. */
@@ -184,8 +187,8 @@ export function createSessions(at: Pick<ListenerPorts, 'url' | 'place' | 'answer
         ) {
           await sleep(handOverPauseMs);
         }
-        const { rows } = await client.query(`select nextval('agent_session_number') as number`);
-        const number = Number(rows[0]?.number);
+        // At random: a database that is restored from a backup would count the numbers of living sessions again.
+        const number = randomInt(1, mostNumber);
         // The lock comes first: without it the session would look like that of a dead process.
         await lock(client, number);
         const made = client.query(

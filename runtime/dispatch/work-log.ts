@@ -12,18 +12,21 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webh
 const levels: Readonly<Record<string, LogLevel>> = {
   delivered: 'info',
   running: 'warn',
+  sending: 'warn',
   delivering: 'warn',
   waitingToRetry: 'warn',
   dropped: 'warn',
   cancelled: 'warn',
 };
 
-/** A run that is still in progress was let go: another gateway has taken it up, or may. */
+/** Work that is still in progress was let go: another gateway has taken it up, or may. */
+const wordsOf = (status: string): string =>
+  status === 'running' || status === 'sending' ? 'left to another gateway' : stateWords(status);
+
 export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {
   // A failed delivery has set the reason.
   const isOnItsWay = run.status === 'delivering' && run.reason === undefined;
-  const words = run.status === 'running' ? 'left to another gateway' : stateWords(run.status);
-  log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${words}`, {
+  log.log(isOnItsWay ? 'info' : (levels[run.status] ?? 'error'), `run ${wordsOf(run.status)}`, {
     delivery_id: event?.deliveryId,
     run: key,
     route: run.route,
@@ -35,7 +38,7 @@ export function logRun(key: string, run: RunRecord, event: EventRecord | undefin
 }
 
 export function logDelivery(key: string, delivery: DeliveryRecord, log: Logger): void {
-  log.log(levels[delivery.status] ?? 'error', `delivery ${stateWords(delivery.status)}`, {
+  log.log(levels[delivery.status] ?? 'error', `delivery ${wordsOf(delivery.status)}`, {
     delivery_id: delivery.deliveryId,
     delivery: key,
     route: delivery.route,

@@ -77,6 +77,8 @@ export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void 
 
 export function countDelivery(record: DeliveryRecord, nowMs: number, metrics: Metrics): void {
   const { profile, target, status, queuedAtMs, startedAtMs = queuedAtMs } = record;
+  // Left to another gateway too.
+  if (status === 'sending') return;
   metrics.count('agent_deliveries_total', target, status);
   metrics.observe('agent_delivery_duration_seconds', Math.max(0, nowMs - queuedAtMs) / 1_000, target);
   if (status === 'dropped') return;

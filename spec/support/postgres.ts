@@ -220,7 +220,7 @@ export async function startPostgres(t: Pick<Test, 'teardown'>): Promise<SpecPost
       await run(
         url,
         `do $$ begin create role gw login; exception when duplicate_object then null; end $$;
-        grant usage on schema ${schema} to gw; grant usage on sequence agent_session_number to gw;
+        grant usage on schema ${schema} to gw;
         grant select, insert, update, delete on agent_record, agent_claim, agent_session, agent_document, agent_question to gw;
         grant select on agent_meta to gw`,
       );

@@ -91,14 +91,24 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.equal(await reaped(2_100), 0, 'and notes who came back and is away again');
     t.equal(await reaped(3_599), 0);
     t.equal(await reaped(3_600), 1);
-    const living = async () => got(await one.living()).map(({ id }) => id);
-    t.same(await living(), [sessions[0], 's99']);
+    const living = async () => new Set(got(await one.living()).map(({ id }) => id));
+    t.same(await living(), new Set([sessions[0], 's99']));
     t.equal(await reaped(5_999), 0);
     t.equal(await reaped(6_000), 0, 'then it notes who never came back');
     t.equal(await reaped(7_499), 0);
     t.equal(await reaped(7_500), 1);
-    t.same(await living(), [sessions[0]]);
+    t.same(await living(), new Set([sessions[0]]));
     await one.close();
+  });
+
+  t.test('SCA-1 · SCA-2 · a database that is restored from a backup gives no session to two gateways', async (t) => {
+    const url = await postgres.url();
+    const [one, other] = await openTwo(url);
+    const session = got(await one.openSession('one', 60_000));
+    await postgres.run(url, 'delete from agent_session; alter sequence agent_session_number restart');
+    t.not(got(await other.openSession('other', 60_000)), session);
+    t.match(await one.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
+    await Promise.all([one.close(), other.close()]);
   });
 
   t.test(
@@ -473,6 +483,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const damaged = await postgres.url();
       got(await migratePostgresJournal(damaged));
       await postgres.run(damaged, 'drop table agent_session');
+      const foreign = await postgres.url();
+      await postgres.run(foreign, 'create table agent_meta (name text, data text)');
       await postgres.least(older);
       await postgres.run(damaged, `grant usage on schema ${schemaOf(damaged)} to gw`);
       const rows: readonly (readonly [string, string, RegExp])[] = [
@@ -498,7 +510,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         [`${older}&sslmode=verify-full`, 'journal-unreadable', /no TLS connection can be made/],
         [`${older}&sslrootcert=/nowhere/ca.pem`, 'journal-unreadable', /no TLS connection .*ca\.pem.*correct sslmode/],
         [damaged.replace('agent@', 'gw@'), 'journal-unreadable', /may not make or use .*docs\/scale\.md/],
-        [damaged, 'journal-unreadable', /a table is missing or damaged .*agent_session.*`agent gateway migrate`/],
+        [damaged, 'journal-unreadable', /a table is missing .*agent_session.*`agent gateway migrate`/],
+        [foreign, 'journal-unreadable', /of another program .*"value".*a schema of its own/],
       ];
       for (const [url, code, message] of rows) {
         const opened = await openPostgresJournal({ url });

@@ -53,6 +53,7 @@ t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the caus
     ['failed', 'error'],
     ['unknown', 'error', 'unconfirmed'],
     ['waitingToRetry', 'warn', 'waiting to retry'],
+    ['sending', 'warn', 'left to another gateway'],
   ] as const) {
     const { lines, log } = collect();
     logDelivery('k2', { ...delivery, status, reason: 'why' }, log);

@@ -7,12 +7,13 @@ import { createMetrics } from '../../../runtime/observe/metrics.ts';
 import {
   anyRoute,
   countCall,
+  countDelivery,
   countRun,
   createRequestCount,
   timedKeeper,
 } from '../../../runtime/observe/metrics-counts.ts';
 import { openKeeper } from '../../support/keeper.ts';
-import { plainRun } from '../../support/records.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
 
 const route = { name: 'r' as RouteName, profile: 'work' as ProfileName } as Route;
 const request: RequestContext = { id: 'k1', origin: 'http', method: 'POST', path: '/webhooks/r', receivedAtMs: 1_000 };
@@ -128,12 +129,12 @@ t.test('OBS-1 · a clock that is set back during a call or a request takes nothi
   t.end();
 });
 
-t.test('OBS-1 · SCA-2 · a run that is left to another gateway is counted where it ends', (t) => {
+t.test('OBS-1 · SCA-2 · what is left to another gateway is counted where it ends, and is no failure here', (t) => {
   const metrics = createMetrics();
   for (const status of ['running', 'delivered'] as const) countRun({ ...plainRun, status }, 0, metrics);
-  t.same(
-    metrics.read('agent_runs_total').map(({ labels }) => labels.at(-1)),
-    ['delivered'],
-  );
+  for (const status of ['sending', 'delivered'] as const) countDelivery({ ...plainDelivery, status }, 0, metrics);
+  const ends = (name: Parameters<typeof metrics.read>[0]) => metrics.read(name).map(({ labels }) => labels.at(-1));
+  t.same([ends('agent_runs_total'), ends('agent_deliveries_total')], [['delivered'], ['delivered']]);
+  t.match(metrics.recent.deliveries.read(`default/${plainDelivery.target}`, 0), { count: 1, failed: 0 });
   t.end();
 });
