@@ -140,7 +140,12 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     allowExitOnIdle: true,
   });
   pool.on('error', () => {});
-  const sessions = createSessions({ url, place, answerMs: Math.min(answerMs, sessionAnswerMs) });
+  const sessions = createSessions({
+    url,
+    place,
+    answerMs: Math.min(answerMs, sessionAnswerMs),
+    setBack: () => taking.doubt(),
+  });
   let stopped: Fault | undefined;
   let closing: Promise<void> | undefined;
   const ending = new AbortController();
@@ -172,6 +177,8 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
       }
     });
   }
+
+  const taking = createTake(writer, asked);
 
   async function ofSessions<Value>(work: () => Promise<Value>): Promise<Result<Value>> {
     if (closing !== undefined) return { ok: false, fault: closedFault };
@@ -350,7 +357,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     },
 
     ...createReads(pool, place, () => closing === undefined),
-    take: createTake(writer, asked),
+    take: taking.take,
     async prune(query, goesOn) {
       if (closing !== undefined) return { ok: false, fault: closedFault };
       try {

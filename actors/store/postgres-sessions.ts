@@ -35,6 +35,12 @@ const graceMs = 1_500;
  * at once if another session's connection has lasted longer: then not all of them were cut.
  */
 const quietMs = 5_000;
+/**
+ * Changes when a standby is promoted or a database is recovered to an earlier time; null on a standby. A service that hides
+ * it refuses the question.
+ */
+const askTimeline =
+  'select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline';
 const firstWaitMs = 100;
 const longestWaitMs = 1_000;
 /** The database notices within this time that the connection of a killed process is gone, and releases its lock. */
@@ -62,8 +68,19 @@ function newsFrom(text: string): News | undefined {
   return text.startsWith(endedWord) ? { ended: text.slice(endedWord.length) } : undefined;
 }
 
-export function createSessions(at: Pick<ListenerPorts, 'url' | 'place' | 'answerMs'>): PostgresSessions {
+interface SessionPorts extends Pick<ListenerPorts, 'url' | 'place' | 'answerMs'> {
+  /**
+   * The database may be as it was before the last commits, as after a failover to a standby that lacked them: what a session
+   * holds there is not what its gateway knows.
+   */
+  readonly setBack: () => void;
+}
+
+export function createSessions({ setBack, ...at }: SessionPorts): PostgresSessions {
   const listener = createListener({ ...at, prepare, heard, lost });
+  let timeline: string | undefined;
+  /** The expiry times that the last renewals wrote, by the numbers of the sessions. */
+  const renewedUntil = new Map<number, number>();
   /** The server process of the latest connection. */
   let backend: Backend | undefined;
   let isComingBack = false;
@@ -105,6 +122,9 @@ export function createSessions(at: Pick<ListenerPorts, 'url' | 'place' | 'answer
         select 1 from (${holders}) h join pg_stat_activity a using (pid)
         where extract(epoch from a.backend_start) * 1000 + ${quietMs} <= agent_now()) as is_steady`,
     );
+    const now = (await client.query(askTimeline).catch(() => undefined))?.rows[0]?.timeline ?? timeline;
+    if (timeline !== undefined && now !== timeline) setBack();
+    timeline = now;
     seen.clear();
     cameAtMs = isFirst && rows[0]?.is_steady === true ? Number.NEGATIVE_INFINITY : Number(rows[0]?.now);
   }
@@ -146,6 +166,7 @@ export function createSessions(at: Pick<ListenerPorts, 'url' | 'place' | 'answer
       const isLocked = own.get(number) === true;
       own.delete(number);
       disowned.delete(number);
+      renewedUntil.delete(number);
       if (isLocked) await client.query(`select pg_advisory_unlock(${lockClass}, $1::int)`, [number]);
     }
   }
@@ -206,7 +227,9 @@ export function createSessions(at: Pick<ListenerPorts, 'url' | 'place' | 'answer
     renew: (session, ttlMs) =>
       listener.use(async (client) => {
         const { rows } = await client.query(
-          'update agent_session set expires_at = agent_now() + $2::bigint where id = $1 returning number, agent_now() as now',
+          `update agent_session s set expires_at = agent_now() + $2::bigint
+            from (select expires_at from agent_session where id = $1 for update) o
+            where s.id = $1 returning s.number, agent_now() as now, s.expires_at as until, o.expires_at as before`,
           [storable(session), Math.ceil(ttlMs)],
         );
         if (rows.length === 0) await forget(client, [Number(session.slice(1))]);
@@ -216,6 +239,8 @@ export function createSessions(at: Pick<ListenerPorts, 'url' | 'place' | 'answer
           return undefined;
         }
         if (rows.length > 0 && own.has(number)) {
+          if (Number(rows[0]?.before) < (renewedUntil.get(number) ?? 0)) setBack();
+          renewedUntil.set(number, Number(rows[0]?.until));
           await lock(client, number);
           await regain(client);
         }

@@ -35,16 +35,22 @@ const takeOwn = takeRows('held_by = $1');
 type TakenRow = RecordRow & { readonly held_before: string | null };
 type TakeQuery = Parameters<Journal['take']>[1];
 
+export interface Take {
+  readonly take: Journal['take'];
+  /** The next takes also return what the session already holds. */
+  doubt(): void;
+}
+
 /** @param asked does work on the writing connection; `unsure` is called if it may be done although it was not answered */
 export function createTake(
   writer: Writer,
   asked: <Value>(work: () => Promise<Value>, unsure: () => void) => Promise<Result<Value>>,
-): Journal['take'] {
-  /** Collections of which a take without an answer may have taken records. */
+): Take {
+  /** Collections of which the session may hold records that the gateway does not know: a take had no answer, for example. */
   const doubted = new Set<Collection>();
 
   /** Undefined if the session is over. */
-  async function rowsFor(collection: Collection, query: TakeQuery): Promise<TakenRow[] | undefined> {
+  async function rowsFor(collection: Collection, query: TakeQuery, isAgain: boolean): Promise<TakenRow[] | undefined> {
     const { session, dueBeforeMs, limit, without = [] } = query;
     const living = 'select 1 from agent_session where id = $1 and expires_at > agent_now()';
     if ((await writer.ask('living', living, [session])).rows.length === 0) return undefined;
@@ -52,26 +58,32 @@ export function createTake(
       const values = [session, letters[collection], Math.floor(dueBeforeMs), most, left];
       return (await writer.ask<TakenRow>(name, text, values)).rows;
     };
-    // Records of a lost answer are taken again; those that already have an actor here are skipped by the caller.
-    const again = doubted.has(collection) ? await take('take_own', takeOwn, mostRows, []) : [];
+    // Those that already have an actor here are skipped by the caller.
+    const again = isAgain ? await take('take_own', takeOwn, mostRows, []) : [];
     // What this session holds is not free; its rows are stepped over without a look at the session of each.
     const left = [session, ...without.map(holderOfQueue)];
     return [...again, ...(await take('take', takeFree, limit, left))];
   }
 
-  return async (collection, query) => {
+  const take: Journal['take'] = async (collection, query) => {
     if (query.limit <= 0) return done([]);
+    const isAgain = doubted.delete(collection);
     const taken = await asked(
       async () => {
-        const rows = await rowsFor(collection, query);
+        const rows = await rowsFor(collection, query, isAgain);
         return rows && recordsOf(collection, rows);
       },
       () => doubted.add(collection),
     );
-    if (!taken.ok) return taken;
-    if (taken.value === undefined) return sessionEnded(query.session);
-    doubted.delete(collection);
-    return done(taken.value);
+    if (taken.ok && taken.value !== undefined) return done(taken.value);
+    if (isAgain) doubted.add(collection);
+    return taken.ok ? sessionEnded(query.session) : taken;
+  };
+  return {
+    take,
+    doubt() {
+      for (const collection of ['runs', 'deliveries', 'groups'] as const) doubted.add(collection);
+    },
   };
 }
 

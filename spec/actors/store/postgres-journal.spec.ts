@@ -308,6 +308,40 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     }
   });
 
+  t.test('DUR-1 · SCA-1 · after a database is set back, what a session holds there is taken once more', async (t) => {
+    const url = await postgres.url(',pg_catalog');
+    const timeline = (name: string) =>
+      postgres.run(
+        url,
+        `create or replace function pg_walfile_name(pg_lsn) returns text language sql as $$ select '${name}0000' $$`,
+      );
+    await timeline('00000001');
+    const journal = await open(url);
+    const session = got(await journal.openSession('one', 60_000));
+    const take = async () =>
+      got(await journal.take('runs', { session, dueBeforeMs: 9, limit: 9 })).map(({ key }) => key);
+    await journal.commit([put('k', { heldBy: session })]);
+    t.match(await journal.renewSession(session, 60_000), { ok: true });
+    t.same(await take(), [], 'what it holds is known here');
+
+    await postgres.run(url, 'update agent_session set expires_at = expires_at - 1000');
+    t.match(await journal.renewSession(session, 60_000), { ok: true });
+    t.same(await take(), ['k'], 'an earlier backup was restored');
+    t.match(await journal.renewSession(session, 60_000), { ok: true });
+    t.same(await take(), [], 'once');
+
+    await timeline('00000002');
+    await postgres.run(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'agent' and datname = current_database()`,
+    );
+    while ((await journal.probe()) !== undefined) await turn();
+    while ((await take()).length === 0) await journal.renewSession(session, 60_000);
+    t.same(await take(), [], 'a standby was promoted');
+    await journal.close();
+  });
+
   t.test('DUR-1 · SCA-1 · where nobody can say what became of a commit, its session ends', async (t) => {
     const way = await postgres.lossy();
     for (const alone of [true, false]) {
