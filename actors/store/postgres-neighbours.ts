@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionId } from './journal.ts';
 import { createListener } from './postgres-reach.ts';
-import { nextQuestion } from './postgres-schema.ts';
+import { NoAnswer, nextQuestion } from './postgres-schema.ts';
 import { leaderLock, lockName } from './shared-claims.ts';
 
 export interface Neighbour {
@@ -146,7 +146,9 @@ export function createNeighbours(ports: NeighbourPorts): Neighbours {
 
   return {
     async all() {
-      const { rows } = await listener.ask(all, [lockName(leaderLock)]);
+      const { rows } = await listener.ask(all, [lockName(leaderLock)]).catch((thrown: unknown) => {
+        throw new NoAnswer(place, thrown);
+      });
       return rows.map(({ id, owner, left, leads }) => ({
         node: owner,
         session: id,

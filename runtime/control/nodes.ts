@@ -52,10 +52,7 @@ export function createNodes(ports: NodesPorts): Nodes {
     try {
       return { asks, nodes: await asks.all() };
     } catch (thrown) {
-      refuse(
-        'journal-unavailable',
-        `the database cannot be asked for the other gateways: ${causeOf(thrown)}; see that it runs and that gateway.postgres.url names it`,
-      );
+      refuse('journal-unavailable', `the database cannot be asked for the other gateways: ${causeOf(thrown)}`);
     }
   }
 

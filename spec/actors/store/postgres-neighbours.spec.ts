@@ -182,3 +182,15 @@ t.test('SCA-3 · gateways of one database know and ask each other', { skip: with
     await t.rejects(one.neighbours.all(), { message: 'db: this gateway has left the database' });
   });
 });
+
+t.test(
+  'SCA-3 · CLI-2 · where the gateways of a database cannot be listed, its place and the remedy are named',
+  async (t) => {
+    const ports = { place: 'db', session: () => undefined, sessionTtlMs: 1, answer: async () => '' };
+    const neighbours = createNeighbours({ ...ports, url: 'postgres://me@127.0.0.1:1/db' });
+    await t.rejects(neighbours.all(), {
+      message: /^db: the database does not answer \(.*ECONNREFUSED.*\); see that it runs/,
+    });
+    await neighbours.close();
+  },
+);
