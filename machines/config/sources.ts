@@ -179,9 +179,6 @@ export const sources = {
     schemes: [hmac('x-hub-signature-256', { prefix: 'sha256=' })],
     event: [header('x-github-event')],
     id: [header('x-github-delivery')],
-    // GitHub, GitLab, Bitbucket, Gitea and Twilio send nothing again later, so an answer after the delivery would lose the text
-    // of a platform that is away: https://docs.github.com/en/webhooks/using-webhooks/best-practices-for-using-webhooks
-    answerSeconds: 10,
     secret: { is: 'the secret that you typed into the webhook', typed: true },
   },
   gitlab: {
@@ -190,8 +187,6 @@ export const sources = {
     schemes: [standard('webhook'), token(header('x-gitlab-token'))],
     event: [header('x-gitlab-event')],
     id: [header('webhook-id'), header('idempotency-key')],
-    // https://docs.gitlab.com/user/gitlab_com/#webhooks
-    answerSeconds: 10,
     secret: { is: 'the secret token or the signing token of the webhook', typed: true },
   },
   bitbucket: {
@@ -200,8 +195,6 @@ export const sources = {
     schemes: [hmac('x-hub-signature', { prefix: 'sha256=' })],
     event: [header('x-event-key')],
     id: [header('x-request-uuid')],
-    // https://support.atlassian.com/bitbucket-cloud/docs/troubleshoot-webhooks/
-    answerSeconds: 10,
     secret: { is: 'the secret that you typed into the webhook', typed: true },
   },
   gitea: {
@@ -211,8 +204,6 @@ export const sources = {
     schemes: [hmac('x-gitea-signature', { signsPayload: true }), hmac('x-forgejo-signature', { signsPayload: true })],
     event: [header('x-gitea-event'), header('x-forgejo-event')],
     id: [header('x-gitea-delivery'), header('x-forgejo-delivery')],
-    // DELIVER_TIMEOUT: https://docs.gitea.com/administration/config-cheat-sheet#webhook-webhook
-    answerSeconds: 5,
     secret: { is: 'the secret that you typed into the webhook', typed: true },
   },
   jira: {
@@ -334,8 +325,6 @@ export const sources = {
     event: [field('event')],
     id: [],
     bodyDiffersBy: field('payload.uri'),
-    // https://developer.calendly.com/api-docs/overview/webhooks/webhook-timeouts
-    answerSeconds: 15,
     secret: { is: 'the signing key of the subscription' },
   },
   shopify: {
@@ -566,8 +555,6 @@ export const sources = {
     ],
     // Twilio executes an answer, and logs one that is not TwiML as an error.
     answer: { body: '<Response></Response>', contentType: 'text/xml; charset=utf-8' },
-    // https://www.twilio.com/docs/api/errors/11205
-    answerSeconds: 15,
     secret: { is: 'the auth token of the account, 32 hexadecimal digits', looks: /^[0-9a-f]{32}$/ },
   },
   notion: {

@@ -601,10 +601,8 @@ t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t
   const rows: readonly (readonly [string, Partial<Route>, string, boolean])[] = [
     ['a run', {}, 'run', false],
     ['a text of its own', { deliverOnly: true }, 'direct', false],
-    ['one whose sender waits', { deliverOnly: true, sender: 'stripe' }, 'direct', false],
-    ...(['slack', 'github', 'gitlab', 'bitbucket', 'gitea', 'calendly', 'twilio'] as const).map(
-      (sender) => [`${sender} does not wait`, { deliverOnly: true, sender }, 'run', false] as const,
-    ),
+    ['one whose sender waits', { deliverOnly: true, sender: 'github' }, 'direct', false],
+    ['one whose sender does not wait', { deliverOnly: true, sender: 'slack' }, 'run', false],
     ['one of Microsoft Graph', { deliverOnly: true, sender: 'microsoft-graph' }, 'run', false],
     ['a cron job', { cronJob: 'nightly' }, 'cron', false],
     ['a burst', { coalesce: coalesce('n') }, 'group', true],
