@@ -10,10 +10,13 @@ import type { Schema } from '../config/check-schema.ts';
 import { serverEntrySchema } from '../config/server-entry.ts';
 import { type ForeignProgram, type ForeignServer, objectOf, texts } from './foreign-files.ts';
 import { ownReferences, type WantedVariable } from './foreign-references.ts';
+import { isSecret, type TakenSecret } from './secret-places.ts';
 
 export interface ImportedServer {
   readonly entry: JsonObject;
   readonly wanted: readonly WantedVariable[];
+  /** Secrets that the entry refers to by their names in its file, which has their values too. */
+  readonly given: readonly TakenSecret[];
   /** What could not be imported, and what to check. */
   readonly notes: readonly string[];
 }
@@ -31,8 +34,9 @@ export type ImportVerdict =
 
 export function importServer(server: ForeignServer, place: ImportPlace): ImportVerdict {
   const wanted: WantedVariable[] = [];
+  const given: TakenSecret[] = [];
   const notes: string[] = [];
-  const value = flattened(server.value, place.program, { wanted, notes });
+  const value = flattened(server.value, place.program, { wanted, given, notes });
   const remote = addressOf(value);
   if (typeof value.command !== 'string' && typeof remote !== 'string') {
     const isExtension = place.program === 'zed' && value.settings !== undefined;
@@ -57,7 +61,8 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   if (entry.url !== undefined && entry.headers === undefined && entry.auth === undefined) {
     notes.push('if it asks for a login, set auth: oauth and run `agent mcp login`');
   }
-  return { kind: 'imported', entry, wanted, notes };
+  const isGiven = (name: string): boolean => given.some(({ variable }) => variable === name);
+  return { kind: 'imported', entry, wanted: wanted.filter(({ variable }) => !isGiven(variable)), given, notes };
 }
 
 /** The other program starts a folder's server in that folder; here it would start in the home. */
@@ -84,12 +89,13 @@ export function isLiteral(program: ForeignProgram): boolean {
 
 interface Findings {
   readonly wanted: WantedVariable[];
+  readonly given: TakenSecret[];
   readonly notes: string[];
 }
 
 /** OpenCode's command is a list, and that of older versions of Zed an object; goose, OpenClaw and Codex have other names. */
 function flattened(written: JsonObject, program: ForeignProgram, findings: Findings): JsonObject {
-  if (program === 'goose') return ofGoose(written);
+  if (program === 'goose') return ofGoose(written, findings);
   if (program === 'openclaw') return ofOpenClaw(written);
   if (program === 'codex') return ofCodex(written, findings);
   const { command, environment, ...rest } = written;
@@ -102,10 +108,13 @@ function flattened(written: JsonObject, program: ForeignProgram, findings: Findi
 }
 
 /** What `env_keys` names is in goose's keyring. Its timeout is in seconds, and an empty list of tools means all. */
-function ofGoose({ cmd, uri, headers, envs, env_keys, timeout, available_tools, ...rest }: JsonObject): JsonObject {
+function ofGoose(
+  { cmd, uri, headers, envs, env_keys, timeout, available_tools, ...rest }: JsonObject,
+  { given }: Findings,
+): JsonObject {
   const kept = Object.fromEntries(texts(env_keys).map((name) => [name, `\${${name}}`]));
   const env = { ...kept, ...objectOf(rest.env), ...objectOf(envs) };
-  const replaced = (text: Json): Json => (typeof text === 'string' ? withValues(text, env) : text);
+  const replaced = (text: Json): Json => (typeof text === 'string' ? withValues(text, env, given) : text);
   return present({
     ...rest,
     command: cmd,
@@ -117,11 +126,18 @@ function ofGoose({ cmd, uri, headers, envs, env_keys, timeout, available_tools, 
   });
 }
 
-/** In an address and in headers, goose replaces the variables of the entry alone, written `$NAME` or `${NAME}`. */
-function withValues(text: string, env: JsonObject): string {
+/**
+ * In an address and in headers, goose replaces the variables of the entry alone, written `$NAME` or `${NAME}`. Those with a
+ * secret become references.
+ */
+function withValues(text: string, env: JsonObject, given: TakenSecret[]): string {
   return text.replace(/\$(?:\{\s*([A-Za-z_]\w*)\s*\}|([A-Za-z_]\w*))/g, (whole, braced?: string, bare?: string) => {
-    const name = braced ?? bare ?? '';
-    return Object.hasOwn(env, name) ? scalarText(env[name]) : whole;
+    const variable = braced ?? bare ?? '';
+    if (!Object.hasOwn(env, variable)) return whole;
+    const value = scalarText(env[variable]);
+    if (!isSecret(variable, value)) return value;
+    given.push({ variable, value });
+    return `\${${variable}}`;
   });
 }
 

@@ -4,10 +4,10 @@
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectAt, scalarText } from '../base/json.ts';
 import { variablesIn } from '../config/interpolate.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
-import type { ForeignFile, ForeignServer } from './foreign-files.ts';
+import { type ForeignFile, type ForeignServer, objectOf } from './foreign-files.ts';
 import { type VariableUse, variableUses, type WantedVariable } from './foreign-references.ts';
 import { importServer, isLiteral } from './import-server.ts';
 import { isName } from './install-link.ts';
@@ -75,14 +75,16 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
     const common = { file, isProject, foreignName: server.name, name: wish };
     const nothing = { entry: {}, variables: [], uses: [], missing: [], notes: [] };
     if (read.kind === 'unusable') return { ...common, ...nothing, standing: read };
-    const { entry, secrets: moved } = takeSecrets(server.name, read.entry, (wanted, value) => {
+    const nameOf = (wanted: string, value: string): string => {
       const isOthers = isReservedVariable(wanted) || (isReferred(wanted) && !held.has(wanted));
       // Where the program keeps `${NAME}` in an argument as it is, the server reads it from its own environment. Filled in
       // here, the secret would be in the list of processes.
       const isReadByServer = isLiteral(file.program) && variablesIn({ args: read.entry.args ?? [] }).includes(wanted);
       const own = isProject || isOthers || isReadByServer ? ownVariable(wanted, server.name) : wanted;
       return variableFor(own, value, { held, env, isReferred });
-    });
+    };
+    const given = read.given.map(({ variable: name, value }) => ({ name, variable: nameOf(name, value), value }));
+    const { entry, secrets: moved } = takeSecrets(server.name, renamed(read.entry, given), nameOf);
     const standing = standingOf(wish, canonical(entry), taken, file.program);
     const name = standing.kind === 'taken' ? standing.free : wish;
     if (standing.kind !== 'same') taken.set(name, canonical(entry));
@@ -90,13 +92,28 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
       ...common,
       name,
       entry,
-      variables: unique(moved).filter(({ variable, value }) => secrets.get(variable) !== value),
-      uses: variableUses(read.entry),
+      variables: unique([...given, ...moved]).flatMap(({ variable, value }) =>
+        secrets.get(variable) === value ? [] : [{ variable, value }],
+      ),
+      uses: variableUses(read.entry).filter(({ variable }) => !given.some(({ name }) => name === variable)),
       missing: unique(read.wanted).filter(({ variable }) => !isSet(variable)),
       notes: read.notes,
       standing,
     };
   });
+}
+
+/** The entry with the names of `.env` in the places of those of its file. */
+function renamed(
+  entry: JsonObject,
+  given: readonly { readonly name: string; readonly variable: string }[],
+): JsonObject {
+  const names = new Map(given.map(({ name, variable }) => [`\${${name}}`, `\${${variable}}`]));
+  if (names.size === 0) return entry;
+  const { url, headers = {} } = entry;
+  const inText = (text: Json): string => scalarText(text).replace(/\$\{\w+\}/g, (whole) => names.get(whole) ?? whole);
+  const own = Object.entries(objectOf(headers)).map(([name, text]) => [name, inText(text)]);
+  return { ...entry, url: inText(url ?? ''), ...(own.length === 0 ? {} : { headers: Object.fromEntries(own) }) };
 }
 
 function standingOf(name: string, entry: string, taken: ReadonlyMap<string, string>, program: string): Standing {

@@ -199,3 +199,28 @@ t.test('SEC-2 · every variable that an entry refers to is named with where its 
   }
   t.end();
 });
+
+t.test("CLI-5 · a secret of goose's variables goes to .env wherever the address or a header has it", (t) => {
+  const value = {
+    type: 'streamable_http',
+    uri: 'https://$REGION.x/$ROOM_TOKEN/mcp?id=${ROOM_TOKEN}&org=$ORG',
+    headers: { 'X-Room': '$ROOM_TOKEN', 'X-Org': '$ORG' },
+    envs: { REGION: 'eu', ROOM_TOKEN: 'hunter2', ORG: 'acme' },
+  };
+  const entry = (variable: string) => ({
+    url: `https://eu.x/\${${variable}}/mcp?id=\${${variable}}&org=acme`,
+    headers: { 'X-Room': `\${${variable}}`, 'X-Org': 'acme' },
+  });
+  const rows: readonly (readonly [Partial<ImportStart>, string])[] = [
+    [{}, 'ROOM_TOKEN'],
+    [{ secrets: new Map([['ROOM_TOKEN', 'other']]) }, 'ROOM_TOKEN_2'],
+    [{ config: { mcp_servers: { other: { url: 'https://${ROOM_TOKEN}/' } } } }, 'MCP_ROOM_TOKEN'],
+  ];
+  for (const [change, variable] of rows) {
+    const [item] = plan([['goose', 'room', value]], change);
+    t.same(item?.entry, entry(variable));
+    t.same(item?.variables, [{ variable, value: 'hunter2' }]);
+    t.same([item?.uses, item?.missing], [[], []], 'nothing of the user is sent');
+  }
+  t.end();
+});
