@@ -298,14 +298,17 @@ function rowOf(facts: EventFacts): EventFound {
   };
 }
 
-/** The first line that is more than the start of JSON or of a block of code. */
-const firstWords = /^(?!```).*[\p{L}\p{N}].*$/mu;
+/** The beginning of the first line that is more than the start of JSON or of a block of code. */
+const firstWords = /^(?!```).*[\p{L}\p{N}]/mu;
+/** How much of a response they are looked for in: it may have millions of characters. */
+const longestStart = 16_384;
 
 /** In one line: the target and its place, or the first words of the response, or the batch that the event waits in. */
 function resultOf({ event, run, delivery, status }: EventFacts): string | undefined {
   if (status === 'coalesced') return event.told?.groupKey === undefined ? undefined : `Batch ${event.told.groupKey}`;
   if (delivery !== undefined && delivery.target !== 'log') return placeWords(delivery);
   const said = (run?.response ?? delivery?.text)?.trim() ?? '';
-  const text = (firstWords.exec(said) ?? said.split('\n', 1))[0]?.trim();
+  const from = firstWords.exec(said.slice(0, longestStart))?.index ?? 0;
+  const text = /.*/.exec(said.slice(from, from + longestStart))?.[0].trim();
   return text === '' ? undefined : text;
 }

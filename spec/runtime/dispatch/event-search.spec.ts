@@ -89,6 +89,24 @@ t.test('OBS-1 · a secret that the end of a row’s text cuts is not shown in ha
   t.match(rows.at(-1), { result: /^x{180} \[redacted\] 😀$/ });
 });
 
+t.test('INS-4 · the row of a response of millions of characters is made from its beginning', async (t) => {
+  const { record } = createRedactor();
+  let longest = 0;
+  const { keeper, search } = await stage(openMemoryJournal(), (row) => {
+    longest = Math.max(longest, JSON.stringify(row).length);
+    return record(row);
+  });
+  const rows: readonly (readonly [response: string, begins: RegExp])[] = [
+    [`${'{\n'.repeat(1_000_000)}late`, /^\{$/],
+    ['😀'.repeat(1_000_000), /^(?:😀){200}$/u],
+    [`{\n${'x'.repeat(1_000_000)}`, /^x{200}$/],
+  ];
+  for (const [response] of rows)
+    await keeper.commit(came(2_000, { deliveryId: 'one' }, { status: 'delivered', response }));
+  t.match((await search('id:one')).rows, rows.map(([, result]) => ({ result })).reverse());
+  t.ok(longest < 20_000, 'no more of it is redacted');
+});
+
 t.test('INS-4 · a search finds words in payloads, ids, routes, types and reasons, and obeys each filter', async (t) => {
   const { keeper, search, waiting } = await stage();
   await keeper.commit(
