@@ -13,6 +13,7 @@ import { textsIn } from './interpolate.ts';
 import { meantOr } from './nearest.ts';
 import { noticePlace } from './notice-place.ts';
 import { githubClient, isBlank } from './platform-settings.ts';
+import { unlistedEvents } from './read-route.ts';
 import { strangeSecret } from './read-signature.ts';
 import {
   type ConditionSource,
@@ -104,8 +105,8 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
     ...looseName(route),
     ...looseBraces(route),
     ...looseToolsets(route, world),
-    ...(secret.kind === 'insecure' ? looseTools(route, world) : looseSecret(route, secret)),
-    ...looseEvents(route),
+    ...(secret.kind === 'insecure' ? looseTools(route, world) : []),
+    ...(route.source === 'dynamic' ? [...looseSecret(route, secret), ...looseEvents(route)] : []),
     ...looseJob(route, world),
     ...looseScript(route, world),
     ...looseSkills(route, world),
@@ -127,18 +128,16 @@ function looseName({ name, source }: Route): EntryFinding[] {
   return [{ path: [], message, code: 'route-name' }];
 }
 
-/** For a route of config.yaml it is a finding of the secret's own line. */
-function looseSecret({ source, ...signing }: Route, secret: RouteSecret): EntryFinding[] {
-  const strange = source === 'dynamic' ? textsOfSecret(secret).map((text) => strangeSecret(text, signing)) : [];
-  const [first] = strange.filter((one) => one !== undefined);
+/** For a route of config.yaml it is a finding of the secret's own line, even if the route has errors. */
+function looseSecret(route: Route, secret: RouteSecret): EntryFinding[] {
+  const [first] = textsOfSecret(secret).flatMap((text) => strangeSecret(text, route) ?? []);
   return first === undefined ? [] : [{ path: ['secret'], message: first.why, code: 'secret-strange' }];
 }
 
+/** The same is true of this one. */
 function looseEvents({ sender, events }: Route): EntryFinding[] {
   if (sourceOf(sender)?.sendsBodyTwice !== true || events.length > 0) return [];
-  const message =
-    'lists no events, and its source sends several with the same body, of which one would run, because nothing signs their types; list them in events';
-  return [{ path: ['source'], message, code: 'events-unlisted' }];
+  return [{ path: ['source'], message: unlistedEvents, code: 'events-unlisted' }];
 }
 
 /** Extras are templates at any depth (TPL-2). */

@@ -19,6 +19,7 @@ import {
   routeSchema,
   templateToken,
 } from './route.ts';
+import { sourceOf } from './sources.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
 
 export interface RouteContext extends SecretContext {
@@ -75,6 +76,10 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   const profile = readProfile(sketch, context, refuse);
   const signing = readSigning(written, { publicUrl: context.publicUrl, unread: sketch.isUnread }, refuse);
   const secret = readSecret(sketch, signing, context, { refuse, warn });
+  const events = Array.isArray(written.events) ? written.events : [];
+  if (context.source === 'static' && events.length === 0 && sourceOf(signing.sender)?.sendsBodyTwice === true) {
+    warn(['source'], unlistedEvents, 'events-unlisted');
+  }
   const conditions = Array.isArray(written.filters) ? (written.filters as readonly JsonObject[]) : [];
   for (const found of context.checkFilters(conditions, profile ?? context.profile)) {
     refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
@@ -85,6 +90,9 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   }
   return { ok: true, value: { route: { ...routeOf(sketch, context.source, profile), ...signing }, secret }, warnings };
 }
+
+export const unlistedEvents =
+  'lists no events, and its source sends several with the same body, of which one would run, because nothing signs their types; list them in events';
 
 function sketchOf(name: string, written: JsonObject, { unread }: RouteContext): Sketch {
   const isUnread = (key: string): boolean => unread?.has(key) === true;

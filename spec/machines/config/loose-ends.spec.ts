@@ -195,11 +195,10 @@ t.test(
     t.same(dynamic({ source: 'slack', secret: [right, bot] }), ['secret secret-strange']);
     t.same(dynamic({ source: 'slack', secret: right }), []);
     t.same(loose({ source: 'slack', secret: bot }), [], 'of a route of config.yaml it is one of its line');
-    for (const source of ['static', 'dynamic'] as const) {
-      const shop = { source: 'shopify', secret: right };
-      t.same(loose(shop, {}, ['r', source]), ['source events-unlisted']);
-      t.same(loose({ ...shop, events: ['orders/paid'] }, {}, ['r', source]), []);
-    }
+    const shop = { source: 'shopify', secret: right };
+    t.same(dynamic(shop), ['source events-unlisted']);
+    t.same(dynamic({ ...shop, events: ['orders/paid'] }), []);
+    t.same(loose(shop), [], 'likewise');
     t.end();
   },
 );
