@@ -208,8 +208,9 @@ function ofCodex(written: JsonObject, { wanted, notes }: Findings): JsonObject {
   });
 }
 
-function milliseconds(seconds: Json | undefined): number | undefined {
-  return isPositive(seconds) ? seconds * 1_000 : undefined;
+/** Anything else is returned as it is, and noted as left out. */
+function milliseconds(seconds: Json | undefined): Json | undefined {
+  return isPositive(seconds) ? seconds * 1_000 : (seconds ?? undefined);
 }
 
 function isPositive(value: Json | undefined): value is number {

@@ -9,7 +9,8 @@ function imported(program: ForeignProgram, value: JsonObject, workspace?: string
   return importServer({ name: 'it', value, inputs: { key: 'The key' } }, { program, workspace, isSet: () => false });
 }
 
-const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
+type Row = readonly [ForeignProgram, JsonObject, object];
+const rows: readonly Row[] = [
   [
     'goose',
     {
@@ -130,6 +131,16 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
     { command: 'slow', timeout: 1_800, connectTimeout: 5 },
     { entry: { command: 'slow', timeout: 1_800, connect_timeout: 5 }, notes: [] },
   ],
+  ...(['goose', 'openclaw'] as const).flatMap((program) =>
+    ['30', 0].map(
+      (timeout): Row => [
+        program,
+        { [program === 'goose' ? 'cmd' : 'command']: 'x', timeout },
+        { entry: { timeout: undefined }, notes: ['not imported: timeout'] },
+      ],
+    ),
+  ),
+  ['goose', { cmd: 'x', timeout: null }, { entry: { command: 'x' }, notes: [] }],
   [
     'openclaw',
     { command: 'quick', timeout: 20, requestTimeoutMs: 30_000, connectTimeout: 5, connectionTimeoutMs: 10_000 },
