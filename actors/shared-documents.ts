@@ -4,7 +4,7 @@
  * @see SUB-2, CRN-1, OAU-2 and SCA-1 in docs/specification.md
  */
 
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ import { postgresFault } from './store/postgres-schema.ts';
 export interface DocumentRow {
   /** The path of the document in a home. */
   readonly name: string;
-  /** Number of writes; 0 if it was never written. */
+  /** Rises with each write; 0 if it was never written. */
   readonly version: number;
   /** Undefined if the document was removed. */
   readonly text: string | undefined;
@@ -27,6 +27,8 @@ export interface DocumentRow {
 export interface RowChange {
   readonly name: string;
   readonly expected: number;
+  /** That of the new text. */
+  readonly version: number;
   readonly text: string | undefined;
 }
 
@@ -43,6 +45,8 @@ export interface DocumentRows {
   onNews(heard: () => void): void;
   close(): Promise<void>;
 }
+
+const longestStep = 2 ** 20;
 
 export interface SharedDocuments extends Documents {
   /** Reads the rows for the first time; resolves with the fault if that fails. */
@@ -132,7 +136,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
       } else if (text.includes('\0')) {
         log.warnOnce(path, `${path}: holds U+0000, which Postgres does not store; correct the file or remove it`);
       } else {
-        await store.replace([{ name, expected: 0, text }]);
+        await store.replace([{ name, expected: 0, version: versionAfter(0), text }]);
         isAny = true;
       }
       examined.add(path);
@@ -162,10 +166,12 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
         const changes = changesOf().flatMap(({ path, text }) => {
           const name = nameOf(path);
           const isThere = rows.get(name)?.text !== undefined;
-          return text === undefined && !isThere ? [] : [{ name, expected: versionOf(name), text }];
+          if (text === undefined && !isThere) return [];
+          const expected = versionOf(name);
+          return [{ name, expected, version: versionAfter(expected), text }];
         });
         if (changes.length > 0 && !(await store.replace(changes))) return false;
-        for (const { name, expected, text } of changes) rows.set(name, { name, version: expected + 1, text });
+        for (const { name, version, text } of changes) rows.set(name, { name, version, text });
         return true;
       });
       if (isWritten) return;
@@ -234,6 +240,11 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
       await (await connecting)?.close();
     },
   };
+}
+
+/** By a step at random: a database that is set back would give the versions of the lost texts to other texts. */
+function versionAfter(version: number): number {
+  return version + randomInt(1, longestStep);
 }
 
 /**

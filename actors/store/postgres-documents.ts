@@ -13,10 +13,10 @@ const changed = `select name, coalesce(d.version, 0) as version, d.text
 
 /** Divides by zero, which rolls the statement back, unless each row had the expected version. */
 const replace = `with
-  given as (select * from unnest($1::text[], $2::bigint[], $3::text[]) g(name, expected, text)),
-  made as (insert into agent_document (name, version, text) select name, 1, text from given where expected = 0
-    on conflict (name) do update set version = 1, text = excluded.text where agent_document.version = 0 returning 1),
-  put as (update agent_document d set version = d.version + 1, text = g.text from given g
+  given as (select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) g(name, expected, version, text)),
+  made as (insert into agent_document (name, version, text) select name, version, text from given where expected = 0
+    on conflict (name) do update set version = excluded.version, text = excluded.text where agent_document.version = 0 returning 1),
+  put as (update agent_document d set version = g.version, text = g.text from given g
     where d.name = g.name and d.version = g.expected and g.expected > 0 returning 1)
   select pg_notify('agent', current_schema || ' document'),
     1 / (((select count(*) from made) + (select count(*) from put) = cardinality($1::text[]))::int)`;
@@ -43,6 +43,7 @@ export function createDocumentRows(url: string, place: string): DocumentRows {
         await listener.ask(replace, [
           changes.map(({ name }) => name),
           changes.map(({ expected }) => expected),
+          changes.map(({ version }) => version),
           changes.map(({ text }) => text ?? null),
         ]);
         return true;

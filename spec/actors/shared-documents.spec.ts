@@ -51,7 +51,8 @@ t.test('SCA-1 · SEC-1 · the documents of a database become files of a home, an
   const outer = makeHome(t, { 'home/webhook_subscriptions.json': '{"old":{}}', 'home/cron/jobs.json': '[]' });
   const home = join(outer.path, 'home');
   const store = await memoryRows().connect();
-  const write = (name: string, text: string | undefined, expected = 0) => store.replace([{ name, expected, text }]);
+  const write = (name: string, text: string | undefined, expected = 0) =>
+    store.replace([{ name, expected, version: expected + 1, text }]);
   await write('webhook_subscriptions.json', '{"new":{}}');
   await write('profiles/work/mcp-tokens/srv.json', '{"token":"t"}');
   await write('cron/jobs.json', '[1]');
@@ -179,6 +180,23 @@ t.test('SCA-3 · documents in Postgres', { skip: withoutPostgres }, async (t) =>
     await other.documents.at(join(other.home, 'a')).update(() => 'not heard of');
     await until(async () => (await one.documents.open()) === undefined);
     t.equal(textOf(one, 'a'), 'not heard of');
+  });
+
+  t.test('SCA-2 · SCA-3 · after the database is set back, each gateway reads what is written then', async (t) => {
+    const url = await postgres.url();
+    const connect = connecting(url);
+    const [one, other] = [opener(t, connect), opener(t, connect)];
+    const write = (to: Opened, text: string) => to.documents.at(join(to.home, 'a')).update(() => text);
+    await write(one, 'kept');
+    const [kept] = await postgres.run(url, 'select version from agent_document');
+    await write(one, 'lost');
+    await one.documents.refresh();
+
+    await postgres.run(url, `update agent_document set version = ${kept?.version}, text = 'kept'`);
+    await write(other, 'new');
+
+    await one.documents.refresh();
+    t.equal(textOf(one, 'a'), 'new');
   });
 
   t.test('SCA-3 · OAU-1 · a lease outlives the connection of its holder, and runs out', async (t) => {

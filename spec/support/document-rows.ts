@@ -31,7 +31,7 @@ export function memoryRows(): MemoryRows {
         async replace(changes) {
           await answer();
           if (changes.some(({ name, expected }) => (rows.get(name)?.version ?? 0) !== expected)) return false;
-          for (const { name, expected, text } of changes) rows.set(name, { name, version: expected + 1, text });
+          for (const { name, version, text } of changes) rows.set(name, { name, version, text });
           for (const one of listeners) setImmediate(one);
           return true;
         },
