@@ -17,12 +17,12 @@ const names: ReadonlyMap<string, string> = new Map([
   ['answered', 'answer'],
 ]);
 
-export function checksOf(event: EventRecord): readonly Check[] {
+export function checksOf({ event, run }: Pick<StorySources, 'event' | 'run'>): readonly Check[] {
   const { told = {} } = event;
   const checks: Check[] = [];
   const outcome = outcomeOf(event);
   const decision = (outcome === undefined ? undefined : endings[outcome]?.check) ?? 'failed';
-  for (const { state, result, told: detail } of requestStairs(event)) {
+  for (const { state, result, told: detail } of requestStairs(event, run?.record)) {
     // The check that decided is not known then.
     if (state === 'answered' && event.status === 'refused') break;
     const ms = state === 'readingBody' ? told.bodyMs : state === 'transforming' ? told.scriptMs : undefined;

@@ -54,7 +54,7 @@ export function openEvent(sources: OpenedSources): OpenedEvent {
     response: run?.record.response,
     answer,
     spans,
-    checks: checksOf(event),
+    checks: checksOf(sources),
     deliveries: sources.deliveries.map(openedDelivery),
     replayOf: event.replayOf,
     edited: event.isEdited,

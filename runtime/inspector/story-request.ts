@@ -4,7 +4,7 @@
  * @see RTE-3, FIL-1 and SIG-1 in docs/specification.md
  */
 
-import { type EventRecord, firedJob, handedInWords } from '../../machines/webhook/record.ts';
+import { type EventRecord, firedJob, handedInWords, type RunRecord } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
 import { decidedIn, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
 import { targetsOf } from './story-sources.ts';
@@ -13,7 +13,8 @@ import type { Stair } from './wire.ts';
 /** A replay was read and checked when its event first came; an event that was handed in has no signature. */
 const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
 
-export function requestStairs(event: EventRecord): Stair[] {
+/** @param run the work that it led to */
+export function requestStairs(event: EventRecord, run?: RunRecord): Stair[] {
   // No request was made, so nothing of one was checked or answered.
   if (firedJob(event) !== undefined) return [];
   const outcome = outcomeOf(event);
@@ -34,7 +35,7 @@ export function requestStairs(event: EventRecord): Stair[] {
     stairs.push({
       state,
       result: !stops ? 'passed' : failed ? 'failed' : 'stopped',
-      told: stops ? (event.reason ?? outcome ?? '') : passed(state, event),
+      told: stops ? (event.reason ?? outcome ?? '') : passed(state, event, run),
       rule: state === 'matching' && outcome === 'ignoredEvent' ? 'EVT-1' : rule,
       ...(state === 'rendering' && !stops ? textsOf(event) : {}),
     });
@@ -44,7 +45,7 @@ export function requestStairs(event: EventRecord): Stair[] {
   return stairs;
 }
 
-function passed(state: RequestState, event: EventRecord): string {
+function passed(state: RequestState, event: EventRecord, run: RunRecord | undefined): string {
   const { told = {}, body, scheme, deliveryId, route, profile } = event;
   switch (state) {
     case 'sizing':
@@ -66,7 +67,7 @@ function passed(state: RequestState, event: EventRecord): string {
     case 'transforming':
       return `the script ${told.script ?? 'ran'} the payload${told.scriptMs === undefined ? '' : ` in ${told.scriptMs} ms`}`;
     case 'rendering':
-      return planned(event);
+      return planned(event, run);
     case 'claiming':
       return told.repeats === undefined
         ? `first of its id within the hour${event.signatureDigest === undefined ? '' : ', and of its signature'}; on disk`
@@ -76,7 +77,7 @@ function passed(state: RequestState, event: EventRecord): string {
   }
 }
 
-function planned(event: EventRecord): string {
+function planned(event: EventRecord, run: RunRecord | undefined): string {
   const { status, told } = event;
   switch (status) {
     // The record does not say to which work the event would have led.
@@ -91,6 +92,7 @@ function planned(event: EventRecord): string {
     case 'delivering':
       return `goes to ${targetsOf(event)} as it is`;
     default:
+      if (run?.isDirect === true && event.isDry !== true) return `goes to ${targetsOf(event)} as it is`;
       return `an agent run, its response to ${event.isDry ? 'no target' : targetsOf(event)}`;
   }
 }

@@ -38,7 +38,9 @@ function statusWords(sources: StorySources, delivery: KnownDelivery | undefined,
   switch (status) {
     case 'delivered':
       if (event.isDry) return 'Accepted and run. Nothing was sent: this replay was dry.';
-      return run === undefined ? `Delivered to ${target}.` : `Accepted, run and delivered to ${target}.`;
+      return run === undefined || run.record.isDirect
+        ? `Delivered to ${target}.`
+        : `Accepted, run and delivered to ${target}.`;
     case 'queued':
       if (delivery === undefined) return 'Accepted: its run waits for a slot.';
       return delivery.pause === undefined

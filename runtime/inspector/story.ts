@@ -39,7 +39,7 @@ export function tellStory(sources: StorySources): Story {
 function requestChapter(sources: StorySources): Chapter {
   const { key, event, stateOf } = sources;
   const actor = `requests/${key}`;
-  const stairs = withTimes(requestStairs(event), sources.stepsOf(actor));
+  const stairs = withTimes(requestStairs(event, sources.run?.record), sources.stepsOf(actor));
   // Its steps are known only while a viewer is connected.
   const checkedAtMs = event.receivedAtMs + (event.told?.checkMs ?? event.told?.bodyMs ?? 0);
   return {
@@ -149,7 +149,7 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
         failed
           ? (reason ?? run.status)
           : over
-            ? `responded with ${counted(response?.length ?? 0, 'character')}`
+            ? `${run.isDirect ? 'the text has' : 'responded with'} ${counted(response?.length ?? 0, 'character')}`
             : `the agent has the prompt${waitingWords(sources)}`,
       ]
         .filter((part) => part !== '')
@@ -177,7 +177,7 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
     kind: 'run',
     machine: 'agentRun',
     actor,
-    title: run.kind === 'cron' ? 'run of a cron job' : 'agent run',
+    title: run.isDirect ? 'its text, without an agent' : run.kind === 'cron' ? 'run of a cron job' : 'agent run',
     state: stateOf(actor) ?? run.status,
     began: queuedAtMs,
     ...(endedAtMs === undefined ? {} : { ended: endedAtMs }),

@@ -409,6 +409,26 @@ t.test('INS-2 · DLV-7 · an event of a route with a list names each target of i
   t.end();
 });
 
+t.test('INS-2 · DIS-2 · of a text that its sender does not wait for, no agent run is shown', (t) => {
+  const direct = {
+    key: 'r1',
+    record: { ...run, status: 'delivered', startedAtMs: 5, response: 'hi', isDirect: true },
+  } as const;
+  const arrived = { ...event, status: 'accepted', deliver: 'slack' } as const;
+  const { verdict, chapters } = tellStory(sources({ status: 'delivered', event: arrived, run: direct }));
+  t.equal(verdict, 'Delivered to slack.');
+  t.match(
+    chapters[0]?.stairs?.find(({ state }) => state === 'rendering'),
+    { told: 'goes to slack as it is' },
+  );
+  t.match(chapters[1], { title: 'its text, without an agent' });
+  t.match(
+    chapters[1]?.stairs?.find(({ state }) => state === 'running'),
+    { told: 'the text has 2 characters' },
+  );
+  t.end();
+});
+
 t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which run stood for it', (t) => {
   const coalesced: EventRecord = { ...event, status: 'coalesced', work: 'b1', told: { groupKey: 'prod' } };
   const burst = { id: 'b1', firstAtMs: 900, count: 3, latestEventKey: 'k1', dueAtMs: 60_000 };
