@@ -215,9 +215,12 @@ t.test(
     await page.setViewportSize({ width: 390, height: 844 });
     await goTo(page, '#/failures');
 
-    const box = await page.getByRole('checkbox', { name: 'Select text 0' }).boundingBox();
+    const select = page.getByRole('checkbox', { name: 'Select text 0' });
+    const box = await select.boundingBox();
 
     t.ok((box?.width ?? 0) >= 24 && (box?.height ?? 0) >= 24);
+    const isCut = await select.locator('xpath=..').evaluate((cell) => cell.scrollWidth > cell.clientWidth);
+    t.notOk(isCut, 'it has room in its cell');
     await page.getByRole('link', { name: 'ci · push' }).click();
     await page.waitForURL(/#\/events\/e0$/);
   },
