@@ -285,5 +285,12 @@ t.test(
     ] as const)
       await press(key, code);
     await page.waitForURL(/#\/servers$/);
+    // By AltGr, and on a Turkish F keyboard.
+    for (const [key, code] of [
+      ['€', 'KeyE'],
+      ['ą', 'KeyA'],
+      ['ü', 'KeyG'],
+    ] as const)
+      t.equal(await press(key, code), true, `${key} is left alone`);
   },
 );

@@ -53,11 +53,13 @@ export function useKeys(title: string, keys: readonly ViewKey[]): void {
 }
 
 const letterKey = /^Key([A-Z])$/;
+/** Not a sign such as €, nor a letter that a Latin keyboard writes beside others: ı and ğ of Turkish, é of French. */
+const otherScript = /^[^\p{Script=Common}\p{Script=Latin}]$/u;
 
 /** Returns a key's name, letters in lower case; the Latin letter of a key that writes one of Cyrillic, Greek or Hebrew, say. */
 export function nameOf({ key, code }: KeyboardEvent): string {
   if (key.length !== 1) return key;
-  const latin = key > '~' ? letterKey.exec(code)?.[1] : undefined;
+  const latin = otherScript.test(key) ? letterKey.exec(code)?.[1] : undefined;
   return (latin ?? key).toLowerCase();
 }
 
