@@ -410,22 +410,34 @@ t.test('INS-2 · an opened event has its facts below its name, and its lines of 
   t.equal(new Set(tops as readonly number[]).size, 1, 'beside a mark');
 });
 
-t.test('INS-4 · SEC-7 · a name in Hebrew or Arabic stays before its value, and in its column', options, async (t) => {
-  const { gateway, page } = await opened(t, configOf(0, 'Review {title}'));
-  await sendReview(gateway, 'rtl', { action: 'opened', הסכום: 5, המוטב: 'משה', title: 'فارغة' });
-  await goTo(page, '#/events/rtl');
-  const body = page.getByRole('group', { name: 'Body' });
-  const edgesOf = async (text: string): Promise<readonly [left: number, right: number]> => {
-    const { x, width } = (await body.getByText(text, { exact: true }).boundingBox()) ?? { x: 0, width: 0 };
-    return [Math.round(x), Math.round(x + width)];
-  };
+t.test(
+  'INS-4 · SEC-7 · a name in Hebrew or Arabic stays before its value, and words in their order',
+  options,
+  async (t) => {
+    const { gateway, page } = await opened(t, configOf(0, '{title}'));
+    await sendReview(gateway, 'rtl', { action: 'opened', הסכום: 5, המוטב: 'משה', title: 'ראשון **שני** שלישי' });
+    await goTo(page, '#/events/rtl');
+    const body = page.getByRole('group', { name: 'Body' });
+    const edgesOf = async (text: string): Promise<readonly [left: number, right: number]> => {
+      const { x, width } = (await body.getByText(text, { exact: true }).boundingBox()) ?? { x: 0, width: 0 };
+      return [Math.round(x), Math.round(x + width)];
+    };
 
-  for (const [name, value] of [
-    ['"הסכום":', '5'],
-    ['"המוטב":', '"משה"'],
-  ] as const)
-    t.ok((await edgesOf(name))[1] <= (await edgesOf(value))[0], name);
-});
+    for (const [name, value] of [
+      ['"הסכום":', '5'],
+      ['"המוטב":', '"משה"'],
+    ] as const)
+      t.ok((await edgesOf(name))[1] <= (await edgesOf(value))[0], name);
+    const response = page.getByRole('group', { name: 'Response of the agent' });
+    const lefts = await response.locator('p > *').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().x));
+    t.same(
+      lefts,
+      lefts.toSorted((one, other) => other - one),
+      'from the right to the left',
+    );
+    t.equal(lefts.length, 3);
+  },
+);
 
 t.test(
   'INS-2 · a complete time is in the language of the page, and distinguishes the two hours of a clock set back',
