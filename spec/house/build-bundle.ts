@@ -1,9 +1,9 @@
 /**
  * Gathers the program into few files: `dist/cli/main.js` and what it loads from `dist/bundle`. Node 20 spends more on finding
- * and reading five hundred modules than on running them, and a megabyte of memory for each ten. What neither most commands
- * nor a start of the daemon needs stays a file of its own, loaded where the source says `import()`; only comments are left
- * out, save licences, and source maps lead to the source. Compiled without it, the program runs as well, only slower to
- * start. A peer of the specs is gathered in the same way.
+ * and reading five hundred modules than on running them. What neither most commands nor a start of the daemon needs stays
+ * a file of its own, loaded where the source says `import()`; only comments are left out, save licences, and source maps
+ * lead to the source. Compiled without it, the program runs as well, only slower to start. A peer of the specs is gathered
+ * in the same way.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -16,10 +16,12 @@ const target = 'dist/bundle';
 /** Installed beside the program; every other package becomes a part of it. The first two have native parts. */
 const installed = ['lmdb', 'uWebSockets.js', 'ajv', 'nodemailer', 'undici'];
 const gathered = new Set<string>();
-/** The file of each module that most commands or a start of the daemon load at once. */
-const fileOf = new Map<string, 'every-command' | 'every-start'>();
-/** A command that needs more characters of the daemon than this loads the daemon's file. */
+/** The file of each module that commands or a start of the daemon load at once. */
+const fileOf = new Map<string, 'every-command' | 'some-commands' | 'every-start'>();
+/** What a command needs of the daemon is in the file of every command up to so many characters, */
 const mostShared = 50_000;
+/** and up to these in the file of a few: `gateway setup`, `mcp import` and `link`. What needs more loads the daemon's file. */
+const mostOfFew = 700_000;
 /** A module that needs more characters than this is loaded by those commands alone that need it. */
 const mostNeeded = 250_000;
 
@@ -38,17 +40,23 @@ const sharesFiles: Plugin = {
       ids.reduce((sum, id) => sum + (about(id)?.code?.length ?? 0), 0);
     const daemon = needs(resolve('runtime/daemon.ts'));
     const commands = needs(resolve('cli/run.ts'));
+    const ofFew = new Set<string>();
     // What is added on the way has its turn too.
     for (const by of commands) {
       for (const asked of about(by)?.dynamicallyImportedIds ?? []) {
         const needed = [...needs(asked)].filter((id) => !commands.has(id));
-        if (lengthOf(needed.filter((id) => daemon.has(id))) > mostShared) continue;
+        const shared = needed.filter((id) => daemon.has(id));
+        if (lengthOf(shared) > mostShared) {
+          if (lengthOf(shared) <= mostOfFew) for (const id of shared) ofFew.add(id);
+          continue;
+        }
         for (const id of needed) {
           if (!id.includes('node_modules') && lengthOf([...needs(id)]) < mostNeeded) commands.add(id);
         }
       }
     }
     for (const id of daemon) fileOf.set(id, 'every-start');
+    for (const id of ofFew) fileOf.set(id, 'some-commands');
     for (const id of commands) fileOf.set(id, 'every-command');
     // What the first file holds stays there.
     for (const id of needs(resolve('cli/main.ts'))) fileOf.delete(id);
