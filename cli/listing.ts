@@ -41,6 +41,7 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
   // One more than is shown, to see whether there are more.
   const found = await listing.read(context.ask, { ...query, limit: limit + 1 });
   const rows = found.slice(0, limit);
+  if (rows.length === 0 && (await isUnread(context))) return 1;
   if (hasFlag(context, 'json')) printJson(context, rows);
   else if (rows.length === 0) out.print(`${listing.none}\n`);
   else {
@@ -55,11 +56,17 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
   return 0;
 }
 
-/** Says why nothing matches: the journal cannot be read, or no profile or route has this name. */
+/** Whether nothing was found because the gateway cannot read its journal, and says so. */
+export async function isUnread({ ask, out }: CommandContext): Promise<boolean> {
+  const journal = await ask('gateway.status').then((status) => status?.journal, noAnswer);
+  if (journal === undefined || journal === 'ready') return false;
+  out.complain(`agent: ${oneLine(journal)}\n`);
+  return true;
+}
+
+/** Says why nothing matches: no profile or route has this name. */
 export async function sayWhyNone(context: CommandContext): Promise<void> {
   const { ask, out } = context;
-  const journal = await ask('gateway.status').then((status) => status?.journal, noAnswer);
-  if (journal !== undefined && journal !== 'ready') out.complain(`agent: ${oneLine(journal)}\n`);
   const profile = textFlag(context, 'profile');
   // Refused where no profile of that name is served, with the fix.
   const refused =

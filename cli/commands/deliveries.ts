@@ -8,7 +8,7 @@ import type { OutgoingDetail, OutgoingRow, Params, Swept, TargetRow } from '../.
 import { type CommandContext, type ExitCode, hasFlag, type Output, queryOf, refuse, textFlags } from '../context.ts';
 import { whole } from '../draw.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
-import { sayWhyNone, showList } from '../listing.ts';
+import { isUnread, sayWhyNone, showList } from '../listing.ts';
 import { ago, inTime, oneLine, printJson, show, table } from '../terminal.ts';
 
 const progressWords = { accepted: 'that the run was accepted', approval: 'that the run waits for a person' } as const;
@@ -130,6 +130,8 @@ async function change(
   };
   const answer = (await context.ask(method, params)) as OutgoingRow | Swept;
   const { left, refusals } = 'left' in answer ? answer : { left: 0, refusals: [] };
+  const isNone = 'left' in answer && !answer.retried && !answer.dropped && left === 0;
+  if (isNone && (await isUnread(context))) return 1;
   if (hasFlag(context, 'json')) printJson(context, answer);
   else {
     context.out.print(`${oneLine('left' in answer ? countWords(answer) : words(answer))}\n`);
@@ -137,7 +139,7 @@ async function change(
       context.out.complain(`agent: ${oneLine(`${one}: ${error} [${code}]`)}\n`);
     if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
   }
-  if ('left' in answer && !answer.retried && !answer.dropped && left === 0) await sayWhyNone(context);
+  if (isNone) await sayWhyNone(context);
   return left === 0 ? 0 : 1;
 }
 

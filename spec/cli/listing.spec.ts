@@ -16,7 +16,10 @@ import { makeHome } from '../support/home.ts';
 const keysTo = (count: number): string[] => Array.from({ length: count }, (_, n) => `k${count - n}`);
 
 /** A list of keys, of which a gateway holds so many. */
-async function shown(held: number, stage: { flags?: CommandContext['flags']; isTerminal?: boolean }) {
+async function shown(
+  held: number,
+  { journal = 'ready', ...stage }: { flags?: CommandContext['flags']; isTerminal?: boolean; journal?: string },
+) {
   const asked: Partial<HistoryQuery>[] = [];
   const listing: Listing<string> = {
     read: async (_, query) => {
@@ -31,8 +34,9 @@ async function shown(held: number, stage: { flags?: CommandContext['flags']; isT
     none: 'No rows.',
   };
   const { context, seen } = stageCommand(stage);
-  t.equal(await showList(context, listing), 0);
-  return { ...seen, asked };
+  const ask = (): Promise<never> => Promise.resolve({ journal } as never);
+  const code = await showList({ ...context, ask }, listing);
+  return { ...seen, asked, code };
 }
 
 t.test('CLI-6 · a list that stops short says how to see more, to a reader of a pipe too', async (t) => {
@@ -48,6 +52,7 @@ t.test('CLI-6 · a list that stops short says how to see more, to a reader of a 
   ] as const) {
     const flags = limit === undefined ? {} : { limit };
     const person = await shown(held, { flags, isTerminal: true });
+    t.equal(person.code, 0);
     t.ok(person.printed.endsWith(words), `${held} rows, limit ${limit}: ${person.printed.slice(-200)}`);
     if (words === '') t.notMatch(person.printed, 'There are more');
     t.equal(person.complained, '');
@@ -61,25 +66,26 @@ t.test('CLI-6 · a list that stops short says how to see more, to a reader of a 
   t.match((await shown(0, {})).printed, 'No rows.\n');
 });
 
-t.test(
-  'CLI-6 · a list without rows says that no route has the name, and that the journal cannot be read',
-  async (t) => {
-    for (const [route, journal, words] of [
-      ['github', 'ready', ''],
-      ['githb', 'ready', 'agent: no route is named "githb"; did you mean "github"?\n'],
-      ['zzz', 'ready', 'agent: no route is named "zzz"; `agent webhook list` lists them\n'],
-      ['github', 'postgres://h/db: away', 'agent: postgres://h/db: away\n'],
-    ] as const) {
-      const { context, seen } = stageCommand({ flags: { route } });
-      const answers: Readonly<Record<string, object>> = {
-        'gateway.status': { journal },
-        'webhook.list': [{ name: 'github' }],
-      };
-      await sayWhyNone({ ...context, ask: (method: string) => Promise.resolve(answers[method] as never) });
-      t.equal(seen.complained, words);
-    }
-  },
-);
+t.test('CLI-6 · a list without rows says that no route has the name', async (t) => {
+  for (const [route, words] of [
+    ['github', ''],
+    ['githb', 'agent: no route is named "githb"; did you mean "github"?\n'],
+    ['zzz', 'agent: no route is named "zzz"; `agent webhook list` lists them\n'],
+  ] as const) {
+    const { context, seen } = stageCommand({ flags: { route } });
+    await sayWhyNone({ ...context, ask: () => Promise.resolve([{ name: 'github' }] as never) });
+    t.equal(seen.complained, words);
+  }
+});
+
+t.test('CLI-6 · CLI-2 · a list is not called empty where the journal cannot be read', async (t) => {
+  const journal = 'postgres://h/db: away';
+  for (const flags of [{}, { json: true }] as const) {
+    const none = await shown(0, { flags, journal });
+    t.match(none, { code: 1, printed: '', complained: `agent: ${journal}\n` });
+    t.match(await shown(1, { flags, journal }), { code: 0, complained: '' }, 'what the gateway has in memory is shown');
+  }
+});
 
 t.test('CLI-6 · PRF-1 · a list without rows says that its profile is not served, and no other refusal', async (t) => {
   for (const [code, words] of [

@@ -18,10 +18,10 @@ const installed = ['lmdb', 'uWebSockets.js', 'ajv', 'nodemailer', 'undici'];
 const gathered = new Set<string>();
 /** The file of each module that commands or a start of the daemon load at once. */
 const fileOf = new Map<string, 'every-command' | 'some-commands' | 'every-start'>();
-/** What a command needs of the daemon is in the file of every command up to so many characters, */
+/** In characters: what a command needs of the daemon is in the file of every command if it is no more than this. */
 const mostShared = 50_000;
-/** and up to these in the file of a few: `gateway setup`, `mcp import` and `link`. What needs more loads the daemon's file. */
-const mostOfFew = 700_000;
+/** If it is no more than this, it is in the file of some, such as `gateway setup`; else the command loads the daemon's. */
+const mostOfSome = 700_000;
 /** A module that needs more characters than this is loaded by those commands alone that need it. */
 const mostNeeded = 250_000;
 
@@ -40,14 +40,14 @@ const sharesFiles: Plugin = {
       ids.reduce((sum, id) => sum + (about(id)?.code?.length ?? 0), 0);
     const daemon = needs(resolve('runtime/daemon.ts'));
     const commands = needs(resolve('cli/run.ts'));
-    const ofFew = new Set<string>();
+    const ofSome = new Set<string>();
     // What is added on the way has its turn too.
     for (const by of commands) {
       for (const asked of about(by)?.dynamicallyImportedIds ?? []) {
         const needed = [...needs(asked)].filter((id) => !commands.has(id));
         const shared = needed.filter((id) => daemon.has(id));
         if (lengthOf(shared) > mostShared) {
-          if (lengthOf(shared) <= mostOfFew) for (const id of shared) ofFew.add(id);
+          if (lengthOf(shared) <= mostOfSome) for (const id of shared) ofSome.add(id);
           continue;
         }
         for (const id of needed) {
@@ -56,7 +56,7 @@ const sharesFiles: Plugin = {
       }
     }
     for (const id of daemon) fileOf.set(id, 'every-start');
-    for (const id of ofFew) fileOf.set(id, 'some-commands');
+    for (const id of ofSome) fileOf.set(id, 'some-commands');
     for (const id of commands) fileOf.set(id, 'every-command');
     // What the first file holds stays there.
     for (const id of needs(resolve('cli/main.ts'))) fileOf.delete(id);

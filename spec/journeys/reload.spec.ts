@@ -181,6 +181,8 @@ t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon 
   t.equal(started.code, 0, started.stderr);
   t.match(started.stdout, /webhooks are not enabled/);
   t.match(started.stderr, /nothing is accepted until .*\[journal-corrupt\]/);
+  for (const words of [['events'], ['runs', 'list', '--json'], ['deliveries', 'retry', '--all']])
+    t.match(await askCli(words, off.path), { code: 1, stdout: '', stderr: /\[journal-corrupt\]$/m }, words.join(' '));
 
   const servers = 'mcp_servers: {s: {command: "true", enabled: false}}';
   const home = makeHome(t, { 'config.yaml': webhookConfig(broken, { more: servers }) });
