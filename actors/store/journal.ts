@@ -25,10 +25,10 @@ export interface Records {
 export type Collection = keyof Records;
 
 /**
- * Activity of other gateways on the same engine: work became free, a session began or ended, an awaited delivery ended.
- * `lost`: the connection of this gateway's own session is lost.
+ * Activity of other gateways on the same engine: work became free, a session began or ended, an awaited delivery ended or
+ * is no longer awaited. `lost`: the connection of this gateway's own session is lost.
  */
-export type News = 'work' | 'session' | 'lost' | { readonly ended: string };
+export type News = 'work' | 'session' | 'lost' | { readonly ended: string } | { readonly unawaited: string };
 
 /** The session of one running gateway. What it holds becomes free when it ends or is not renewed in time. */
 export type SessionId = string;
@@ -242,6 +242,8 @@ export interface Journal {
   lostMs(): number;
   /** Ends the sessions of gateways that died. Returns their number; 0 if a single gateway uses the engine. */
   reap(): Promise<Result<number>>;
+  /** Notifies the gateways of the engine, this one too; a notification may be missed. */
+  tell(news: Exclude<News, 'lost'>): Promise<Result<true>>;
   /** Calls back with the activity of other gateways until the returned function is called. Some of it may be missed. */
   watch(heard: (news: News) => void): () => void;
 

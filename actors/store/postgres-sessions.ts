@@ -23,6 +23,7 @@ export interface PostgresSessions {
   lostMs(): number;
   /** It is unknown what the sessions of this process hold: each ends instead of being renewed. */
   disown(): void;
+  tell(news: News): Promise<void>;
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
 }
@@ -58,14 +59,17 @@ const holders = `select objid::bigint as number, pid from pg_locks where locktyp
 /** Notifies the other gateways at the commit of a transaction. The parameter is a list of texts. */
 export const tellAll = `select pg_notify('agent', current_schema || ' ' || news) from unnest($1::text[]) n(news)`;
 
-const endedWord = 'ended/';
-
 /** A single word, because keys contain no space. */
-export const newsText = (news: News): string => (typeof news === 'string' ? news : `${endedWord}${news.ended}`);
+export function newsText(news: News): string {
+  if (typeof news === 'string') return news;
+  return 'ended' in news ? `ended/${news.ended}` : `unawaited/${news.unawaited}`;
+}
 
 function newsFrom(text: string): News | undefined {
   if (text === 'work' || text === 'session') return text;
-  return text.startsWith(endedWord) ? { ended: text.slice(endedWord.length) } : undefined;
+  const [, word, key = ''] = /^(ended|unawaited)\/(.*)$/.exec(text) ?? [];
+  if (word === undefined) return undefined;
+  return word === 'ended' ? { ended: key } : { unawaited: key };
 }
 
 interface SessionPorts extends Pick<ListenerPorts, 'url' | 'place' | 'answerMs'> {
@@ -96,19 +100,19 @@ export function createSessions({ setBack, ...at }: SessionPorts): PostgresSessio
   const seen = new Set<string>();
   const watchers = new Set<(news: News) => void>();
 
-  function tell(news: News): void {
+  function pass(news: News): void {
     for (const watcher of watchers) watcher(news);
   }
 
   function heard(word: string): void {
     const news = newsFrom(word);
-    if (news !== undefined) tell(news);
+    if (news !== undefined) pass(news);
   }
 
   function lost(): void {
     if (own.size > 0) lostAtMs ??= performance.now();
     for (const number of own.keys()) own.set(number, false);
-    tell('lost');
+    pass('lost');
     void comeBack();
   }
 
@@ -283,6 +287,10 @@ export function createSessions({ setBack, ...at }: SessionPorts): PostgresSessio
     disown() {
       for (const number of own.keys()) disowned.add(number);
     },
+    tell: (news) =>
+      listener.use(async (client) => {
+        await client.query(tellAll, [[newsText(news)]]);
+      }),
     watch(heard) {
       watchers.add(heard);
       return () => void watchers.delete(heard);

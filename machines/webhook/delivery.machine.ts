@@ -10,7 +10,7 @@ import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
 import { changed } from '../base/json.ts';
 import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
-import { type DeliveryRecord, type FailedAttempt, isWaitedFor } from './record.ts';
+import { type DeliveryRecord, type FailedAttempt, isOver, isWaitedFor } from './record.ts';
 
 export interface DeliveryInput {
   readonly key: string;
@@ -26,6 +26,8 @@ export type DeliveryEvent =
   | { readonly type: 'place.granted'; readonly atMs: number; readonly chat?: string }
   /** The caller no longer waits for the outcome, or the gateway stops. */
   | { readonly type: 'place.missed'; readonly reason: string }
+  /** The sender of the event has hung up before its answer. */
+  | { readonly type: 'sender.left' }
   /** A person retries it now, or drops it. */
   | { readonly type: 'delivery.retry' }
   | { readonly type: 'delivery.drop'; readonly note?: string }
@@ -68,11 +70,15 @@ export const deliveryMachine = setup({
     rememberMiss: assign(({ context }, { reason }: { reason: string }) => ({
       record: { ...untried(context.record), status: 'failed' as const, reason },
     })),
+    goOnAlone: assign(({ context }) => ({ record: unawaited(context.record) })),
+    rememberNoTurn: assign(({ context }) => ({ record: { ...untried(context.record), status: 'queued' as const } })),
     rememberDrop: assign(({ context }, { note }: { note?: string }) => ({
       record: { ...untried(context.record), status: 'dropped' as const, ...(note === undefined ? {} : { note }) },
     })),
   },
   guards: {
+    isWaitedFor: ({ context }) => isWaitedFor(context.record),
+    isQueued: ({ context }) => context.record.status === 'queued',
     isWaiting: ({ context }) => context.record.status === 'waitingToRetry',
     isOpen: ({ context }) => context.record.status === 'queued' || context.record.status === 'sending',
     isMarked: ({ context }) => context.record.status === 'sending',
@@ -91,6 +97,7 @@ export const deliveryMachine = setup({
   context: ({ input }) => input,
   initial: 'resuming',
   output: ({ context }) => context.record,
+  on: { 'sender.left': { actions: 'goOnAlone' } },
   states: {
     resuming: {
       description: 'Chooses where to begin: one that was tried before waits for its time.',
@@ -112,10 +119,14 @@ export const deliveryMachine = setup({
           { guard: 'isMarked', target: 'sending' },
           { target: 'marking', actions: { type: 'begin', params: itself } },
         ],
-        'place.missed': {
-          target: 'recording',
-          actions: ['leavePlace', { type: 'rememberMiss', params: itself }],
-        },
+        'place.missed': [
+          {
+            guard: 'isWaitedFor',
+            target: 'recording',
+            actions: ['leavePlace', { type: 'rememberMiss', params: itself }],
+          },
+          { target: 'recording', actions: ['leavePlace', 'rememberNoTurn'] },
+        ],
         'work.lost': { target: 'lost', actions: 'leavePlace' },
         'delivery.drop': {
           target: 'recording',
@@ -159,7 +170,8 @@ export const deliveryMachine = setup({
       exit: 'leavePlace',
     },
     recording: {
-      description: 'Writes the outcome down, and when it is tried again; it is not reported before it is on disk.',
+      description:
+        'Writes the outcome down, and when it is tried again; it is not reported before it is on disk. Where its sender has hung up without a turn for it, that it waits like any other.',
       meta: { rule: 'DUR-2' },
       tags: ['working', 'underWay'],
       entry: 'writeDelivery',
@@ -167,6 +179,7 @@ export const deliveryMachine = setup({
         'journal.written': [
           { guard: 'isDelivered', target: 'delivered' },
           { guard: 'isWaiting', target: 'waitingToRetry' },
+          { guard: 'isQueued', target: 'queued' },
           { guard: 'isUnknown', target: 'unknown' },
           { guard: 'isDeadLettered', target: 'deadLettered' },
           { guard: 'isDropped', target: 'dropped' },
@@ -250,6 +263,13 @@ export const deliveryMachine = setup({
 function undated(record: DeliveryRecord): DeliveryRecord {
   if (record.dueAtMs === undefined) return record;
   const { dueAtMs: _, ...rest } = record;
+  return rest;
+}
+
+/** The record once its sender has hung up: it is retried like the delivery of a run. One that has ended stays as it is. */
+export function unawaited(record: DeliveryRecord): DeliveryRecord {
+  if (isOver(record)) return record;
+  const { answerByMs: _, ...rest } = record;
   return rest;
 }
 

@@ -88,6 +88,8 @@ export type RequestEvent =
   /** Other unverified bodies leave no room for this one. */
   | { readonly type: 'body.crowded' }
   | { readonly type: 'body.aborted' }
+  /** The sender of a direct delivery has hung up before its answer. */
+  | { readonly type: 'sender.left' }
   | { readonly type: 'claim.granted'; readonly work?: string | undefined; readonly reason?: string | undefined }
   | { readonly type: 'claim.duplicate'; readonly reason?: string | undefined }
   /** A direct delivery that may still fail has claimed the id or the signature. */
@@ -147,6 +149,7 @@ export const webhookRequestMachine = setup({
     renderTexts: effect('renderTexts'),
     claimDelivery: effect('claimDelivery'),
     dispatchPlan: effect('dispatchPlan'),
+    leaveDelivery: effect('leaveDelivery'),
     answer: effect('answer'),
     decide: assign((_, params: Pick<RequestContext, 'outcome' | 'reason'>) => params),
     rememberClaim: assign((_, params: Pick<RequestContext, 'work' | 'reason'>) => params),
@@ -361,7 +364,8 @@ export const webhookRequestMachine = setup({
       },
     },
     dispatching: {
-      description: 'Hands the event on; only a direct delivery is waited for, and not after the time to stop.',
+      description:
+        'Hands the event on; only a direct delivery is waited for, not after the time to stop, and not once its sender has hung up.',
       meta: { rule: 'DIS-1' },
       tags: ['working'],
       entry: 'dispatchPlan',
@@ -371,6 +375,19 @@ export const webhookRequestMachine = setup({
       ],
       on: {
         'request.drain': leftBehind,
+        'sender.left': {
+          target: 'answered',
+          actions: [
+            'leaveDelivery',
+            {
+              type: 'decide',
+              params: ({ context }) => ({
+                outcome: dispatchedOutcome(context),
+                reason: 'the sender hung up before the delivery was decided; it continues like that of a run',
+              }),
+            },
+          ],
+        },
         'delivery.settled': {
           target: 'answered',
           actions: { type: 'decide', params: ({ context, event }) => deliveredOutcome(context, event) },

@@ -104,6 +104,7 @@ export function assembleWork(ports: WorkPorts) {
       if (event !== undefined) recent.keep(key, event);
     },
     awaited: (key) => awaited?.add(key),
+    senderLeft: (key) => awaited?.leave(key),
   });
   const wards = standing.current;
 
@@ -173,6 +174,11 @@ export function assembleWork(ports: WorkPorts) {
     lookEveryMs: isShared ? sharedLookMs : lookMs,
   });
 
+  // The sender waited at another gateway.
+  const stopHearing = keeper.heard((news) => {
+    if (typeof news === 'object' && 'unawaited' in news)
+      wards().deliveries.get(news.unawaited)?.send({ type: 'sender.left' });
+  });
   const awaited = isShared
     ? createAwaited({
         ...records,
@@ -364,6 +370,7 @@ export function assembleWork(ports: WorkPorts) {
       places.clear();
     },
     close(): void {
+      stopHearing();
       refill.stop();
       awaited?.stop();
       routeSlots?.stop();

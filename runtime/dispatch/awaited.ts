@@ -1,13 +1,14 @@
 /**
  * Direct deliveries of a shared journal whose senders wait at this gateway: the leader sends them, and their outcome is
- * read here. A delivery that no leader has begun in time is ended here.
+ * read here. A delivery that no leader has begun in time is ended here. The leader is notified of a sender that has hung up.
  * @see DIS-2 and SCA-1 in docs/specification.md
  */
 
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import { directDeadlineMs } from '../../actors/webhook/claim-delivery.ts';
+import { unawaited } from '../../machines/webhook/delivery.machine.ts';
 import { notSentInTime } from '../../machines/webhook/interruption.ts';
-import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
 import { releaseOf } from './responses.ts';
@@ -23,6 +24,8 @@ export interface AwaitedPorts extends Omit<RecordPorts, 'wards'> {
 
 export interface Awaited {
   add(key: string): void;
+  /** Lets a delivery go on like that of a run, because its sender has hung up. */
+  leave(key: string): void;
   clear(): void;
   stop(): void;
 }
@@ -35,27 +38,59 @@ const lateMs = 2_000;
 export function createAwaited({ keeper, writer, nowMs, every, settled, late }: AwaitedPorts): Awaited {
   /** When each is late. */
   const keys = new Map<string, number>();
+  /** Those of them whose senders have hung up. */
+  const left = new Set<string>();
   // A failed read is repeated at the next check.
   const inTurn = createTurns(() => {});
 
   async function look(key: string): Promise<void> {
     const stored = await keeper.journal()?.get('deliveries', key);
     if (stored === undefined || !keys.has(key)) return;
+    if (!isOver(stored.value) && left.has(key)) {
+      if (await goOn(stored)) forget(key);
+      return;
+    }
     const ended = isOver(stored.value) ? stored.value : await endLate(stored);
     if (ended === undefined) return;
-    keys.delete(key);
+    forget(key);
     settled(key, ended);
   }
 
+  function forget(key: string): void {
+    keys.delete(key);
+    left.delete(key);
+  }
+
+  /** Whether a gateway has begun it. */
+  function isTaken({ value, heldBy }: StoredRecord<'deliveries'>): boolean {
+    return value.status !== 'queued' || keeper.isElsewhere(heldBy) || heldBy === keeper.session();
+  }
+
+  /** Resolves with whether the delivery no longer counts on its sender; else the gateway that has begun it is notified. */
+  async function goOn(stored: StoredRecord<'deliveries'>): Promise<boolean> {
+    const { key, version, value } = stored;
+    if (!isWaitedFor(value)) return true;
+    if (isTaken(stored)) {
+      await keeper.journal()?.tell({ unawaited: key });
+      return false;
+    }
+    writer.adopt('deliveries', key, version);
+    const change = {
+      collection: 'deliveries',
+      key,
+      value: unawaited(value),
+      dueAtMs: orderOf(value),
+      free: true,
+    } as const;
+    const verdict = await writer.write([change]).catch(unread);
+    writer.forget('deliveries', key);
+    return verdict.kind === 'written';
+  }
+
   /** Ends a late delivery and resolves with its record; undefined if its time is not over or a gateway has begun it. */
-  async function endLate({
-    key,
-    version,
-    value,
-    heldBy,
-  }: StoredRecord<'deliveries'>): Promise<DeliveryRecord | undefined> {
-    const isTaken = value.status !== 'queued' || keeper.isElsewhere(heldBy) || heldBy === keeper.session();
-    if (isTaken || nowMs() < (value.answerByMs ?? 0)) return undefined;
+  async function endLate(stored: StoredRecord<'deliveries'>): Promise<DeliveryRecord | undefined> {
+    const { key, version, value } = stored;
+    if (isTaken(stored) || nowMs() < (value.answerByMs ?? 0)) return undefined;
     const ended = { ...notSentInTime(value), endedAtMs: nowMs() };
     writer.adopt('deliveries', key, version);
     const released = await releaseOf(ended, { keeper });
@@ -66,12 +101,12 @@ export function createAwaited({ keeper, writer, nowMs, every, settled, late }: A
   }
 
   const stopHearing = keeper.heard((news) => {
-    if (typeof news === 'object' && keys.has(news.ended)) void inTurn(() => look(news.ended));
+    if (typeof news === 'object' && 'ended' in news && keys.has(news.ended)) void inTurn(() => look(news.ended));
   });
   function endLateWaits(): void {
     for (const [key, lateAtMs] of keys) {
       if (nowMs() < lateAtMs) continue;
-      keys.delete(key);
+      forget(key);
       late(key);
     }
   }
@@ -85,7 +120,15 @@ export function createAwaited({ keeper, writer, nowMs, every, settled, late }: A
     add(key) {
       keys.set(key, nowMs() + directDeadlineMs + lateMs);
     },
-    clear: () => keys.clear(),
+    leave(key) {
+      if (!keys.has(key)) return;
+      left.add(key);
+      void inTurn(() => look(key));
+    },
+    clear() {
+      keys.clear();
+      left.clear();
+    },
     stop() {
       stopHearing();
       stopLooking();

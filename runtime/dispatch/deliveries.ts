@@ -73,6 +73,7 @@ export function wireDelivery(ports: DeliveryPorts) {
     actions: {
       awaitPlace: ({ context, self }) => {
         const { key, record } = context;
+        const isAwaited = (): boolean => isWaitedFor(self.getSnapshot().context.record);
         // A free slot is granted before `ask` returns, and one that would come too late is reported as missed.
         const now = { state: 'waiting' as 'waiting' | 'granted' | 'missed' };
         let forget = (): void => {};
@@ -94,11 +95,11 @@ export function wireDelivery(ports: DeliveryPorts) {
           give();
         });
         if (now.state === 'granted' || record.answerByMs === undefined) return;
-        forget = ports.wake(
-          () =>
-            missed(`${record.target}: earlier deliveries or the platform’s pace left no turn while its sender waited`),
-          record.answerByMs - ports.nowMs(),
-        );
+        forget = ports.wake(() => {
+          // A delivery whose sender has hung up keeps its turn.
+          if (isAwaited())
+            missed(`${record.target}: earlier deliveries or the platform’s pace left no turn while its sender waited`);
+        }, record.answerByMs - ports.nowMs());
       },
       leavePlace: ({ context }) => leavePlace(context.key),
       writeDelivery: ({ context, self }) => {

@@ -56,6 +56,11 @@ export interface Exchange {
    */
   readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void, mayKeep?: (bytes: number) => boolean): void;
   /**
+   * Calls back once if the client leaves before its answer is written, at once if it has left; absent if no client sent the
+   * request. One callback at most.
+   */
+  whenLeft?(left: () => void): void;
+  /**
    * Writes the answer once; later calls, and calls after the client left, do nothing. Closes the connection if the body
    * is unread.
    */

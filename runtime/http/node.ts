@@ -151,6 +151,7 @@ class NodeExchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
   #body: BodyReader | undefined;
+  #left: (() => void) | undefined;
   /** Whether the connection ends with this answer. */
   #isLast = false;
 
@@ -163,7 +164,10 @@ class NodeExchange implements Exchange {
     const { due } = connection;
     due.add(this);
     response.on('error', () => {});
-    response.once('close', () => due.delete(this));
+    response.once('close', () => {
+      due.delete(this);
+      if (!response.headersSent) this.#left?.();
+    });
     response.once('finish', () => {
       due.delete(this);
       answered(request.socket);
@@ -214,6 +218,11 @@ class NodeExchange implements Exchange {
     request.on('error', () => body.abort());
     request.on('close', () => body.abort());
     if (awaitsContinue) this.#response.writeContinue();
+  }
+
+  whenLeft(left: () => void): void {
+    if (this.#response.destroyed && !this.isAnswered) left();
+    else this.#left = left;
   }
 
   reply(reply: Reply): void {

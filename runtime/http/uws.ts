@@ -160,6 +160,8 @@ class UwsExchange implements Exchange {
   readonly #open: Open;
   #body: BodyReader | undefined;
   #over = false;
+  #hasLeft = false;
+  #left: (() => void) | undefined;
 
   constructor(res: HttpResponse, head: RequestHead, open: Open) {
     this.#res = res;
@@ -230,10 +232,19 @@ class UwsExchange implements Exchange {
     else this.#res.writeHeader('content-length', String(length)).endWithoutBody();
   }
 
-  /** The client left: the body's reader is notified, and an answer is dropped. */
+  whenLeft(left: () => void): void {
+    if (this.#hasLeft) left();
+    else this.#left = left;
+  }
+
+  /** The client left: the body's reader and who waits for that are notified, and an answer is dropped. */
   abort(): void {
-    if (!this.#over) this.#open.end(this);
-    this.#over = true;
+    if (!this.#over) {
+      this.#open.end(this);
+      this.#over = true;
+      this.#hasLeft = true;
+      this.#left?.();
+    }
     this.#body?.abort();
   }
 

@@ -19,6 +19,8 @@ export interface Wards {
   readonly deliveries: WardHandle<DeliveryInput>;
   /** Spawns the chart for an event that is now on disk, or notifies the one that runs. */
   open(opened: Opened): void;
+  /** Lets a direct delivery go on without the sender that waited for it. */
+  senderLeft(key: string): void;
   /** Passes a delivery's outcome to its run, or to the request that waits for it. */
   deliverySettled(key: string, record: DeliveryRecord): void;
   runFinished(key: string, record: RunRecord): void;
@@ -31,6 +33,8 @@ interface OpenedListener {
   readonly began?: (collection: 'runs' | 'deliveries', key: string, event?: EventRecord) => void;
   /** Called for each direct delivery that another gateway may send. */
   readonly awaited?: (key: string) => void;
+  /** Called for each whose sender has hung up. */
+  readonly senderLeft?: (key: string) => void;
 }
 
 export interface StandingWards {
@@ -82,7 +86,7 @@ function handlesBy(handle: <Input>(name: string) => WardHandle<Input>): WardHand
 export function createWards(
   handles: WardHandles,
   nowMs: () => number,
-  { began = () => {}, awaited = () => {} }: OpenedListener = {},
+  { began = () => {}, awaited = () => {}, senderLeft = () => {} }: OpenedListener = {},
 ): Wards {
   const { groups, runs, deliveries, requests } = handles;
   return {
@@ -110,6 +114,10 @@ export function createWards(
         case 'nothing':
           return;
       }
+    },
+    senderLeft(key) {
+      deliveries.get(key)?.send({ type: 'sender.left' });
+      senderLeft(key);
     },
     deliverySettled(key, record) {
       const reason = record.reason === undefined ? {} : { reason: record.reason };

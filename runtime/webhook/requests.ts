@@ -218,10 +218,13 @@ export function wireRequest(ports: RequestPorts) {
             if (!isGone()) self.send({ type: 'claim.unavailable', reason: causeOf(thrown) });
           });
       },
-      dispatchPlan: ({ context }) => {
-        const opened = exchanges.get(context.id)?.opened;
-        if (opened !== undefined) ports.wards().open(opened);
+      dispatchPlan: ({ context, self }) => {
+        const live = exchanges.get(context.id);
+        if (live === undefined) return;
+        ports.wards().open(live.opened);
+        if (context.plan === 'direct') live.exchange.whenLeft?.(() => self.send({ type: 'sender.left' }));
       },
+      leaveDelivery: ({ context }) => ports.wards().senderLeft(context.id),
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;

@@ -331,14 +331,27 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     await raw.closed;
   });
 
-  t.test(`${name}: LIM-1 · a client that leaves is told of once, and its answer goes nowhere`, async (t) => {
+  t.test(`${name}: LIM-1 · DIS-2 · a client that leaves is told of once, and its answer goes nowhere`, async (t) => {
     const { front, next } = await open(t, openFront, { holds: true });
     const arriving = next();
     const raw = await openRaw(front.port, post(10, 'half'));
     const { exchange, outcome } = await arriving;
+    const leaving = new Promise<void>((resolve) => exchange.whenLeft?.(resolve));
     raw.socket.destroy();
     t.same(await outcome, { kind: 'aborted' });
+    await leaving;
     exchange.reply({ status: 200, body: '{}' });
+    await new Promise<void>((resolve) => exchange.whenLeft?.(resolve));
+
+    const third = next();
+    const answered = await openRaw(front.port, post(2, 'ok'));
+    const over = await third;
+    over.exchange.whenLeft?.(() => t.fail('it has its answer'));
+    await over.outcome;
+    over.exchange.reply({ status: 200, body: '{}' });
+    await answered.received((text) => text.includes('{}'));
+    answered.socket.destroy();
+    await answered.closed;
 
     const second = next();
     const late = await openRaw(front.port, post(2, 'ok'));

@@ -420,8 +420,24 @@ t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its caus
 
   it.discord.scripts.push(discordError(503, 130000), limited(0.05));
   t.equal((await it.post(daemon, 'directDiscord', '4')).status, 200, 'it is tried again while its sender waits');
+
+  it.discord.scripts.push(limited(10), limited(600));
+  const leaving = new AbortController();
+  const left = it.post(daemon, 'directDiscord', '5', leaving.signal);
+  await it.reaches('5', 'waitingToRetry');
+  leaving.abort();
+  await t.rejects(left);
+  await daemon.line(({ reason }) => /the sender hung up/.test(String(reason)));
+  const again = it.discord.arrival();
+  await daemon.pass(11_000);
+  await again;
+  await it.reaches('5', 'waitingToRetry');
+  await daemon.pass(601_000);
+  t.match(await it.reaches('5', 'delivered'), { attempts: 3 }, 'like the response of a run');
+  t.match(await it.post(daemon, 'directDiscord', '5'), { status: 200, body: { status: 'duplicate' } });
+
   it.discord.scripts.push(limited(600));
-  t.equal((await it.post(daemon, 'directDiscord', '5')).status, 502, 'nobody waits ten minutes');
+  t.equal((await it.post(daemon, 'directDiscord', '6')).status, 502, 'nobody waits ten minutes');
 });
 
 t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {

@@ -12,7 +12,7 @@ import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { commandOf } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
+import { type FakePlatform, type Script, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
@@ -41,7 +41,7 @@ interface Cluster {
   readonly daemons: Daemon[];
   readonly slack: FakePlatform;
   /** Posts an event to one of the gateways; resolves with the status and the word of the answer. */
-  send(nth: number, route: string, payload: object, id?: string): Promise<string>;
+  send(nth: number, route: string, payload: object, id?: string, signal?: AbortSignal): Promise<string>;
   /** What the agents have noted, as `begin name id attempt` and `end name id attempt`. */
   steps(): string[];
   letGo(name: string): void;
@@ -117,10 +117,11 @@ async function startCluster(
     url,
     daemons,
     slack,
-    async send(nth, route, payload, id) {
+    async send(nth, route, payload, id, signal) {
       const answer = await postSigned(`${daemons[nth]?.url}/webhooks/${route}`, payload, {
         secret,
         ...(id === undefined ? {} : { id }),
+        ...(signal === undefined ? {} : { signal }),
       });
       return `${answer.status} ${answer.body.status}`;
     },
@@ -162,7 +163,7 @@ t.test(
   'SCA-1 · IDM-1 · COA-1 · DIS-2 · every gateway takes events, each id once, and a batch is one run',
   { skip: withoutPostgres },
   async (t) => {
-    const { send, steps, slack } = await startCluster(t, 3);
+    const { send, steps, slack, leader, rows } = await startCluster(t, 3);
     const twice = await Promise.all(
       Array.from({ length: 9 }, (_, n) =>
         Promise.all([n, n + 1].map((nth) => send(nth % 3, 'run', { n: `r${n}` }, `id-${n}`))),
@@ -179,6 +180,24 @@ t.test(
     const direct = await Promise.all([0, 1, 2].map((nth) => send(nth, 'direct', { n: `d${nth}` })));
     t.same(direct, Array(3).fill('200 delivered'), 'whichever gateway sends it');
     t.same(textsOf(slack).sort(), ['d0', 'd1', 'd2']);
+
+    // The sender hangs up at another gateway than the one that sends.
+    slack.scripts.push(
+      ...Array<Script>(99).fill({ status: 429, headers: { 'retry-after': '1' }, json: { ok: false } }),
+    );
+    const leaving = new AbortController();
+    const left = send(((await leader()) + 1) % 3, 'direct', { n: 'left' }, 'left', leaving.signal);
+    const waitsFor = (sender: string) => async (): Promise<boolean> =>
+      (
+        await rows(`select 1 from agent_record where collection = 'd' and value::json->>'deliveryId' = 'left'
+        and value::json->>'status' = 'waitingToRetry' and value::json->>'answerByMs' is ${sender}`)
+      ).length > 0;
+    await until(waitsFor('not null'));
+    leaving.abort();
+    await t.rejects(left);
+    await until(waitsFor('null'));
+    slack.scripts.splice(0);
+    await until(() => textsOf(slack).includes('left'));
 
     for (let n = 0; n < 6; n += 1) t.equal(await send(n % 3, 'batch', { n: `b${n}`, key: 'k' }), '202 coalesced');
     await until(() => named(steps(), 'end').includes('b5'));

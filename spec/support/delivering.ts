@@ -49,7 +49,7 @@ export interface Delivering extends Pick<ReturnType<typeof doorsOf>, 'json' | 'r
   configure(more?: { readonly slack?: JsonObject; readonly discord?: JsonObject; readonly others?: JsonObject }): void;
   start(...given: Started): Promise<Daemon>;
   /** Sends a signed event to the route of a platform. */
-  post(daemon: Daemon, route: string, id: string): Promise<Answer>;
+  post(daemon: Daemon, route: string, id: string, signal?: AbortSignal): Promise<Answer>;
   cli(...words: readonly string[]): Promise<CliResult>;
   target(name: string, state: string): Promise<Target>;
 }
@@ -131,7 +131,12 @@ export async function openDelivering(t: Test): Promise<Delivering> {
     discord,
     configure,
     start: (...given) => startDaemon(t, home.path, ...given),
-    post: (daemon, name, id) => postSigned(`${daemon.url}/webhooks/${name}`, { n: id }, { secret, id }),
+    post: (daemon, name, id, signal) =>
+      postSigned(
+        `${daemon.url}/webhooks/${name}`,
+        { n: id },
+        { secret, id, ...(signal === undefined ? {} : { signal }) },
+      ),
     cli: (...words) => askCli(words, home.path),
     ...doors,
     target: (name, state) =>

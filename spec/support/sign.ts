@@ -15,6 +15,8 @@ export interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
   /** POST where it is not given. */
   readonly method?: string;
+  /** Hangs up once it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 /** The id as white space, which JSON lets stand at its end: two events of one payload have different signatures (SEC-6). */
@@ -32,12 +34,13 @@ export function signGithub(secret: string, body: string): Readonly<Record<string
 export async function postSigned(
   url: string,
   payload: unknown,
-  { secret, event = 'push', id = randomUUID(), headers = {}, method = 'POST' }: Sending,
+  { secret, event = 'push', id = randomUUID(), headers = {}, method = 'POST', signal }: Sending,
 ): Promise<Answer> {
   const body = typeof payload === 'string' ? payload : `${JSON.stringify(payload)}${blanksOf(id)}`;
   const response = await fetch(url, {
     method,
     body,
+    ...(signal === undefined ? {} : { signal }),
     headers: {
       'content-type': 'application/json',
       'x-github-event': event,

@@ -100,6 +100,56 @@ t.test('DIS-2 · a direct one is on disk as being sent, and is sent as soon as i
   t.match([late.state(), late.record()], ['failed', { reason: 'too late', attempts: 0 }]);
 });
 
+t.test('DIS-2 · DLV-4 · one whose sender has hung up goes on like that of a run, wherever it is', async (t) => {
+  const direct = { status: 'sending', attempts: 1, startedAtMs: 1, answerByMs: 30_000 } as const;
+  const left: DeliveryEvent = { type: 'sender.left' };
+  const missed: DeliveryEvent = { type: 'place.missed', reason: 'too late' };
+  const queued = deliver(t, direct);
+  queued.send(left);
+  t.same(
+    [queued.state(), queued.told(), queued.record().answerByMs],
+    ['queued', ['ask'], undefined],
+    'it keeps its turn',
+  );
+  queued.send(missed);
+  t.same(queued.told(), ['leave', 'write queued'], 'it is on disk that nothing was sent');
+  queued.send(written);
+  t.match([queued.state(), queued.told(), queued.record().attempts], ['queued', ['ask'], 0]);
+  queued.send(granted, written);
+  t.match([queued.state(), queued.record()], ['sending', { attempts: 1 }]);
+  queued.send(left);
+  await queued.answer({ kind: 'transient', reason: 'HTTP 503', notBeforeMs: 90_000_000 });
+  queued.send(written);
+  t.equal(queued.state(), 'deadLettered', 'a day is the limit, as for that of a run');
+
+  for (const leaves of ['sending', 'recording', 'waitingToRetry', 'unrecorded']) {
+    const one = deliver(t, direct);
+    const leave = (): void => {
+      if (one.state() === leaves) one.send(left);
+    };
+    one.send(granted);
+    leave();
+    await one.answer(transient('HTTP 503'));
+    leave();
+    one.send(leaves === 'unrecorded' ? full : written);
+    leave();
+    if (leaves === 'unrecorded') {
+      one.clock.increment(1_000);
+      one.send(written);
+    }
+    t.match([one.state(), one.record().answerByMs], ['waitingToRetry', undefined], leaves);
+    one.clock.increment(60_000);
+    one.send(granted, written);
+    await one.answer(transient('HTTP 503'), { startedAtMs: 40_000, endedAtMs: 41_000 });
+    one.send(written);
+    t.equal(one.state(), 'waitingToRetry', `${leaves}: after the time of its sender`);
+  }
+
+  const over = deliver(t, direct);
+  over.send(missed, left, written);
+  t.match([over.state(), over.record()], ['failed', { answerByMs: 30_000 }], 'one that has ended frees its id');
+});
+
 t.test(
   'DLV-4 · what may arrive later is tried again at its time, at once on request, and given up on request',
   async (t) => {

@@ -11,6 +11,15 @@ const delivery: DeliveryRecord = { ...plainDelivery, answerByMs: 1_000 };
 
 async function stage() {
   const [keeper, leader] = await openTwoKeepers();
+  const told: News[] = [];
+  const journal = (): Journal => ({
+    ...(keeper.journal() as Journal),
+    tell: async (news) => {
+      told.push(news);
+      return { ok: true, value: true };
+    },
+  });
+  let leave = (): void => {};
   let hear: (news: News) => void = () => {};
   let tick = (): void => {};
   let nowMs = 0;
@@ -19,6 +28,7 @@ async function stage() {
     const awaited = createAwaited({
       keeper: {
         ...keeper,
+        journal,
         heard: (listener) => {
           hear = listener;
           return () => {};
@@ -37,6 +47,7 @@ async function stage() {
       late: () => {},
     });
     awaited.add('k1');
+    leave = () => awaited.leave('k1');
   });
   const put = (value: object, more: Partial<Put<'deliveries'>> = {}) =>
     leader.commit([{ kind: 'put', collection: 'deliveries', key: 'k1', value: { ...delivery, ...value }, ...more }]);
@@ -45,6 +56,8 @@ async function stage() {
     leader,
     put,
     settled,
+    told,
+    leave: () => leave(),
     heard,
     hear: (key: string) => hear({ ended: key }),
     pass(ms: number) {
@@ -129,4 +142,34 @@ t.test('SCA-1 · IDM-2 · one that no gateway takes up in its time fails here, a
     endedAtMs: 1_001,
   });
   t.equal(await leader.journal()?.claimed(name), undefined);
+});
+
+t.test('DIS-2 · SCA-1 · one whose sender has hung up goes on, at the leader or for the next one', async (t) => {
+  const begun = await stage();
+  await begun.put({ status: 'sending', attempts: 1 }, { dueAtMs: 1, heldBy: begun.leader.session() });
+  begun.leave();
+  for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
+  t.same(begun.told, [{ unawaited: 'k1' }], 'the leader is notified');
+  begun.pass(1);
+  for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
+  t.equal(begun.told.length, 2, 'again, for the news may be missed');
+  const { answerByMs: _, ...alone } = delivery;
+  await begun.leader.commit([
+    { kind: 'put', collection: 'deliveries', key: 'k1', value: { ...alone, status: 'waitingToRetry' }, dueAtMs: 1 },
+  ]);
+  begun.pass(1);
+  for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
+  begun.pass(99_000);
+  t.same([begun.told.length, begun.settled], [2, []], 'until it is on disk');
+
+  const free = await stage();
+  await free.put({}, { dueAtMs: 1 });
+  free.leave();
+  for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
+  const stored = await free.leader.journal()?.get('deliveries', 'k1');
+  t.match(stored, { value: { status: 'queued', answerByMs: undefined }, heldBy: undefined });
+  t.not(stored?.dueAtMs, undefined, 'no gateway has begun it');
+  free.pass(99_000);
+  for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
+  t.same([free.told, free.settled], [[], []]);
 });

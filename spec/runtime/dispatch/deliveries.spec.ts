@@ -174,6 +174,11 @@ t.test('DIS-2 · a sender is not kept waiting for a place longer than it waits',
     attempts: 0,
     reason: /left no turn while its sender waited/,
   });
+  const left = await stage(t, { from: direct, hasPlace: false });
+  left.actor.send({ type: 'sender.left' });
+  left.wakes[0]?.callback();
+  await left.disk.settle();
+  t.same([left.steps, left.places], [[], ['asked']], 'one whose sender has hung up keeps its turn');
   const patient = await stage(t, { hasPlace: false });
   t.same(patient.wakes, [], 'one that nobody waits for waits as long as it takes');
 });

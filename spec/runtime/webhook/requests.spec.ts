@@ -53,6 +53,8 @@ interface Stage {
   readonly verdict?: ClaimVerdict | Error;
   /** The event that a journal behind a network has for the signature. */
   readonly holder?: () => Promise<SignatureHolder | undefined>;
+  /** Takes what is called once the sender has hung up. */
+  readonly whenLeft?: (left: () => void) => void;
 }
 
 async function stage(
@@ -81,6 +83,7 @@ async function stage(
   const exchanges: Exchanges = new Map();
   const replies: Reply[] = [];
   const opened: unknown[] = [];
+  const alone: string[] = [];
   const scripts: object[] = [];
   const signature = `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`;
   const headers = {
@@ -144,7 +147,11 @@ async function stage(
       return script ?? { kind: 'missing' };
     },
     traceparentOf: (live) => live?.headers.traceparent,
-    wards: () => ({ open: (one: unknown) => void opened.push(one) }) as unknown as Wards,
+    wards: () =>
+      ({
+        open: (one: unknown) => void opened.push(one),
+        senderLeft: (key: string) => void alone.push(key),
+      }) as unknown as Wards,
   });
   exchanges.set(
     'k1',
@@ -159,6 +166,7 @@ async function stage(
           if (fetching === undefined) arrive();
           else queueMicrotask(arrive);
         },
+        ...(given.whenLeft === undefined ? {} : { whenLeft: given.whenLeft }),
         reply: (reply) => void replies.push(reply),
         get address() {
           return replies.length === 0 ? '192.0.2.1' : undefined;
@@ -172,7 +180,7 @@ async function stage(
   }).start();
   t.teardown(() => actor.stop());
   await turn();
-  return { disk, actor, replies, opened, scripts, exchanges, visited, bodies };
+  return { disk, actor, replies, opened, alone, scripts, exchanges, visited, bodies };
 }
 
 const bodyOf = (reply: Reply | undefined): unknown => reply && [reply.status, JSON.parse(reply.body)];
@@ -390,6 +398,28 @@ t.test(
     t.match(actor.getSnapshot().output, { reason: 'the cause' });
   },
 );
+
+t.test('DIS-2 · a sender that hangs up before its answer leaves the direct delivery to go on alone', async (t) => {
+  for (const [deliverOnly, expected] of [
+    [true, ['k1']],
+    [false, []],
+  ] as const) {
+    let leave = (): void => {};
+    const { disk, alone, actor } = await stage(t, {
+      more: { deliverOnly },
+      whenLeft: (left) => {
+        leave = left;
+      },
+    });
+    await disk.settle();
+    leave();
+    t.same(alone, expected);
+    t.match(actor.getSnapshot().output, {
+      outcome: { kind: 'accepted', deliveryId: 'd1' },
+      reason: deliverOnly ? /hung up/ : undefined,
+    });
+  }
+});
 
 t.test(
   'IDM-1 · IDM-2 · an id that is taken is a duplicate, or not decided while its delivery is under way',
