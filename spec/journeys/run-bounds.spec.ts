@@ -46,6 +46,8 @@ interface Stage {
   readonly control: ControlClient;
   readonly vault: Child;
   readonly guarded: Child;
+  /** Puts a configuration in force that has more keys under `agent`. */
+  reconfigure(more: string): Promise<void>;
   /** Sends one event with this id; resolves with what the program of its run printed, as JSON. */
   run(id: string): Promise<JsonObject>;
 }
@@ -54,30 +56,33 @@ interface Stage {
 async function stage(
   t: Test,
   body: string,
-  { words = '', more = '', late = {}, lent = 'mcp-notes, mcp-guarded' } = {},
+  { words = '', more = '', late = {}, lent = 'mcp-notes, mcp-guarded', isAlone = false } = {},
 ): Promise<Stage> {
   const vault = child(t, [], { trust: 'untrusted' });
   const guarded = child(t, [], { trust: 'untrusted' });
   const notes = child(t, [], { trust: 'full' });
   const spare = child(t, [], { trust: 'full' });
-  const home = makeHome(t, {
-    'config.yaml': `gateway: {multiplex_profiles: true}
-inspector: {port: 0}
-platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: ${secret}}}}
-mcp_servers: {vault: ${JSON.stringify(vault.entry)}}
-`,
-    'profiles/work/config.yaml': `agent: {runner: command, command: [node, scripts/program.mjs${words}]${more}}
+  // Without those that a program does not ask for.
+  const others = isAlone ? {} : { guarded: guarded.entry, spare: spare.entry };
+  const configOf = (
+    keys: string,
+  ): string => `agent: {runner: command, command: [node, scripts/program.mjs${words}]${keys}}
 platforms:
   slack: {enabled: false, token: "\${SLACK_TOKEN}"}
   webhook: {extra: {secret: "\${HOOK_SECRET}", routes: {jobs: {prompt: p, toolsets: [${lent}]}}}}
 mcp_servers:
   notes: ${JSON.stringify({ ...notes.entry, env: { NOTES_KEY: '${env:NOTES_KEY}' } })}
-  guarded: ${JSON.stringify(guarded.entry)}
-  spare: ${JSON.stringify(spare.entry)}
-${Object.entries(late)
+${Object.entries({ ...others, ...late })
   .map(([name, entry]) => `  ${name}: ${JSON.stringify(entry)}`)
   .join('\n')}
+`;
+  const home = makeHome(t, {
+    'config.yaml': `gateway: {multiplex_profiles: true}
+inspector: {port: 0}
+platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: ${secret}}}}
+mcp_servers: ${JSON.stringify(isAlone ? {} : { vault: vault.entry })}
 `,
+    'profiles/work/config.yaml': configOf(more),
     'profiles/work/.env': `HOOK_SECRET=${secret}\nSLACK_TOKEN=slack-token-of-work\nNOTES_KEY=notes-key-of-work\nOWN_KEY=own\nOTHER_KEY=other\nWEBHOOK_SECRET=${secret}\n`,
     'profiles/work/scripts/program.mjs': `${hands}\n${body}`,
   });
@@ -86,14 +91,18 @@ ${Object.entries(late)
   t.teardown(() => control.close());
   await eventually(async () => {
     const rows = (await control.call('mcp.list')) as unknown as readonly JsonObject[];
-    const others = rows.filter(({ name }) => !Object.hasOwn(late, String(name)));
-    return others.length === 4 && others.every(({ state }) => state === 'connected');
+    const first = rows.filter(({ name }) => !Object.hasOwn(late, String(name)));
+    return first.length === (isAlone ? 1 : 4) && first.every(({ state }) => state === 'connected');
   });
   return {
     home,
     control,
     vault,
     guarded,
+    async reconfigure(keys) {
+      home.write('profiles/work/config.yaml', configOf(keys));
+      await control.call('gateway.reload');
+    },
     async run(id) {
       await postSigned(`${daemon.url}/p/work/webhooks/jobs`, {}, { secret, id });
       const row = await eventually(async () => {
@@ -321,38 +330,38 @@ console.log(JSON.stringify({
   t.same([late.executions('echo'), notesLate.executions('echo')], [0, 1]);
 });
 
-const printsNames = `console.log(JSON.stringify({ names: Object.keys(process.env).sort(), own: process.env.OWN_KEY }));`;
-
-t.test('SEC-4 · CON-3 · a program has no variable that platforms, servers and routes refer to', async (t) => {
-  const { names, own } = (await (await stage(t, printsNames)).run('env')) as {
-    readonly names: readonly string[];
-    readonly own: string;
-  };
-  t.equal(own, 'own');
-  t.ok(names.includes('OTHER_KEY'));
-  t.ok(names.includes('AGENT_SOCKET'));
-  for (const name of ['AGENT_HOME', 'SLACK_TOKEN', 'NOTES_KEY', 'HOOK_SECRET', 'WEBHOOK_SECRET'])
-    t.notOk(names.includes(name), name);
-});
-
-t.test('SEC-4 · CON-3 · agent.env names what a program has', async (t) => {
-  const named = await (await stage(t, printsNames, { more: ', env: [OWN_KEY, NOTES_KEY]' })).run('named');
-  const none = await (await stage(t, printsNames, { more: ', env: []' })).run('none');
-  const ofEnv = (seen: JsonObject) =>
-    (seen.names as readonly string[]).filter((name) => /_KEY$|TOKEN|SECRET/.test(name));
-  t.same(ofEnv(named), ['NOTES_KEY', 'OWN_KEY']);
-  t.same(ofEnv(none), []);
-});
-
-t.test('SEC-4 · what a sender chose is no option and no path in the words of the command', async (t) => {
-  const body =
-    'console.log(JSON.stringify({ words: process.argv.slice(2), variable: process.env.AGENT_DELIVERY_ID }));';
-  const { run } = await stage(t, body, { words: ', "${AGENT_DELIVERY_ID}"' });
-  for (const [id, word] of [
-    ['--dangerously-skip-permissions', '%2D-dangerously-skip-permissions'],
-    ['../../etc/passwd', '..%2F..%2Fetc%2Fpasswd'],
-    ['msg_2Lh9-Ab.c', 'msg_2Lh9-Ab.c'],
-  ] as const) {
-    t.same(await run(id), { words: [word], variable: id });
-  }
-});
+t.test(
+  'SEC-4 · CON-3 · a program has the words and variables that are its own, and those that agent.env names',
+  async (t) => {
+    const body = `console.log(JSON.stringify({
+  words: process.argv.slice(2),
+  variable: process.env.AGENT_DELIVERY_ID,
+  names: Object.keys(process.env).sort(),
+  own: process.env.OWN_KEY,
+}));`;
+    const { run, reconfigure } = await stage(t, body, { words: ', "${AGENT_DELIVERY_ID}"', isAlone: true });
+    for (const [id, word] of [
+      ['--dangerously-skip-permissions', '%2D-dangerously-skip-permissions'],
+      ['../../etc/passwd', '..%2F..%2Fetc%2Fpasswd'],
+      ['msg_2Lh9-Ab.c', 'msg_2Lh9-Ab.c'],
+    ] as const) {
+      const { words, variable, names, own } = await run(id);
+      t.same({ words, variable, own }, { words: [word], variable: id, own: 'own' }, 'no option and no path');
+      t.ok(['OTHER_KEY', 'AGENT_SOCKET'].every((name) => (names as readonly string[]).includes(name)));
+      // What platforms, servers and routes refer to.
+      for (const name of ['AGENT_HOME', 'SLACK_TOKEN', 'NOTES_KEY', 'HOOK_SECRET', 'WEBHOOK_SECRET'])
+        t.notOk((names as readonly string[]).includes(name), name);
+    }
+    for (const [id, keys, expected] of [
+      ['named', ', env: [OWN_KEY, NOTES_KEY]', ['NOTES_KEY', 'OWN_KEY']],
+      ['none', ', env: []', []],
+    ] as const) {
+      await reconfigure(keys);
+      const { names } = await run(id);
+      t.same(
+        (names as readonly string[]).filter((name) => /_KEY$|TOKEN|SECRET/.test(name)),
+        expected,
+      );
+    }
+  },
+);
