@@ -57,7 +57,7 @@ export interface Exchange {
   readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void, mayKeep?: (bytes: number) => boolean): void;
   /**
    * Calls back once if the client leaves before its answer is written, at once if it has left; absent if no client sent the
-   * request. One callback at most.
+   * request.
    */
   whenLeft?(left: () => void): void;
   /**

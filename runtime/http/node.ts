@@ -151,7 +151,7 @@ class NodeExchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
   #body: BodyReader | undefined;
-  #left: (() => void) | undefined;
+  #waiting: (() => void)[] | undefined;
   /** Whether the connection ends with this answer. */
   #isLast = false;
 
@@ -166,7 +166,7 @@ class NodeExchange implements Exchange {
     response.on('error', () => {});
     response.once('close', () => {
       due.delete(this);
-      if (!response.headersSent) this.#left?.();
+      if (!response.headersSent) for (const left of this.#waiting ?? []) left();
     });
     response.once('finish', () => {
       due.delete(this);
@@ -221,8 +221,12 @@ class NodeExchange implements Exchange {
   }
 
   whenLeft(left: () => void): void {
-    if (this.#response.destroyed && !this.isAnswered) left();
-    else this.#left = left;
+    if (this.#response.destroyed && !this.isAnswered) {
+      left();
+      return;
+    }
+    this.#waiting ??= [];
+    this.#waiting.push(left);
   }
 
   reply(reply: Reply): void {

@@ -161,7 +161,7 @@ class UwsExchange implements Exchange {
   #body: BodyReader | undefined;
   #over = false;
   #hasLeft = false;
-  #left: (() => void) | undefined;
+  #waiting: (() => void)[] | undefined;
 
   constructor(res: HttpResponse, head: RequestHead, open: Open) {
     this.#res = res;
@@ -233,8 +233,12 @@ class UwsExchange implements Exchange {
   }
 
   whenLeft(left: () => void): void {
-    if (this.#hasLeft) left();
-    else this.#left = left;
+    if (this.#hasLeft) {
+      left();
+      return;
+    }
+    this.#waiting ??= [];
+    this.#waiting.push(left);
   }
 
   /** The client left: the body's reader and who waits for that are notified, and an answer is dropped. */
@@ -243,7 +247,7 @@ class UwsExchange implements Exchange {
       this.#open.end(this);
       this.#over = true;
       this.#hasLeft = true;
-      this.#left?.();
+      for (const left of this.#waiting ?? []) left();
     }
     this.#body?.abort();
   }

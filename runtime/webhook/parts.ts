@@ -79,7 +79,12 @@ export function createParts(ports: PartsPorts): Parts {
         claim: (request, verdict) => batch.claim(index, request, verdict),
         answered: (outcome, reason) => batch.answered(index, { outcome, reason }),
       };
-      const exchange = { head: { method: 'POST', path, headers: live.headers }, readBody() {}, reply() {} };
+      const exchange = {
+        head: { method: 'POST', path, headers: live.headers },
+        readBody() {},
+        whenLeft: (left: () => void) => live.exchange.whenLeft?.(left),
+        reply() {},
+      };
       const body = Buffer.from(stringify(item), 'utf8');
       const { checksOnly, handedIn } = live;
       exchanges.set(id, { ...liveRequest(exchange, body), part, checksOnly, handedIn });

@@ -33,6 +33,7 @@ function stage({
   const claims: { readonly id: string; readonly settled: (verdict: ClaimVerdict) => void }[] = [];
   const settlements: Settlement[] = [];
   const calls: string[] = [];
+  const leaving: (() => void)[] = [];
   const requests = {
     spawn: (_: string, input: RequestInput) => {
       if (isGone) return undefined;
@@ -77,6 +78,7 @@ function stage({
   const live = liveRequest({
     head: { method: 'POST', path: '/webhooks/r', headers: { a: 'b' } },
     readBody() {},
+    whenLeft: (left) => void leaving.push(left),
     reply() {},
   });
   if (checksOnly) Object.assign(live, { checksOnly, handedIn: 'the page' });
@@ -98,7 +100,13 @@ function stage({
     return taken;
   };
   const again = (): void => splitBody(parent, live, (settlement) => settlements.push(settlement));
-  return { exchanges, spawned, parts, part, claims, calls, settlements, verdicts, ready, takeTurns, again, underWay };
+  const leave = (): void => {
+    for (const left of leaving) left();
+  };
+  return {
+    ...{ exchanges, spawned, parts, part, claims, calls, settlements, verdicts, ready },
+    ...{ takeTurns, again, underWay, leave },
+  };
 }
 
 const three = [{ n: 1 }, { n: 2 }, { n: 3 }];
@@ -114,6 +122,15 @@ t.test('SRC-4 · each item of an array is a request of its own that knows its nu
   ]);
   t.match(exchanges.get('k2'), { body: Buffer.from('{"n":2}'), headers: { a: 'b' } });
   t.same(settlements, []);
+  t.end();
+});
+
+t.test('DIS-2 · SRC-4 · each item of an array learns that its sender has hung up', (t) => {
+  const { exchanges, leave } = stage({ items: three });
+  const left: string[] = [];
+  for (const id of ['k1', 'k3']) exchanges.get(id)?.exchange.whenLeft?.(() => left.push(id));
+  leave();
+  t.same(left, ['k1', 'k3']);
   t.end();
 });
 
