@@ -83,7 +83,8 @@ async function runProgram(
       if (result.code === 0) return { kind: 'responded', response: plainText(result.stdout) };
       return {
         kind: 'failed',
-        reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr)}`,
+        // Claude Code prints on standard output that its key is refused.
+        reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr) || tail(result.stdout)}`,
       };
     case 'missing':
       return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };

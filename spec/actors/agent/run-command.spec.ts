@@ -79,6 +79,15 @@ t.test('DIS-4 · silence is a response', async (t) => {
 t.test('DIS-3 · a failed run says why, and shows no half of a secret', async (t) => {
   const home = makeHome(t);
   t.match(await run('exit 3', home.path), { kind: 'failed', reason: /exited with 3$/ });
+  // Claude Code prints that its key is refused where its answer would be.
+  t.match(await run('echo "Invalid API key · Please run /login"; echo >&2; exit 1', home.path), {
+    kind: 'failed',
+    reason: /exited with 1: Invalid API key · Please run \/login$/,
+  });
+  t.match(await run('echo half an answer; echo the reason >&2; exit 1', home.path), {
+    kind: 'failed',
+    reason: /exited with 1: the reason$/,
+  });
   const outcome = await run(
     'printf "key sk-%0480d and more words that fill the line up to its limit" 7 >&2; exit 1',
     home.path,
