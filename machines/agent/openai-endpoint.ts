@@ -4,6 +4,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { parseJson } from '../base/read-json.ts';
 import {
   type Asked,
   type Draft,
@@ -172,11 +173,17 @@ function callKey(calls: ReadonlyMap<string, ToolAsk>, part: JsonObject, position
 
 /**
  * Frees the key of a call that has ended: Gemini's endpoint and others give all calls of an answer the same index. A part
- * that continues a call has its id, none, or a placeholder for it and no name.
+ * that continues a call has its id, none, or a placeholder for it and no name. Without ids, a named part that is an object
+ * is another call where it follows the end of one: no JSON has two of them side by side.
  */
-function setAside(calls: Map<string, ToolAsk>, key: string, { id, name }: ToolAsk): void {
+function setAside(calls: Map<string, ToolAsk>, key: string, { id, name, argumentsText }: ToolAsk): void {
   const standing = calls.get(key);
-  if (standing === undefined || standing.id === '' || id === '' || id === standing.id || name === '') return;
+  if (standing === undefined || name === '') return;
+  const isOther =
+    id === ''
+      ? isJsonObject(parseJson(argumentsText)) && standing.argumentsText.endsWith('}')
+      : standing.id !== '' && standing.id !== id;
+  if (!isOther) return;
   calls.delete(key);
   calls.set(`${key}/${calls.size}`, standing);
 }

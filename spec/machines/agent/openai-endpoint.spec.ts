@@ -139,6 +139,32 @@ t.test('DIS-3 · calls that share an index are distinguished by their ids', (t) 
   t.end();
 });
 
+t.test('DIS-3 · calls that share an index and have no id are apart where one is complete', (t) => {
+  const part = (args: string, name = 'one', index = 0) => ({ index, id: '', function: { name, arguments: args } });
+  const draft = read([
+    delta({ tool_calls: [part('{"x":1}'), part('{"y":2}', 'two')] }),
+    delta({ tool_calls: [part('{"x":{}', 'one', 2)] }),
+    // The name is repeated in the parts of one call.
+    delta({ tool_calls: [part(',"z":', 'one', 2)] }),
+    delta({ tool_calls: [part('{}', 'one', 2)] }),
+    delta({ tool_calls: [part('}', 'one', 2)] }),
+    delta({ tool_calls: [{ index: 1, function: { name: 'one', arguments: '{"x":' } }] }),
+    delta({ tool_calls: [{ index: 1, function: { arguments: '{}' } }] }),
+    delta({ tool_calls: [{ index: 1, function: { arguments: '}' } }] }),
+    delta({}, 'tool_calls'),
+  ]);
+  t.same(
+    answerOf(draft)?.calls.map(({ name, argumentsText }) => [name, argumentsText]),
+    [
+      ['one', '{"x":1}'],
+      ['two', '{"y":2}'],
+      ['one', '{"x":{},"z":{}}'],
+      ['one', '{"x":{}}'],
+    ],
+  );
+  t.end();
+});
+
 t.test('DIS-3 · a stream that ends without a reason to stop is whole, an empty one is none', (t) => {
   t.match(answerOf(read([delta({ content: 'Hello' }), '[DONE]'])), { text: 'Hello', stop: 'ended' });
   const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }] };
