@@ -29,11 +29,21 @@ export interface LoopState {
 export const mostCallsAtOnce = 32;
 const cutMark = '[the model’s token limit cut the answer off here]';
 const keptArguments = 200;
+/** What a model thinks, where its server does not set it apart from the answer. */
+const thought = /^\s*<think>[\s\S]*?<\/think>\s*/;
 
 export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: LoopState): NextStep {
   const { calls, stop, text } = answer;
   if (stop === 'refused') return { kind: 'fail', reason: refusedToAnswer };
-  if (calls.length === 0) return { kind: 'respond', response: stop === 'cut' ? `${text}\n\n${cutMark}` : text };
+  if (calls.length === 0) {
+    const response = text.replace(thought, '');
+    if (stop !== 'cut') return { kind: 'respond', response };
+    if (!/^\s*(?:<think>|$)/.test(response)) return { kind: 'respond', response: `${response}\n\n${cutMark}` };
+    return {
+      kind: 'fail',
+      reason: 'the model reached its token limit before it answered; raise agent.model.max_tokens',
+    };
+  }
   if (steps >= maxSteps) {
     const limit = `${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} (agent.model.max_steps)`;
     return { kind: 'fail', reason: `the model still asked for tools after ${limit}` };

@@ -23,6 +23,27 @@ t.test('DIS-3 · an answer without calls is the response, an empty one too', (t)
   t.end();
 });
 
+t.test('DIS-3 · what a model thinks in its text is no part of the response', (t) => {
+  const thought = '\n<think>\nLet me see.\n</think>\n\n';
+  t.same(nextStep(answer({ text: `${thought}Done` }), state), { kind: 'respond', response: 'Done' });
+  t.same(nextStep(answer({ text: thought }), state), { kind: 'respond', response: '' });
+  for (const text of ['Use <think>x</think> tags', '<think>not closed', 'a\n</think>\nb']) {
+    t.same(nextStep(answer({ text }), state), { kind: 'respond', response: text });
+  }
+  t.match(nextStep(answer({ text: `${thought}Half`, stop: 'cut' }), state), { response: /^Half\n\n\[the model/ });
+  t.end();
+});
+
+t.test('DIS-3 · a run whose model reached its limit before it answered fails', (t) => {
+  for (const text of ['', ' \n', '<think>Let me', '<think>Let me see.</think>\n']) {
+    t.match(nextStep(answer({ text, stop: 'cut' }), state), {
+      kind: 'fail',
+      reason: /before it answered; raise agent\.model\.max_tokens/,
+    });
+  }
+  t.end();
+});
+
 t.test('DIS-3 · calls are carried out, whatever reason to stop came with them', (t) => {
   for (const stop of ['calls', 'ended'] as const) {
     t.same(nextStep(answer({ calls: [ask('{"at":1}')], stop }), state), {
