@@ -90,6 +90,8 @@ const retryDelay = /"retryDelay"\s*:\s*"([\d.]+)s"/;
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
 /** OpenAI's endpoint takes 128. */
 const tooManyTools = /'tools': array too long/;
+/** What Ollama, OpenRouter and vLLM say of a model without tools. */
+const noTools = /does not support tools|support tool use|tool choice requires/;
 /**
  * What each model has refused for good, so that it is not sent again with each step of a run. By name: a cron job's or a
  * server's own choice of a model has settings of its own.
@@ -249,7 +251,9 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
     await response.body?.cancel();
     throw new Unusable('the model endpoint answered with an HTML page; check agent.model.base_url', false);
   }
-  const isWhole = type.startsWith('application/json');
+  const isDeclared = type.startsWith('application/json');
+  /** Known with the first text that is not blank. Some servers and proxies name the type of the other form. */
+  let isWhole: boolean | undefined;
   const events = createEventReader();
   const decoder = new TextDecoder();
   const pieces: string[] = [];
@@ -261,7 +265,10 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
       throw new Unusable(`the model endpoint answered with more than ${limits.maxBytes} bytes`, false);
     }
     const text = decoder.decode(chunk, { stream: true });
-    if (isWhole) {
+    if (isWhole === undefined && text.trim() !== '') {
+      isWhole = isDeclared ? !/^\s*(?:data|event|id|retry)?:/.test(text) : /^\s*[{[]/.test(text);
+    }
+    if (isWhole !== false) {
       pieces.push(text);
       continue;
     }
@@ -269,7 +276,7 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
     // Leaving the loop cancels the rest of the body.
     if (draft.ended || draft.fault !== null) return;
   }
-  if (!isWhole) {
+  if (!(isWhole ?? isDeclared)) {
     // The last event is complete even if its terminating empty line is missing.
     for (const { data } of events.read('\n\n')) take(readEvent(provider, draft, data));
     return;
@@ -287,7 +294,7 @@ function verdictOn(draft: Draft, otherwise: string): Attempt {
     return { kind: 'failed', why, passing: false, overflows: true, tokens };
   }
   if (fault !== null) {
-    const why = `the model endpoint ended in the middle of its answer (${fault.type})`;
+    const why = `the model endpoint ended its answer with an error (${fault.type})`;
     return { kind: 'failed', why, passing: fault.passing, tokens };
   }
   const answer = answerOf(draft);
@@ -340,6 +347,8 @@ async function refusalOf(
 
 function cureOf(status: number, text: string): string {
   if (status === 429) return '; its quota is spent';
+  if (status === 402) return '; its credit is spent';
+  if (noTools.test(text)) return '; choose a model that takes tools, or give the route `toolsets: []`';
   return tooManyTools.test(text)
     ? '; offer it fewer tools, by `toolsets` of the route or `tools.include` of the servers'
     : '; check agent.model';

@@ -125,6 +125,7 @@ const passing: ReadonlySet<string> = new Set([
   'internal_server_error',
   unreadCall,
 ]);
+const lastingStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 413, 422]);
 const typePattern = /^[a-z][a-z_]{0,48}$/;
 
 /** What endpoints say of a conversation that is too long for their model. */
@@ -144,9 +145,11 @@ export function faultOf(error: Json | undefined): StreamFault {
   if (!isRate && saysOverflow(textOf(isJsonObject(error) ? error.message : error))) return { kind: 'overflow' };
   // A rate limit has its kind as type, such as `tokens`.
   const type = types.find((one) => passing.has(one)) ?? types[0];
-  return type === undefined
-    ? { kind: 'error', type: 'error', passing: true }
-    : { kind: 'error', type, passing: passing.has(type) };
+  if (type !== undefined) return { kind: 'error', type, passing: passing.has(type) };
+  // OpenRouter has the status with which a provider answered.
+  const status = isJsonObject(error) ? countOf(error.code) : undefined;
+  if (status === undefined) return { kind: 'error', type: 'error', passing: true };
+  return { kind: 'error', type: String(status), passing: !lastingStatuses.has(status) };
 }
 
 /** An endpoint rejects a conversation with arguments that are not an object, so malformed ones become an empty object. */

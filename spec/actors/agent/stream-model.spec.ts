@@ -94,6 +94,24 @@ t.test('DIS-3 · an endpoint that does not stream is read all the same', async (
   }
 });
 
+t.test('DIS-3 · an answer is read by its form where its content type names another', async (t) => {
+  const whole = '{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}';
+  const stream = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+  for (const [type, body] of [
+    ['text/plain; charset=utf-8', whole],
+    ['text/event-stream', `\n\n${whole}`],
+    ['application/json', stream],
+    ['application/json', `: keep-alive\n\n${stream}`],
+  ] as const) {
+    const { verdict } = await ask(t, [{ kind: 'raw', type, body }], { provider: 'openai-compatible' });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Hi' } }, `${type} ${body.slice(0, 8)}`);
+  }
+  const { verdict } = await ask(t, [{ kind: 'raw', type: 'application/json', body: 'oops' }], {
+    provider: 'openai-compatible',
+  });
+  t.match(verdict, { kind: 'failed', why: /no JSON; asked 4 times/ });
+});
+
 t.test('DIS-3 · a passing failure is asked again, and the answer is the whole one', async (t) => {
   const failures: readonly ModelReply[] = [
     { kind: 'status', status: 500, body: '<html><body>Oops</body></html>' },
@@ -158,7 +176,10 @@ t.test('DIS-3 · each failure that lasts is a known outcome', async (t) => {
     [{ kind: 'half', text: 'Half', reset: true }, /was incomplete: the connection failed.*asked 4 times$/],
     [{ kind: 'nothing' }, /gave no answer: it broke off before its end; asked 4 times$/],
     [{ kind: 'reset' }, /gave no answer: the connection failed \(\w+\); asked 4 times$/],
-    [{ kind: 'givesUp', type: 'overloaded_error' }, /ended in the middle.*\(overloaded_error\); asked 4 times$/],
+    [
+      { kind: 'givesUp', type: 'overloaded_error' },
+      /ended its answer with an error.*\(overloaded_error\); asked 4 times$/,
+    ],
   ];
   for (const provider of providers) {
     for (const [reply, why] of rows) {
@@ -200,6 +221,19 @@ t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
     ),
     [{ kind: 'status', status: 400, body: '{"error":{"message":7}}' }, /HTTP 400; check agent\.model$/],
     [said(429, 'You exceeded', 'insufficient_quota'), /HTTP 429; its quota is spent$/],
+    [said(402, 'Insufficient credits'), /HTTP 402; its credit is spent$/],
+    ...[
+      'registry.ollama.ai/library/gemma:2b does not support tools',
+      'No endpoints found that support tool use.',
+      '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    ].map(
+      (message) =>
+        [said(400, message), /; choose a model that takes tools, or give the route `toolsets: \[\]`$/] as const,
+    ),
+    [
+      { kind: 'raw', type: 'application/json', body: '{"error":{"message":"Insufficient credits","code":402}}' },
+      /ended its answer with an error \(402\)$/,
+    ],
     [{ kind: 'status', status: 404, body: '<html>' }, /HTTP 404 with an HTML page; check agent\.model$/],
     [{ kind: 'status', status: 307, headers: { location: 'http://127.0.0.1:9/' } }, /redirect; give agent\.model/],
     [{ kind: 'raw', type: 'text/html', body: '<!doctype html><title>Sign in</title>' }, /an HTML page; check/],

@@ -88,6 +88,10 @@ t.test('DIS-3 · an error is told by one word, never by its message, and an unkn
     { kind: 'error', type: 'error', passing: true },
     'one that names none may pass',
   );
+  // OpenRouter's have the status that another endpoint answered with.
+  t.same(faultOf({ code: 502, message: 'Upstream idle timeout' }), { kind: 'error', type: '502', passing: true });
+  t.same(faultOf({ code: 429, message: 'per minute' }), { kind: 'error', type: '429', passing: true });
+  t.same(faultOf({ code: 403, message: 'moderation' }), { kind: 'error', type: '403', passing: false });
   t.end();
 });
 

@@ -53,7 +53,7 @@ t.test('DIS-3 · rubbish in a stream is passed over, an error is told by its typ
       t.same(fault(overflow), { kind: 'overflow' });
     const rate = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Request too large: 9000 tokens per minute' };
     t.same(fault(rate), error('rate_limit_exceeded', true), 'a limit of tokens per minute passes');
-    t.same(fault({ code: 429, message: 'reduce the prompt length' }), error('error', true), 'also by its number alone');
+    t.same(fault({ code: 429, message: 'reduce the prompt length' }), error('429', true), 'also by its number alone');
   }
   t.equal(answerOf(emptyDraft()), undefined);
   t.end();
