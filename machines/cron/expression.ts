@@ -57,7 +57,7 @@ const longestIntervalMs = 366 * 86_400_000;
 export function readSchedule(text: string): ScheduleReading {
   const written = text.trim();
   if (written === '') return unfit('the schedule is empty');
-  if (written.startsWith('{')) {
+  if (/^[{[]/.test(written)) {
     return unfit(
       `the schedule ${cut(written, longestShown)} is no text; write five fields such as "0 9 * * *", or "every 15m"`,
     );

@@ -84,7 +84,6 @@ export function readJob(record: JsonObject): CronJob | undefined {
     model,
     deliver,
     schedule,
-    timezone,
     deliver_extra: extra,
     on_failure: onFailure,
     on_failure_extra: onFailureExtra,
@@ -92,6 +91,8 @@ export function readJob(record: JsonObject): CronJob | undefined {
   } = record;
   const id = typeof record.id === 'number' ? String(record.id) : record.id;
   if (typeof id !== 'string' || id === '') return undefined;
+  // OpenClaw writes the zone into the schedule.
+  const timezone = record.timezone ?? (isJsonObject(schedule) ? schedule.tz : undefined);
   const flaw = flawOf(record);
   const doubt = doubtOf(record);
   return {
@@ -202,6 +203,9 @@ const forms: readonly (readonly [key: string, form: string, fits: (value: Json) 
   ['on_failure_extra', 'an object', isJsonObject],
   ['timezone', 'the name of a zone', isText],
   ['grace_seconds', 'a number, 0 or more', (value) => typeof value === 'number' && value >= 0],
+  ...['created_at', 'resumed_at'].map(
+    (key) => [key, 'a time such as "2026-06-01T08:00:00Z"', (value: Json) => !Number.isNaN(timeIn(value))] as const,
+  ),
 ];
 
 function doubtOf(record: JsonObject): string | undefined {
@@ -245,8 +249,12 @@ function formatSchedule(schedule: Json): string {
 }
 
 function timeOf<Key extends string>(key: Key, written: Json | undefined): { readonly [K in Key]?: number } {
-  const atMs = typeof written === 'string' ? Date.parse(written) : Number.NaN;
+  const atMs = timeIn(written);
   return Number.isNaN(atMs) ? {} : ({ [key]: atMs } as { readonly [K in Key]?: number });
+}
+
+function timeIn(written: Json | undefined): number {
+  return typeof written === 'string' ? Date.parse(written) : Number.NaN;
 }
 
 function zoneProblem(zone: string): string {

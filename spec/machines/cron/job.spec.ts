@@ -21,8 +21,9 @@ t.test('CRN-1 · a record is read leniently: what it lacks is filled in, what is
     id: 'j',
     ...bare,
     doubt:
-      'model is {} and is passed over; write a name; timezone is 7 and is passed over; write the name of a zone; grace_seconds is -1 and is passed over; write a number, 0 or more',
+      'model is {} and is passed over; write a name; timezone is 7 and is passed over; write the name of a zone; grace_seconds is -1 and is passed over; write a number, 0 or more; created_at is "never" and is passed over; write a time such as "2026-06-01T08:00:00Z"',
   });
+  t.match(readJob({ id: 'j', resumed_at: 1780300800 }), { doubt: /^resumed_at is 1780300800 and is passed over/ });
   t.match(
     readJob({
       ...fit,
@@ -74,6 +75,12 @@ t.test('CRN-1 · a job is due by its schedule, by none, or never because its sch
   const ofHermes = { kind: 'cron', expr: '0 9 * * *', display: '0 9 * * *' };
   t.match(timing({ schedule: ofHermes }), { kind: 'scheduled', print: '0 9 * * *|UTC' });
   t.match(timing({ schedule: { kind: 'interval', minutes: 30 } }), { schedule: { everyMs: 1_800_000 } });
+  t.match(timing({ schedule: ['0 9 * * *'] }), { kind: 'unfit', problem: /^the schedule \["0 9 .* is no text/ });
+  // OpenClaw writes the zone into the schedule.
+  const ofOpenClaw = { kind: 'cron', expr: '0 9 * * *', tz: 'Mars/Base' };
+  t.match(timing({ schedule: ofOpenClaw, timezone: null }), { problem: /^"Mars\/Base" is no time zone/ });
+  t.match(timing({ schedule: { ...ofOpenClaw, tz: 'UTC' }, timezone: null }), { kind: 'scheduled', zone: 'UTC' });
+  t.match(timing({ schedule: ofOpenClaw }), { kind: 'scheduled', zone: 'UTC' });
   const once = { kind: 'once', run_at: '2027-01-01T09:00:00+01:00' };
   t.match(timing({ schedule: once }), {
     kind: 'unfit',
