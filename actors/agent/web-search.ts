@@ -58,7 +58,8 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
         });
         if (!response.ok) {
           await response.body?.cancel();
-          return failure(`the search endpoint answered HTTP ${response.status}`);
+          const cure = response.status === 403 ? '; SearXNG needs `json` among its `search.formats`' : '';
+          return failure(`the search endpoint answered HTTP ${response.status}${cure}`);
         }
         const found = resultsIn(await boundedText(response));
         if (found === undefined) return failure('the search endpoint answered with what is no list of results');

@@ -63,6 +63,8 @@ export function readSchedule(text: string): ScheduleReading {
     );
   }
   if (/^every\b/i.test(written)) return readInterval(written);
+  if (/^(?:CRON_)?TZ=/i.test(written)) return unfit(`"${written}" begins with a zone; give the zone as \`timezone\``);
+  if (/^@every\s/i.test(written)) return unfit(`"${written}" is not known; write "${written.slice(1)}"`);
   if (written.startsWith('@')) {
     const expression = nicknames.get(written.toLowerCase());
     return expression === undefined

@@ -30,6 +30,7 @@ t.test('DIS-5 · an endpoint that fails is told without its address', async (t) 
     '/none/search': page('application/json', '{"results": []}'),
     '/html/search': page('text/html', '<p>blocked'),
     '/other/search': page('application/json', '{"answers": []}'),
+    '/forbidden/search': (res) => void res.writeHead(403).end(),
     '/limited/search': (res) => void res.writeHead(429).end(),
     '/moved/search': (res) => void res.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
     '/flood/search': page('application/json', `{"results": [], "x": "${'x'.repeat(3_000_000)}"}`),
@@ -38,7 +39,8 @@ t.test('DIS-5 · an endpoint that fails is told without its address', async (t) 
     ['none', 'Nothing was found.', false],
     ['html', /no list of results/, true],
     ['other', /no list of results/, true],
-    ['limited', /HTTP 429/, true],
+    ['forbidden', /HTTP 403; SearXNG needs `json` among its `search\.formats`$/, true],
+    ['limited', /HTTP 429$/, true],
     ['moved', /HTTP 302/, true],
     ['flood', /no list of results/, true],
   ] as const;
