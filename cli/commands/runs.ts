@@ -44,7 +44,9 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
   const { transcript, ...run } = await context.ask('runs.show', params);
   const entries = (transcript ?? []) as readonly JsonObject[];
   return show(context, { ...run, ...(withTranscript ? { transcript } : {}) }, () =>
-    [formatRun(context, run, withTranscript), ...entries.map((entry) => formatEntry(context, entry))].join('\n'),
+    [formatRun(context, run, withTranscript), ...inCallOrder(entries).map((entry) => formatEntry(context, entry))].join(
+      '\n',
+    ),
   );
 }
 
@@ -96,6 +98,19 @@ export async function cancelRun(context: CommandContext): Promise<ExitCode> {
       ? `Run ${oneLine(answer.cancelling)} is ending.\n`
       : `Cancelled ${oneLine(answer.cancelled)}.\n`,
   );
+}
+
+/** The entries with each result behind its call: calls of one answer run at once, and an id is unique among them only. */
+function inCallOrder(entries: readonly JsonObject[]): readonly JsonObject[] {
+  const moved = new Set<JsonObject>();
+  return entries.flatMap((entry, at) => {
+    if (moved.has(entry)) return [];
+    if (entry.kind !== 'call') return [entry];
+    const next = entries.slice(at).find(({ kind, id }) => kind === 'answer' || (kind === 'result' && id === entry.id));
+    if (next?.kind !== 'result') return [entry];
+    moved.add(next);
+    return [entry, next];
+  });
 }
 
 /** One transcript entry: its author and text. */

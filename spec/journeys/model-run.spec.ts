@@ -48,7 +48,7 @@ mcp_servers:
 }
 
 /** The server reads in the folder that the daemon was started in. */
-const readPackage: ModelReply = {
+const readPackage = {
   kind: 'says',
   text: 'I look.',
   calls: [
@@ -57,7 +57,7 @@ const readPackage: ModelReply = {
       args: JSON.stringify({ path: join(process.cwd(), 'package.json'), head: 2 }),
     },
   ],
-};
+} as const satisfies ModelReply;
 
 async function send(daemon: Daemon, payload: JsonObject, route = 'gh'): Promise<void> {
   const answer = await postSigned(`${daemon.url}/webhooks/${route}`, payload, { secret });
@@ -117,6 +117,30 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
     t.match(shown.stdout, /call mcp__files__read_text_file\n +\{"path"/);
   });
 }
+
+t.test('DIS-3 · CLI-5 · the transcript shows each result below its call, whichever came first', async (t) => {
+  const calls = [...readPackage.calls, { name: 'nope', args: '{}' }];
+  const server = await startModelServer(t, [
+    { ...readPackage, calls },
+    { ...readPackage, calls },
+    { kind: 'says', text: 'Done.' },
+  ]);
+  const home = makeModelHome(t, server);
+  await send(await startDaemon(t, home.path), { n: 7 });
+
+  const run = await runThatIs(home.path, 'delivered');
+
+  const entries = run.transcript as readonly JsonObject[];
+  t.match(
+    entries.slice(2, 6).map(({ kind, is_error }) => [kind, is_error]),
+    [['call'], ['call'], ['result', true], ['result', false]],
+    'the refusal comes first',
+  );
+  const { stdout } = await askCli(['runs', 'show', String(run.id), '--transcript'], home.path);
+  const heads = stdout.split('\n').filter((line) => /^(?:answer|call|result|error)/.test(line));
+  const step = ['answer', 'call mcp__files__read_text_file', 'result', 'call nope', 'error'];
+  t.same(heads, [...step, ...step, 'answer']);
+});
 
 t.test(
   'DIS-5 · a run is offered what its route’s toolsets name, no tool of a server where they name none, and a cron job all',
