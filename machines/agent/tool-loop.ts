@@ -31,12 +31,14 @@ const cutMark = '[the model’s token limit cut the answer off here]';
 const keptArguments = 200;
 /** What a model thinks, where its server does not set it apart from the answer. */
 const thought = /^\s*<think>[\s\S]*?<\/think>\s*/;
+/** The same where the opening tag is a part of the prompt, as in the templates of Qwen and DeepSeek. */
+const begunThought = /^[\s\S]*?\n<\/think>\n\n\s*/;
 
 export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: LoopState): NextStep {
   const { calls, stop, text } = answer;
   if (stop === 'refused') return { kind: 'fail', reason: refusedToAnswer };
   if (calls.length === 0) {
-    const response = text.replace(thought, '');
+    const response = text.replace(text.includes('<think>') ? thought : begunThought, '');
     if (stop !== 'cut') return { kind: 'respond', response };
     if (!/^\s*(?:<think>|$)/.test(response)) return { kind: 'respond', response: `${response}\n\n${cutMark}` };
     return {

@@ -27,7 +27,14 @@ t.test('DIS-3 · what a model thinks in its text is no part of the response', (t
   const thought = '\n<think>\nLet me see.\n</think>\n\n';
   t.same(nextStep(answer({ text: `${thought}Done` }), state), { kind: 'respond', response: 'Done' });
   t.same(nextStep(answer({ text: thought }), state), { kind: 'respond', response: '' });
-  for (const text of ['Use <think>x</think> tags', '<think>not closed', 'a\n</think>\nb']) {
+  // Qwen's and DeepSeek's templates put the opening tag into the prompt.
+  t.same(nextStep(answer({ text: 'Let me see.\n</think>\n\nDone' }), state), { kind: 'respond', response: 'Done' });
+  for (const text of [
+    'Use <think>x</think> tags',
+    'It ends with <think>\nx\n</think>\n\nand goes on',
+    '<think>not closed',
+    'a\n</think>\nb',
+  ]) {
     t.same(nextStep(answer({ text }), state), { kind: 'respond', response: text });
   }
   t.match(nextStep(answer({ text: `${thought}Half`, stop: 'cut' }), state), { response: /^Half\n\n\[the model/ });
