@@ -55,7 +55,10 @@ const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTD
 export function unwritableFault(thrown: unknown, home: string): Fault | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const { code = '', syscall, path = '', message } = thrown as NodeJS.ErrnoException;
-  const isOfHome = syscall !== undefined && (refusals.has(code) || syscall === 'mkdir') && path.startsWith(home);
+  // A home whose parent is missing, as that of a user with HOME=/nonexistent: `mkdir` names the folder that it cannot make.
+  const isAbove = syscall === 'mkdir' && home.startsWith(`${path}/`);
+  const isOfHome =
+    (syscall !== undefined && (refusals.has(code) || syscall === 'mkdir') && path.startsWith(home)) || isAbove;
   if (!isOfHome) return undefined;
   // Something in the home that belongs to another user, as what root copied there: the home may be writable.
   const isPart = (code === 'EACCES' || code === 'EPERM') && path !== home && existsSync(path);

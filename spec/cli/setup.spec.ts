@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
@@ -14,6 +14,20 @@ const written = `platforms: # c1
       port: 0
 agent: {runner: echo} # c4
 `;
+
+t.test('HOME-3 · a home whose parent cannot be made is an error about the home, with its remedy', async (t) => {
+  // As that of a user with HOME=/nonexistent.
+  const parent = `${makeHome(t).path}/none`;
+  symlinkSync(`${parent}-either`, parent);
+  for (const words of [['gateway', 'setup', '--enable'], ['gateway'], ['mcp', 'add', 'a', '--no-test', '--', 'x']]) {
+    const { code, stderr } = await askCli(words, `${parent}/.agent`);
+    t.equal(code, 1);
+    t.match(
+      stderr,
+      /^agent: home .*\/none\/.agent: cannot be written: .*or set AGENT_HOME to another \[home-unwritable\]/,
+    );
+  }
+});
 
 t.test('CLI-1 · HOME-4 · setup changes what is given and nothing else', async (t) => {
   const rows: readonly (readonly [readonly string[], string])[] = [
