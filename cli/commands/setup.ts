@@ -51,9 +51,7 @@ export async function setupGateway(context: CommandContext): Promise<ExitCode> {
   for (const line of written) context.out.print(`${line}\n`);
   if (goesOn) return startAndTest(context, hasFlag(context, 'test'));
   const agent = agentOf(context.gateway);
-  context.out.print(
-    `Start it with \`${agent} gateway\`, or let it read the change with \`${agent} gateway reload\`.\n`,
-  );
+  context.out.print(`Start it with \`${agent} gateway\`; a running gateway applies the change by itself.\n`);
   return 0;
 }
 
