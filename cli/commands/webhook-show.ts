@@ -6,25 +6,25 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import type { RouteDetail } from '../../runtime/control/contract.ts';
-import { agentOf, type CommandContext, type ExitCode, type Output, routeChoice, withHomeNamed } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, routeChoice, withHomeNamed } from '../context.ts';
 import { line, whole } from '../draw.ts';
 import { counted, labelled, moment, titled, titledText } from '../labelled.ts';
 import { dim, oneLine, show } from '../terminal.ts';
 
 export async function showWebhook(context: CommandContext): Promise<ExitCode> {
   const row = await context.ask('webhook.show', routeChoice(context));
-  return show(context, row, () => formatRoute(context.out, row));
+  return show(context, row, () => formatRoute(context, row));
 }
 
 /** What a route accepts, what it does and where the outcome is sent; settings at their default are left out. */
-function formatRoute(out: Output, { definition: route, ...row }: RouteDetail): string {
+function formatRoute({ out, gateway }: CommandContext, { definition: route, ...row }: RouteDetail): string {
   const { coalesce, createdAt, concurrency, prompt } = route;
   const since = createdAt === undefined ? '' : `, since ${moment(createdAt, Date.now())}`;
   // A route in force may have been removed from the file meanwhile, so that it has no place there.
   const from = row.place ? `${row.place.file}${since}` : row.source === 'static' ? 'config.yaml' : undefined;
   const head = labelled(out, [
     ['URL', row.url],
-    ['Problem', row.problem],
+    ['Problem', row.problem && withHomeNamed(gateway, row.problem)],
     ['About', row.description],
     ['Profile', row.profile === 'default' ? undefined : row.profile],
     ['From', from],

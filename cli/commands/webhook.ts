@@ -62,7 +62,9 @@ function showCreated(context: CommandContext, created: Subscribed): void {
     const words = provider === undefined ? anyoneWords(created, route) : providerWords(created, provider, route);
     out.print(withHomeNamed(context.gateway, `${bold(out, name)}\n  URL     ${url}\n${words}\n`));
     // The route is created anyway: what it refers to may be added later.
-    if (created.problem !== undefined) out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
+    if (created.problem === undefined) return;
+    const problem = oneLine(withHomeNamed(context.gateway, created.problem));
+    out.complain(`agent: ${oneLine(created.name)} ${problem}\n`);
   }
 }
 
@@ -189,7 +191,7 @@ export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
     row.events.join(',') || 'all',
     row.deliver,
     row.url,
-    row.problem ?? '',
+    withHomeNamed(context.gateway, row.problem ?? ''),
   ];
   return show(context, rows, () =>
     rows.length === 0

@@ -45,7 +45,16 @@ import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 import { askedRoute, queryOf } from './event-choice.ts';
 import { eventCommands } from './event-commands.ts';
-import { askedRouteOf, homeOf, profileOf, routedHomeOf, routeUrl, subscribe, unsubscribe } from './home-view.ts';
+import {
+  askedRouteOf,
+  homeOf,
+  profileOf,
+  routedHomeOf,
+  routeUrl,
+  subscribe,
+  unsubscribe,
+  webhooksOff,
+} from './home-view.ts';
 import { inspectCommands } from './inspect-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { onlyReads, usesDocuments } from './methods.ts';
@@ -165,7 +174,7 @@ async function testRoute(host: CommandHost, params: JsonObject): Promise<Result<
   const routed = routedHomeOf(host);
   const why = routed.home.main.settings.webhook.enabled
     ? 'the webhook adapter does not listen; `agent gateway status` shows why'
-    : 'webhooks are not enabled; `agent gateway setup --enable` enables them';
+    : webhooksOff;
   const base = daemon.url() ?? refuse('gateway-not-listening', why);
   const { route, secret } = askedRouteOf(routed, asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;

@@ -63,6 +63,8 @@ export function routedHomeOf({ inForce, source }: HomeOrigin): RoutedHome {
   return inForce?.() ?? readRoutedHome(source);
 }
 
+export const webhooksOff = 'webhooks are not enabled; `agent gateway setup --enable` enables them';
+
 /** Reads the files. */
 export function readRoutedHome(source: HomeSource): RoutedHome {
   const home = loadHome(source);
@@ -309,8 +311,9 @@ function ofProfile({ profile }: AskedRoute): string {
 function routeRows(home: LoadedHome, listener: string | undefined): (entry: RouteWithSecret) => RouteRow {
   const base = publicBase(home, listener);
   const looseEndsOf = findLooseEnds(home);
+  const closed = home.main.settings.webhook.enabled ? [] : [`is not served: ${webhooksOff}`];
   return (entry) => {
-    const loose = looseEndsOf(entry).map(({ message }) => message);
+    const loose = [...closed, ...looseEndsOf(entry).map(({ message }) => message)];
     return { ...routeRow(entry, base), ...(loose.length === 0 ? {} : { problem: loose.join('; and it ') }) };
   };
 }

@@ -253,3 +253,18 @@ t.test('SRC-1 · SUB-1 · subscribe and list warn of a secret that its provider 
   const right = await askCli([...words, '8f742231b10e8a49abcd9912346785a5', '--force'], home.path);
   t.equal(right.stderr, '');
 });
+
+t.test(
+  'SUB-1 · SUB-4 · subscribe, list and show say that webhooks are not enabled, and how to enable them',
+  async (t) => {
+    const home = makeHome(t);
+    const cli = (...words: string[]) => askCli(['--home', home.path, 'webhook', ...words], home.path);
+    const off = `is not served: webhooks are not enabled; \`agent --home ${home.path} gateway setup --enable\` enables them`;
+    t.match((await cli('subscribe', 'ci')).stderr, `agent: ci ${off}`);
+    for (const words of [['list'], ['show', 'ci']]) t.match((await cli(...words)).stdout, off, words.join(' '));
+    await askCli(['gateway', 'setup', '--enable', '--host', '127.0.0.1'], home.path);
+    t.equal((await cli('subscribe', 'more')).stderr, '');
+    for (const words of [['list'], ['show', 'ci']])
+      t.notMatch((await cli(...words)).stdout, 'not enabled', words.join(' '));
+  },
+);
