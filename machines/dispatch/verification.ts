@@ -5,6 +5,7 @@
  */
 
 import { backoffMs } from '../base/restart.ts';
+import { canonicalTarget } from '../config/targets.ts';
 import type { VerifyOutcome } from './send-outcome.ts';
 
 export type Verification =
@@ -59,11 +60,12 @@ export function readVerification(
       // Credentials may allow sending and nothing else.
       if (outcome.class === 'forbidden')
         return { kind: 'connected', as: null, note: outcome.reason, againInMs: laterMs };
-      return { kind: 'failed', why: `${outcome.reason}; ${cure(name)}`, refused: true, againInMs: laterMs };
+      return { kind: 'failed', why: `${outcome.reason}${cure(name)}`, refused: true, againInMs: laterMs };
   }
 }
 
-/** The remedy for credentials that a platform refuses. */
+/** The remedy for credentials that a platform refuses. GitHub's client has its own, and the reason names its login. */
 function cure(name: string): string {
-  return `correct platforms.${name} (credentials best in .env) and reload with \`agent gateway reload\``;
+  if (canonicalTarget(name) === 'github_comment') return ', then reload with `agent gateway reload`';
+  return `; correct platforms.${name} (credentials best in .env) and reload with \`agent gateway reload\``;
 }

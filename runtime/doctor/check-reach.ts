@@ -141,7 +141,7 @@ function targetTrouble({ error }: TargetRow): Judged | undefined {
     level: 'wrong',
     code: 'target-unreachable',
     what: error,
-    cure: 'if it refuses, correct its keys under platforms, then agent gateway reload; if it was not reached, check the network and its address',
+    cure: 'correct what it names; if it was not reached, check the network and its address',
   };
 }
 

@@ -2,8 +2,8 @@ import t from 'tap';
 import { refused, type VerifyOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { readVerification, type Verification } from '../../../machines/dispatch/verification.ts';
 
-const read = (outcome: VerifyOutcome, failures = 0, jitter = 0): Verification =>
-  readVerification(outcome, { name: 'slack', failures, jitter });
+const read = (outcome: VerifyOutcome, failures = 0, jitter = 0, name = 'slack'): Verification =>
+  readVerification(outcome, { name, failures, jitter });
 
 t.test(
   'DLV-1 · DLV-2 · what a check says decides whether deliveries go there, when it is repeated, and the cure',
@@ -23,6 +23,11 @@ t.test(
           why: /^no; correct platforms\.slack .*`agent gateway reload`$/,
           againInMs: quarter,
         },
+      ],
+      // Its credentials are those of its client, not keys of config.yaml.
+      [
+        read(refused('auth', 'run `gh auth login`') as VerifyOutcome, 0, 0, 'codehost_comment'),
+        { why: /^run `gh auth login`, then reload with `agent gateway reload`$/ },
       ],
       [read(refused('notFound', 'no such place') as VerifyOutcome), { kind: 'failed', refused: true }],
       [
