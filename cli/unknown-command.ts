@@ -42,8 +42,14 @@ function heldWords(bare: readonly string[]): readonly string[] {
 
 /** The commands whose last word was given without its group; else each misspelt word replaced by the nearest one. */
 function meantBy(bare: readonly string[]): readonly string[] {
-  const [first = ''] = bare;
-  const alone = groupOf([]).filter(({ path }) => path.length > 1 && path.at(-1) === first);
+  const [first = '', second = ''] = bare;
+  const ofAll = groupOf([]).filter(({ path }) => path.length > 1 && path.at(-1) === first);
+  // `list webhooks`: the words are there, in another order.
+  const group = nearest(
+    second,
+    ofAll.map(({ path }) => path[0] ?? ''),
+  );
+  const alone = group === undefined ? ofAll : ofAll.filter(({ path }) => path[0] === group);
   if (alone.length > 0 && alone.length <= mostMeant) return alone.map(({ path }) => path.join(' '));
   const corrected: string[] = [];
   for (const word of bare) {
