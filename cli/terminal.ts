@@ -43,10 +43,10 @@ export function printJsonLine(context: CommandContext, value: unknown): void {
 }
 
 /**
- * Columns that are never cut on a terminal: values to copy into the next command, and single words. In a pipe they are
- * complete at any length, because its reader passes them to the next command.
+ * Columns that are never cut on a terminal: values to copy into the next command, times, and single words. In a pipe they
+ * are complete at any length, because its reader passes them to the next command.
  */
-const uncut = /^(?:ID|DELIVERY|RUN|KEY|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
+const uncut = /^(?:ID|DELIVERY|RUN|KEY|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE|TIME)$/;
 /** Sentences and addresses. If they do not fit beside the row, they are placed below it. */
 const sentenceHeads = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION|RESULT)$/;
 /** Untrusted senders choose the length of names and ids: one must not widen every row. */

@@ -51,6 +51,13 @@ t.test('CLI-2 · at 80 columns what is to be copied is whole, and a reason is to
 t.test('CLI-2 · in a narrow terminal the widest column is cut, never an id or a status', (t) => {
   const lines = table(out(50), head, rows).split('\n');
   t.match(lines[1], /^4s {3}failed {5}reports-of-th… {2}0mwqfges70000ewy8l$/);
+  // As of `agent events --follow`, whose ids are wider than what is left.
+  const followed = table(
+    out(60),
+    ['TIME', 'STATUS', 'ROUTE', 'EVENT', 'DELIVERY'],
+    [['13:35:31Z', 'delivered', 'deploys', 'pull_request', 'f5b956d7-63b8-4444-814f-c67ce0dca98c']],
+  );
+  t.match(followed, '13:35:31Z  delivered  deploys');
   const least = table(out(10), ['ID', 'ROUTE'], [['0mwqfges70000ewy8l', 'a-route-of-some-length']]).split('\n');
   t.equal(least[1], '0mwqfges70000ewy8l  a-route…', 'too narrow for all of it: the terminal breaks the line');
   t.end();
