@@ -54,6 +54,11 @@ export const catalogue: readonly CliCommand[] = Object.entries(rows).map(([words
   };
 });
 
+/** The flags that a command takes, its own first: one that asks no gateway refuses `--node`. */
+export function takenFlags({ flags, staysHere }: CliCommand): readonly Flag[] {
+  return [...flags, ...globalFlags.filter(({ name }) => name !== 'node' || staysHere !== true)];
+}
+
 /** A command in one line: words, arguments and its own flags, without the global flags. */
 export function usageLine(command: CliCommand): string {
   return ['agent', commandWords(command), ...command.flags.map((flag) => `[${flagWords(flag)}]`)].join(' ');

@@ -6,7 +6,7 @@
 
 import { defaultProfile } from '../machines/base/names.ts';
 import { type Flag, type NameKind, nameKinds, ofProfile } from './catalogue/row.ts';
-import { type CliCommand, globalFlags } from './catalogue.ts';
+import { type CliCommand, globalFlags, takenFlags } from './catalogue.ts';
 import { findCommand, sortWords } from './parse.ts';
 import { groupOf } from './unknown-command.ts';
 
@@ -34,7 +34,7 @@ export function expectedAt(words: readonly string[]): Expected {
   const earlier = words.slice(0, -1);
   const after = earlier.indexOf('--');
   const command = findCommand(earlier);
-  const known = [...(command?.flags ?? []), ...globalFlags];
+  const known = command === undefined ? globalFlags : takenFlags(command);
   const { bare, given } = sortWords(earlier, command, known);
   const last = given.at(-1);
   const open = known.find(({ name, value }) => name === last?.name && value !== undefined);

@@ -4,7 +4,7 @@
  */
 
 import type { Flag } from './catalogue/row.ts';
-import { type CliCommand, flagWords, globalFlags, usageLine } from './catalogue.ts';
+import { type CliCommand, flagWords, takenFlags, usageLine } from './catalogue.ts';
 import type { ExitCode } from './context.ts';
 import { exitMeanings, files, variables } from './manual.ts';
 
@@ -25,7 +25,7 @@ export function pageOf(command: CliCommand) {
     line: command.help,
     synopsis: usageLine(command),
     about: command.about ?? [],
-    flags: [...command.flags, ...globalFlags].map(flagRow),
+    flags: takenFlags(command).map(flagRow),
     examples: (command.examples ?? []).map(([words, what]): Row => [`agent ${words}`, what]),
     exits,
     environment: (['AGENT_HOME', 'NO_COLOR', ...(command.env ?? [])] as const).map(

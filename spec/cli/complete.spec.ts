@@ -24,6 +24,8 @@ t.test('CLI-2 · the word at the cursor is a command, a flag, a value or a name'
     words('webhook', 'list', '-').filter((word) => word.startsWith('--j')),
     ['--json'],
   );
+  t.ok(words('webhook', 'list', '-').includes('--node'));
+  t.notOk(words('gateway', 'run', '-').includes('--node'), 'it would be refused');
   t.notOk(words('webhook', 'list', '--json', '-').includes('--json'), 'given already');
   t.ok(words('mcp', 'add', 'x', '--env', 'A=1', '-').includes('--env'), 'may be given again');
   t.same(words('help', ''), words(''));

@@ -35,8 +35,10 @@ t.test('CLI-2 · help tells synopsis, flags, examples and exit codes, and fits i
       const long = text.split('\n').filter((line) => line.length > Math.min(columns, 100) && !/^ {2}agent /.test(line));
       t.same(long, [], `${path.join(' ')} at ${columns}`);
       for (const { name } of flags) t.match(text, `--${name}`, path.join(' '));
-      if (groupOf(path).length === 1)
-        t.match(text, /^Usage: agent [\s\S]*Flags:[\s\S]*Examples:[\s\S]*Exit codes:[\s\S]*AGENT_HOME/);
+      const [only, ...others] = groupOf(path);
+      const isOne = only !== undefined && others.length === 0;
+      if (isOne) t.equal(text.includes('--node <name>'), only.staysHere !== true, `${path.join(' ')} refuses it`);
+      if (isOne) t.match(text, /^Usage: agent [\s\S]*Flags:[\s\S]*Examples:[\s\S]*Exit codes:[\s\S]*AGENT_HOME/);
     }
   }
   const coloured = helpOn(['webhook', 'show'], { columns: 80, coloured: true });
