@@ -58,6 +58,7 @@ export const deliveryMachine = setup({
     awaitPlace: effect('awaitPlace'),
     leavePlace: effect('leavePlace'),
     writeDelivery: effect('writeDelivery'),
+    writeUnawaited: effect('writeUnawaited'),
     reportResult: effect('reportResult'),
     begin: assign(({ context }, place: Begin) => ({ record: begun(context.record, place) })),
     rememberResult: assign(({ context }, attempt: Attempt) => ({
@@ -97,7 +98,8 @@ export const deliveryMachine = setup({
   context: ({ input }) => input,
   initial: 'resuming',
   output: ({ context }) => context.record,
-  on: { 'sender.left': { actions: 'goOnAlone' } },
+  // On disk at once: a start after a crash ends a delivery whose sender still counts as waiting.
+  on: { 'sender.left': { guard: 'isWaitedFor', actions: ['goOnAlone', 'writeUnawaited'] } },
   states: {
     resuming: {
       description: 'Chooses where to begin: one that was tried before waits for its time.',
@@ -127,6 +129,7 @@ export const deliveryMachine = setup({
           },
           { target: 'recording', actions: ['leavePlace', 'rememberNoTurn'] },
         ],
+        'sender.left': { guard: 'isMarked', actions: ['goOnAlone', 'rememberNoTurn', 'writeUnawaited'] },
         'work.lost': { target: 'lost', actions: 'leavePlace' },
         'delivery.drop': {
           target: 'recording',

@@ -136,6 +136,14 @@ export function wireDelivery(ports: DeliveryPorts) {
           else tellWritten(self, verdict);
         });
       },
+      writeUnawaited: ({ context: { key, record }, self }) => {
+        if (isOver(record)) return;
+        const change = { collection: 'deliveries', key, value: record, dueAtMs: orderOf(record) } as const;
+        // The next write of the record makes up for one that the journal refuses.
+        ports.writer.submit([change], [], (verdict) => {
+          if (verdict.kind === 'lost') tellWritten(self, verdict);
+        });
+      },
       reportResult: ({ context: { key, record } }) => {
         if (record.status === 'waitingToRetry') {
           ports.platforms.hold(record);

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Daemon } from '../support/daemon.ts';
 import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
+import { eventually } from '../support/mcp/gateway.ts';
 import { discordApi, discordError } from '../support/platforms/discord.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { mattermostApi } from '../support/platforms/mattermost.ts';
@@ -438,6 +439,30 @@ t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its caus
 
   it.discord.scripts.push(limited(600));
   t.equal((await it.post(daemon, 'directDiscord', '6')).status, 502, 'nobody waits ten minutes');
+});
+
+t.test('DIS-2 · DUR-1 · one whose sender has hung up survives kill -9, in its turn or while it is sent', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ discord: { concurrency: 1 } });
+  const first = await it.start();
+  await it.target('discord', 'connected');
+  it.discord.scripts.push('hang');
+  const arrived = it.discord.arrival();
+  for (const id of ['1', '2']) {
+    const leaving = new AbortController();
+    const left = it.post(first, 'directDiscord', id, leaving.signal);
+    if (id === '1') await arrived;
+    await it.reaches(id, id === '1' ? 'sending' : 'queued');
+    leaving.abort();
+    await t.rejects(left);
+    await eventually(async () => (await it.post(first, 'directDiscord', id)).body.status === 'duplicate');
+  }
+
+  first.kill('SIGKILL');
+  await first.exited;
+  await it.start();
+  for (const id of ['1', '2']) t.match(await it.reaches(id, 'delivered'), { attempts: id === '1' ? 2 : 1 });
+  t.same(texts(it.discord), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
 });
 
 t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {

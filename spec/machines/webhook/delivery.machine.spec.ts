@@ -30,6 +30,7 @@ function deliver(t: Test, change: Partial<DeliveryRecord> = {}) {
       awaitPlace: () => void told.push('ask'),
       leavePlace: () => void told.push('leave'),
       writeDelivery: ({ context }) => void told.push(`write ${context.record.status}`),
+      writeUnawaited: ({ context }) => void told.push(`write alone ${context.record.status}`),
       reportResult: ({ context }) => void told.push(`report ${context.record.status}`),
     },
   });
@@ -108,8 +109,8 @@ t.test('DIS-2 · DLV-4 · one whose sender has hung up goes on like that of a ru
   queued.send(left);
   t.same(
     [queued.state(), queued.told(), queued.record().answerByMs],
-    ['queued', ['ask'], undefined],
-    'it keeps its turn',
+    ['queued', ['ask', 'write alone queued'], undefined],
+    'it keeps its turn, and is on disk as not sent',
   );
   queued.send(missed);
   t.same(queued.told(), ['leave', 'write queued'], 'it is on disk that nothing was sent');
@@ -138,6 +139,7 @@ t.test('DIS-2 · DLV-4 · one whose sender has hung up goes on like that of a ru
       one.send(written);
     }
     t.match([one.state(), one.record().answerByMs], ['waitingToRetry', undefined], leaves);
+    t.equal(one.told().filter((step) => step.startsWith('write alone')).length, 1, leaves);
     one.clock.increment(60_000);
     one.send(granted, written);
     await one.answer(transient('HTTP 503'), { startedAtMs: 40_000, endedAtMs: 41_000 });
