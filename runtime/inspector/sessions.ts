@@ -109,7 +109,8 @@ interface Invite {
 export function createPageSessions(nowMs: () => number, keep: SessionKeep): PageSessions {
   const nonce = freshSecret();
   const invited = new Map<string, Invite>();
-  const ends = new Map<string, Set<() => void>>();
+  /** What each session holds open, and the timer of its end. */
+  const held = new Map<string, { readonly ends: Set<() => void>; readonly timer: NodeJS.Timeout }>();
   let known: Map<string, KeptSession> | undefined;
   /** Loaded on first use. */
   const sessions = (): Map<string, KeptSession> => {
@@ -141,8 +142,23 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
 
   function drop(digest: string): void {
     sessions().delete(digest);
-    for (const end of [...(ends.get(digest) ?? [])]) end();
-    ends.delete(digest);
+    endHeld(digest);
+  }
+
+  function endHeld(digest: string): void {
+    const { ends = [], timer } = held.get(digest) ?? {};
+    clearTimeout(timer);
+    for (const end of [...ends]) end();
+    held.delete(digest);
+  }
+
+  // One timer per session: of each duration that was cleared, Node keeps a list until that time is over.
+  function holding(digest: string, session: KeptSession | undefined) {
+    const leftMs = session === undefined ? 0 : session.openedMs + sessionLifeMs - nowMs();
+    const timer = setTimeout(() => endHeld(digest), Math.min(leftMs, sessionLifeMs)).unref();
+    const holds = { ends: new Set<() => void>(), timer };
+    held.set(digest, holds);
+    return holds;
   }
 
   function admit(guest: PageGuest, origin: string): PageSession {
@@ -214,15 +230,9 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
     onEnd(claim, end) {
       const session = find(claim);
       const digest = digestOf(claim.id);
-      const over = ends.get(digest) ?? new Set();
-      ends.set(digest, over.add(end));
-      const leftMs = session === undefined ? 0 : session.openedMs + sessionLifeMs - nowMs();
-      const timer = setTimeout(end, Math.min(leftMs, sessionLifeMs)).unref();
-      return () => {
-        clearTimeout(timer);
-        over.delete(end);
-        if (over.size === 0 && ends.get(digest) === over) ends.delete(digest);
-      };
+      const { ends } = held.get(digest) ?? holding(digest, session);
+      ends.add(end);
+      return () => void ends.delete(end);
     },
     end({ id }) {
       drop(digestOf(id));

@@ -245,8 +245,12 @@ t.test('SEC-1 · what a session holds open ends with its time', (t) => {
   const { id } = opened(sessions);
   const ended: string[] = [];
   time.pass(sessionLifeMs - 1_000);
+  const timers = t.capture(globalThis, 'setTimeout', globalThis.setTimeout);
   sessions.onEnd({ id, origin }, () => ended.push('stream'));
-  time.pass(900);
+  time.pass(400);
+  for (let n = 0; n < 9; n += 1) sessions.onEnd({ id, origin }, () => ended.push('question'))();
+  t.equal(timers().length, 1, 'Node keeps a list for each duration until its time is over');
+  time.pass(500);
   t.same(ended, []);
   time.pass(100);
   t.same(ended, ['stream']);
