@@ -20,6 +20,21 @@ export function cleanTool(tool: JsonObject): JsonObject {
   return isJsonObject(cleaned) ? cleaned : {};
 }
 
+/**
+ * Changes the titles and descriptions within a value whose depth is limited. Its other strings stay, because calls must fit
+ * them, such as names, the values of an enumeration and patterns.
+ */
+export function mapWords(value: Json, change: (text: string) => string): Json {
+  if (Array.isArray(value)) return value.map((item) => mapWords(item, change));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, held]) => [
+      key,
+      typeof held === 'string' && (key === 'description' || key === 'title') ? change(held) : mapWords(held, change),
+    ]),
+  );
+}
+
 /** Changes every string within a value, keys too. Values that are nested too deeply become null, to limit recursion. */
 export function mapStrings(value: Json, change: (text: string) => string, depth = 0): Json {
   if (typeof value === 'string') return change(value);

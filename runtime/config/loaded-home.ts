@@ -13,6 +13,7 @@ import { secretsOf } from '../../machines/config/platform-settings.ts';
 import type { HomePaths, ProfilePaths } from '../../machines/config/profile.ts';
 import { textsOfSecret } from '../../machines/config/route.ts';
 import { isSecret, pathKey, takeSecrets } from '../../machines/mcp/secret-places.ts';
+import { clientSecrets } from '../../machines/oauth/without-secrets.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
 /**
@@ -28,6 +29,9 @@ export function reportDiagnostics(home: LoadedHome, log: Logger): void {
 
 /** Shorter parts of a path may be words, versions and dates. */
 const shortestGenerated = 20;
+
+/** Shorter words of a program's arguments may be numbers, names and models. */
+const shortestWord = 16;
 
 /** Registers every secret of the home with the redactor. */
 export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
@@ -48,6 +52,9 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     for (const { entry } of settings.servers) learnEntry(entry, redactor);
     // From the process environment; the values of `.env` are registered above, whatever their names.
     learnNamed(settings.agent.env, redactor);
+    // A word behind --max-tokens or --auth-mode is no secret, so it must also look like one.
+    for (const { value } of takeSecrets('', { args: settings.agent.command }, (wanted) => wanted).secrets)
+      if (value.length >= shortestWord && /\d/.test(value) && /[a-z]/i.test(value)) redactor.learn(value);
     for (const endpoint of [settings.agent.model, settings.agent.search]) {
       if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
     }
@@ -81,7 +88,7 @@ function learnSegment(segment: string, redactor: Redactor): void {
 }
 
 function learnUrl(url: string, redactor: Redactor): void {
-  if (URL.canParse(url)) learnPassword(new URL(url).password, redactor);
+  if (URL.canParse(url)) learnPassword(new URL(url), redactor);
 }
 
 function pathOf(url: string): readonly string[] {
@@ -97,11 +104,13 @@ function isHexadecimal(segment: string): boolean {
   return /^[\da-f-]*\d[\da-f-]*$/i.test(segment);
 }
 
-/** Both as written in the address and as sent. */
-function learnPassword(written: string, redactor: Redactor): void {
-  redactor.learn(written);
+/** Both as written in the address and as sent, in a header with the user's name too. */
+function learnPassword({ username, password }: URL, redactor: Redactor): void {
+  redactor.learn(password);
+  if (password === '') return;
   try {
-    redactor.learn(decodeURIComponent(written));
+    const [clientId, clientSecret] = [decodeURIComponent(username), decodeURIComponent(password)];
+    clientSecrets({ clientId, clientSecret }).forEach(redactor.learn);
   } catch {
     // Not escaped, so it is sent as written.
   }

@@ -10,7 +10,7 @@ import type { Logger } from '../../actors/ports.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type ListName, listNames, type Offered, type OfferList, utilityOf } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import { mapWords, stripTags } from '../../machines/mcp/strip-tags.ts';
 import { chooseTools, idlePatterns } from '../../machines/mcp/tool-filter.ts';
 import {
   describeCollision,
@@ -23,7 +23,7 @@ import {
 } from '../../machines/mcp/tool-name.ts';
 
 export interface RegisteredTool extends RegisteredName {
-  /** As the server describes it; for a utility, as the gateway does. */
+  /** As the server describes it, without secrets of the configuration; for a utility, as the gateway does. */
   readonly definition: JsonObject;
 }
 
@@ -63,7 +63,8 @@ interface Own extends OwnTools {
   readonly listing: Listing;
 }
 
-export function createRegistry(log: Logger): Registry {
+/** @param redact masks the secrets of the configuration, which a server may quote in its descriptions */
+export function createRegistry(log: Logger, redact = (text: string): string => text): Registry {
   let servers: readonly ServerSettings[] = [];
   const listings = new Map<string, Listing>();
   /**
@@ -82,10 +83,18 @@ export function createRegistry(log: Logger): Registry {
     if (listing === undefined) return undefined;
     const standing = named.get(name);
     if (standing?.settings === settings && standing.listing === listing) return standing;
-    const made = { settings, listing, ...toolsOf(settings, listing) };
+    const { tools: listed, ...rest } = toolsOf(settings, listing);
+    const own = listed.map((tool) => ({ ...tool, definition: withoutSecrets(tool.definition) }));
+    const made = { settings, listing, ...rest, tools: own };
     for (const words of made.idle) log.warnOnce(`mcp/filter/${name}/${words}`, `mcp server "${name}": ${words}`);
     named.set(name, made);
     return made;
+  }
+
+  /** Copied only where there is one. */
+  function withoutSecrets(definition: JsonObject): JsonObject {
+    const text = JSON.stringify(definition);
+    return redact(text) === text ? definition : (mapWords(definition, redact) as JsonObject);
   }
 
   function announce(lists: readonly ListName[]): void {

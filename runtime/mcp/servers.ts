@@ -114,7 +114,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const callWard = ward<CallInput>('calls');
 
   const registries = new Map<string, Registry>();
-  const registry = (profile: string): Registry => made(registries, profile, () => createRegistry(log));
+  const registry = (profile: string): Registry => made(registries, profile, () => createRegistry(log, redactor.known));
   const caches = new Map<string, SchemaCache>();
   const cache = (profile: string): SchemaCache =>
     made(caches, profile, () => createSchemaCache(join(profileOf(profile)?.paths.cache ?? paths.cache, 'mcp'), log));

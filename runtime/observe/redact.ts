@@ -15,6 +15,8 @@ export interface Redactor {
   /** Registers a secret that replaces earlier ones, such as a renewed token: the last two of each place are kept. */
   learnNext(place: string, secret: string): void;
   text(text: string): string;
+  /** Masks the registered secrets alone, where a text that only resembles one must stay. */
+  known(text: string): string;
   /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
   value(value: unknown): unknown;
   /** A redacted copy of a record that people read, not truncated. */
@@ -120,11 +122,15 @@ export function createRedactor(): Redactor {
   const turns = new Map<string, readonly string[]>();
   let exact: RegExp | undefined;
 
-  function text(source: string): string {
+  function known(source: string): string {
     if (exact === undefined && learnt.size + turns.size > 0) {
       exact = exactPattern([...learnt, ...[...turns.values()].flat()]);
     }
-    let clean = exact === undefined ? source : source.replace(exact, mask);
+    return exact === undefined ? source : source.replace(exact, mask);
+  }
+
+  function text(source: string): string {
+    let clean = known(source);
     if (!suspicious.test(clean)) return clean;
     clean = clean.replace(webToken, (found, rest?: string) => (rest === undefined ? found : mask));
     for (const [pattern, replacement] of rules) clean = clean.replace(pattern, replacement);
@@ -197,6 +203,7 @@ export function createRedactor(): Redactor {
       exact = undefined;
     },
     text,
+    known,
     value: (held) => copy(held, 0, { nodes: mostNodes }),
     // The copy has the keys and types of the original, except that masked values are texts.
     record: (given) => wholeRecord(given as JsonObject) as typeof given,

@@ -253,6 +253,10 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
     doors.set(words.join(' '), (await askCli(words, home.path)).stdout);
   for (const name of filesBelow(join(home.path, 'logs'))) doors.set(name, readFileSync(name, 'utf8'));
 
+  // What is no secret of the configuration is the server's own, and a description may name the form of a token.
+  const tools = told(await page.rpc('mcp.tools'));
+  for (const [where, secret] of Object.entries(planted).filter(([where]) => !/^(?:bodyToken|toolError)$/.test(where)))
+    t.notOk(tools.includes(secret), `${where} in mcp.tools`);
   for (const [door, text] of doors) {
     for (const [where, secret] of Object.entries(planted)) t.notOk(text.includes(secret), `${where} in ${door}`);
   }

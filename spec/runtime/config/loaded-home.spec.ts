@@ -195,6 +195,29 @@ t.test('LIF-10 · OBS-1 · what `mcp add` would move into .env is a secret in an
   t.end();
 });
 
+t.test(
+  'OBS-1 · CLI-6 · what a program gets as a key in its arguments is a secret, and what only stands there is none',
+  (t) => {
+    const redactor = createRedactor();
+    const words = [
+      ...['--api-key', 'own-key-0123456789', '--auth-mode', 'with-the-browser-of-mine'],
+      '--max-tokens',
+      '128000',
+    ];
+    learnSecrets(load(t, `agent: {runner: command, command: [x, '${words.join("', '")}']}\n`), redactor);
+    t.equal(redactor.text(words.join(' ')), words.join(' ').replace('own-key-0123456789', '[redacted]'));
+    t.end();
+  },
+);
+
+t.test('OBS-1 · LIF-13 · the login in the address of a server is a secret as it is sent, too', (t) => {
+  const redactor = createRedactor();
+  learnSecrets(load(t, 'mcp_servers: {s: {url: "https://me:p%40ss-word-1@s.example/mcp"}}\n'), redactor);
+  const sent = Buffer.from('me:p@ss-word-1').toString('base64');
+  t.equal(redactor.text(`p@ss-word-1 p%40ss-word-1 ${sent}`).replaceAll('=', ''), '[redacted] [redacted] [redacted]');
+  t.end();
+});
+
 t.test('OBS-1 · SIG-5 · the word that stands for no secret is none, wherever it stands', (t) => {
   const finding = 'route "r" uses INSECURE_NO_AUTH while the adapter listens on 0.0.0.0';
   for (const [config, env] of [

@@ -166,3 +166,20 @@ t.test('FLT-4 · a listing makes anew what its own server has, and nothing of an
   t.equal(registry.find('mcp__one__a'), undefined, 'who was gone is listed again before it has tools');
   t.end();
 });
+
+t.test('OBS-1 · a secret in the words of a listed tool is masked, and what a call must fit stays', (t) => {
+  const registry = createRegistry(log, (text) => text.replaceAll('own-key', '[redacted]'));
+  const schema = (description: string) => ({
+    type: 'object',
+    properties: { key: { description, enum: ['own-key'], default: 'own-key' }, title: { const: 'own-key' } },
+  });
+  const plain = { name: 'plain', description: 'does', inputSchema: schema('does') };
+  const quoting = { name: 'quoting', description: 'an own-key', inputSchema: schema('the own-key') };
+  registry.configure([server('s')]);
+  registry.learn('s', { tools: [plain, quoting], capabilities: { tools: {} } });
+  t.strictSame(registry.find('mcp__s__plain')?.definition, plain);
+  t.strictSame(registry.find('mcp__s__quoting')?.definition, {
+    ...{ name: 'quoting', description: 'an [redacted]', inputSchema: schema('the [redacted]') },
+  });
+  t.end();
+});
