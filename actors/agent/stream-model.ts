@@ -11,7 +11,7 @@ import { answerOf, type Draft, emptyDraft, saysOverflow, unreadCall } from '../.
 import { isLasting, refusedIn, requestWithout } from '../../machines/agent/model-refusals.ts';
 import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
 import { readEvent, readWhole, requestAddress } from '../../machines/agent/model-wire.ts';
-import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { cutWithMark, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { parseJson } from '../../machines/base/read-json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
@@ -359,7 +359,7 @@ function messageIn(text: string, { apiKey }: ModelSettings): string {
   const message = errorText(parseJson(text));
   if (message === '') return '';
   const bare = apiKey === undefined || apiKey === '' ? message : message.replaceAll(apiKey, '[redacted]');
-  return `: ${cut(redactShapes(bare).replace(/\s+/g, ' '), keptMessage)}`;
+  return `: ${cutWithMark(redactShapes(bare).replace(/\s+/g, ' '), keptMessage)}`;
 }
 
 /** OpenAI's and Anthropic's `error`, Gemini's list of them, Mistral's `message`, and the `detail` of FastAPI. */

@@ -141,6 +141,11 @@ function lineBreak(depth: number, indent: number): string {
   return indent === 0 ? '' : `\n${' '.repeat(depth * indent)}`;
 }
 
+/** Cuts a text to at most `limit` characters with a mark, after which the beginning of a secret is found (OBS-1). */
+export function cutWithMark(text: string, limit: number): string {
+  return cut(text, limit) === text ? text : `${cut(text, limit - 1)}…`;
+}
+
 /** Cuts a text to at most `limit` characters (Unicode code points), without a marker (TPL-1). */
 export function cut(text: string, limit: number): string {
   // A text has at most as many code points as UTF-16 units, so a short one need not be counted.

@@ -4,7 +4,7 @@
  * @see SRV-1, SRV-2 and SRV-3 in docs/specification.md
  */
 
-import { cut, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { cutWithMark, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { redactShapes } from './redact-shapes.ts';
 import type { SamplingPolicy, ServerSettings } from './server-settings.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
@@ -97,7 +97,11 @@ export function admitElicitation(
     return { kind: 'decline', why: `${scalarText(mode).slice(0, 32) || 'this'} mode is not offered` };
   const requestedSchema = mapStrings(request.requestedSchema ?? null, strangersText);
   if (JSON.stringify(requestedSchema).length > longestForm) return { kind: 'decline', why: 'its form is too long' };
-  return { kind: 'ask', message: cut(strangersText(scalarText(request.message)), longestQuestion), requestedSchema };
+  return {
+    kind: 'ask',
+    message: cutWithMark(strangersText(scalarText(request.message)), longestQuestion),
+    requestedSchema,
+  };
 }
 
 /**

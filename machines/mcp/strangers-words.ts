@@ -4,7 +4,7 @@
  * @see LIF-13 in docs/specification.md
  */
 
-import { cut } from '../base/json.ts';
+import { cutWithMark } from '../base/json.ts';
 import { redactShapes } from './redact-shapes.ts';
 import { stripTags } from './strip-tags.ts';
 
@@ -12,8 +12,8 @@ import { stripTags } from './strip-tags.ts';
 const longestLook = 4_000;
 
 export function strangersWords(text: string, most = 300): string {
-  return cut(
-    redactShapes(withoutColours(stripTags(cut(text, longestLook))))
+  return cutWithMark(
+    redactShapes(withoutColours(stripTags(cutWithMark(text, longestLook))))
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim(),
     most,
@@ -29,7 +29,9 @@ export function lastWords(text: string): string {
   const words = strangersWords(text, longestLook);
   const characters = [...words];
   if (characters.length <= longestStart + longestEnd) return words;
-  return `${characters.slice(0, longestStart).join('')} … ${characters.slice(-longestEnd).join('')}`;
+  // The end begins with a whole word, since the rest of a secret could not be found any more.
+  const end = characters.slice(-longestEnd).join('');
+  return `${characters.slice(0, longestStart).join('')} … ${end.replace(/^\S+\s*/, '')}`;
 }
 
 /** Programs colour their errors for a terminal. Without its control character the rest of a colour would be read as text. */

@@ -24,6 +24,11 @@ export interface Redactor {
 }
 
 const mask = '[redacted]';
+/** Ends a text that was cut. */
+const cutMark = '…';
+/** Of a secret that was cut: from which length its beginning is hidden, and how much after that is searched for. */
+const shortestBegun = 12;
+const longestRest = 1_000;
 const shortestSecret = 6;
 /** Values of a `.env`, or of a secret's key, that are not secret. */
 const everyday: ReadonlySet<string> = new Set([
@@ -121,12 +126,19 @@ export function createRedactor(): Redactor {
   const learnt = new Set<string>();
   const turns = new Map<string, readonly string[]>();
   let exact: RegExp | undefined;
+  let begun: RegExp | undefined;
+  let forms: readonly string[] = [];
 
   function known(source: string): string {
     if (exact === undefined && learnt.size + turns.size > 0) {
-      exact = exactPattern([...learnt, ...[...turns.values()].flat()]);
+      forms = formsOf([...learnt, ...[...turns.values()].flat()]);
+      exact = patternOf(forms.map(escaped));
+      begun = patternOf(forms.map(begunPattern));
     }
-    return exact === undefined ? source : source.replace(exact, mask);
+    if (exact === undefined || begun === undefined) return source;
+    const clean = source.replace(exact, mask);
+    if (!clean.includes(cutMark)) return clean;
+    return clean.replace(begun, (found) => (forms.some((form) => form.startsWith(found)) ? mask : found));
   }
 
   function text(source: string): string {
@@ -226,8 +238,21 @@ export function isSecretName(key: string): boolean {
 }
 
 /** Every secret in each of its encodings; the longest first, so that a secret within another leaves no rest. */
-function exactPattern(secrets: Iterable<string>): RegExp {
+function formsOf(secrets: Iterable<string>): readonly string[] {
   const forms = [...secrets].flatMap(encodingsOf);
-  const sorted = [...new Set(forms)].sort((one, other) => other.length - one.length);
-  return new RegExp(sorted.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
+  return [...new Set(forms)].sort((one, other) => other.length - one.length);
+}
+
+/** What may be the beginning of a secret, before the mark of a cut. A shorter one, such as `https://`, is not secret. */
+function begunPattern(form: string): string {
+  const start = form.slice(0, Math.min(Math.max(shortestSecret, Math.ceil(form.length / 2)), shortestBegun));
+  return `${escaped(start)}[^\\s${cutMark}]{0,${Math.min(form.length - start.length, longestRest)}}(?=\\s?${cutMark})`;
+}
+
+function patternOf(patterns: readonly string[]): RegExp {
+  return new RegExp(patterns.join('|'), 'g');
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

@@ -12,6 +12,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { startCollector } from '../support/collector.ts';
 import { askCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import { ask, openPage } from '../support/inspector.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
@@ -37,6 +38,8 @@ const planted = {
   toolError: 'sk-planted-tool-error-0000000015',
   otlpHeader: 'planted-collector-header-16',
   modelKey: 'planted-model-key-17',
+  /** Only its beginning is in the words that are kept of a page, which are cut. */
+  cutHeader: 'planted-cut-header',
 } as const;
 
 /** Quotes whatever it knows: a careless server. */
@@ -55,11 +58,14 @@ function leaking(name: string, words: string): PeerTool {
 t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
   const collector = await startCollector(t);
   // What nobody has told the daemon of, and what has no shape, an agent that learnt it elsewhere may say.
-  const { requestHeader, requestCookie, bodyMember, ...known } = planted;
+  const { requestHeader, requestCookie, bodyMember, cutHeader, ...known } = planted;
   const everything = Object.values(known).join(' ');
   const peer = await started(t, {
     tools: ['echo', leaking('leak', `${everything}; Authorization: Bearer ${planted.oauthAccess}`)],
   });
+  const proxy = await listenHttp(t, ({ headers }, response) =>
+    response.writeHead(403).end(`${'x '.repeat(137)}${headers['x-key']} is not known`),
+  );
   const home = makeHome(t, {
     '.env': `FROM_DOTENV=${planted.dotenv}\n`,
     'scripts/leak.sh': `#!/bin/sh\necho "${planted.dotenv} ${planted.oauthAccess}" >&2\nexit 3\n`,
@@ -106,6 +112,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
         ],
         env: { API_TOKEN: planted.serverEnv },
       },
+      refused: { url: proxy.url, headers: { 'X-Key': `${cutHeader}-of-a-careless-proxy` } },
       guarded: { url: `http://user:${planted.serverQuery}@127.0.0.1:1/mcp` },
     },
     {
@@ -159,6 +166,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
     },
   );
   await gateway.reaches('peer', 'connected');
+  await gateway.reaches('refused', 'failed');
   await gateway.daemon.line(({ message }) => message.startsWith('traces go to'));
 
   // Every door is open before anything happens.

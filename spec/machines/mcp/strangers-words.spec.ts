@@ -13,7 +13,8 @@ t.test('LIF-13 · what a stranger says becomes one short line without secrets an
   ];
   for (const [text, expected] of rows) t.equal(strangersWords(text), expected);
   t.equal(strangersWords('x'.repeat(10_000)).length, 300);
-  t.equal(strangersWords('x'.repeat(10_000), 20).length, 20);
+  t.equal(strangersWords('x'.repeat(10_000), 20), `${'x'.repeat(19)}…`);
+  t.equal(strangersWords(`${' '.repeat(3_990)}own-key-of-mine`), 'own-key-o…', 'where blanks hide that it was cut');
   t.end();
 });
 
@@ -33,5 +34,10 @@ t.test('LIF-13 · of what a program wrote before it ended, the end is shown too'
   const words = lastWords(`Traceback (most recent call last):\n${frames}KeyError: 'WEATHER_API_KEY'\n`);
   t.match(words, /^Traceback .* … .*KeyError: 'WEATHER_API_KEY'$/);
   t.ok(words.length < 500);
+  t.notMatch(
+    lastWords(`${'x '.repeat(400)}KEY${'x'.repeat(140)} at the end`),
+    /xxx/,
+    'no half word, which may be of a secret',
+  );
   t.end();
 });

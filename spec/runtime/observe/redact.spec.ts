@@ -99,6 +99,24 @@ t.test('OBS-1 · a secret that a length limit cuts through is hidden whole', (t)
   t.end();
 });
 
+t.test('OBS-1 · of a secret that a third party’s words were cut in, the beginning is hidden too', (t) => {
+  const redactor = createRedactor();
+  redactor.learn('learnt secret/"value');
+  redactor.learn('https://hooks.example/T0/B0');
+  for (const said of ['learnt secr', 'learnt secret', 'learnt secret/\\"val', 'learnt%20secret%2F%2']) {
+    t.equal(redactor.text(`HTTP 403: no ${said}…; check headers`), 'HTTP 403: no [redacted]…; check headers');
+    t.equal(redactor.text(`it said: no ${said} … the end`), 'it said: no [redacted] … the end');
+  }
+  for (const plain of [
+    'learn…, and learnt a lot…',
+    'write https://…',
+    'at https://hooks.example.org/…',
+    'learnt secret of …',
+  ])
+    t.equal(redactor.text(plain), plain);
+  t.end();
+});
+
 t.test('OBS-1 · values under secret-looking names are masked, counts are not', (t) => {
   const masked = ['password', 'api_key', 'apiKey', 'accessToken', 'X-Api-Key', 'clientSecret', 'Set-Cookie', 'tokens'];
   const shown = ['max_tokens', 'monkey', 'tokenizer', 'secretary', 'key', 'route'];
