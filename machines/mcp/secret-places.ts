@@ -1,6 +1,7 @@
 /**
  * Finds the secrets in a server's entry by position and shape, and replaces them with references to variables: in the
- * environment, headers, arguments and URL. A text that contains a reference is left unchanged. Chooses the variables so that
+ * environment, headers, arguments and URL. A text that contains a reference is left unchanged, but for the other parts of a
+ * server's URL. Chooses the variables so that
  * the entry reads its own value and no other reader of the configuration gets it.
  * @see CLI-5 and INT-1 in docs/specification.md
  */
@@ -118,10 +119,9 @@ const randomSegment =
 
 /** The password in the URL, the values of query parameters with secret-sounding names, and keys in its path. */
 function urlOf(url: string, prefix: string, put: Put): string {
-  if (!isLiteral(url)) return url;
   return url
-    .replace(/^([a-z+]+:\/\/[^/?#@:]*:)([^/?#@]+)(?=@)/i, (_, before: string, password: string) => {
-      return `${before}${put(`${prefix}_PASSWORD`, password)}`;
+    .replace(/^([a-z+]+:\/\/[^/?#@:]*:)([^/?#@]+)(?=@)/i, (whole, before: string, password: string) => {
+      return isLiteral(whole) ? `${before}${put(`${prefix}_PASSWORD`, password)}` : whole;
     })
     .replace(/(?<=[^/]\/)[^/?#]+/g, (segment) =>
       randomSegment.test(segment) ? put(`${prefix}${pathKey}`, segment) : segment,

@@ -320,6 +320,24 @@ t.test('SEC-7 · CLI-5 · no word of another program’s file poses as a part of
   t.end();
 });
 
+t.test(
+  'CLI-5 · OBS-1 · a key in an address that refers to a variable too is neither shown nor left in config.yaml',
+  async (t) => {
+    const key = 'own-key-in-an-address';
+    const { agent, read } = machine(t, {
+      '.claude.json': JSON.stringify({ mcpServers: { s: { url: `https://s.example/?api_key=${key}&ws=\${WS}` } } }),
+      '.config/goose/config.yaml': `extensions: {g: {uri: 'https://g.example/?api_key=${key}&ws=$WS_KEY', envs: {WS_KEY: w-1}}}\n`,
+    });
+    const result = await agent('mcp', 'import', '--all', '--yes');
+    t.equal(result.code, 0, result.stderr);
+    t.notMatch(result.stdout, key);
+    t.match(read('config.yaml'), 'url: https://s.example/?api_key=${S_API_KEY}&ws=${WS}');
+    t.match(read('config.yaml'), 'url: https://g.example/?api_key=${G_API_KEY}&ws=${WS_KEY}');
+    t.notMatch(read('config.yaml'), key);
+    t.match(read('.env'), `S_API_KEY=${key}`);
+  },
+);
+
 t.test('SEC-2 · CLI-5 · a checkout’s secret never becomes the value of a variable that another server reads', (t) => {
   const { agent, read, secrets, home } = checkout(t, {
     github: { url: 'http://127.0.0.1:9/mcp', headers: { Token: 'attackers-value-123' } },

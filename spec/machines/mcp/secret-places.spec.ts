@@ -99,7 +99,12 @@ t.test('CLI-5 · secrets are found where they stand, and replaced by references'
       { args: ['--token', 5, '--token', '--verbose', 'my token: abc', 'HTTPS://u:${MY_SRV_PASSWORD}@h/'] },
       { MY_SRV_PASSWORD: 'pw' },
     ],
-    [{ url: 'https://u:${PW}@h/?token=abc' }, { url: 'https://u:${PW}@h/?token=abc' }, {}],
+    [
+      { url: 'https://u:${PW}@h/${PLACE}?token=abc&ws=${TOKEN}' },
+      { url: 'https://u:${PW}@h/${PLACE}?token=${MY_SRV_TOKEN}&ws=${TOKEN}' },
+      { MY_SRV_TOKEN: 'abc' },
+    ],
+    [{ url: 'https://${USER}:pw@h/' }, { url: 'https://${USER}:pw@h/' }, {}],
     [{ env: { TOKEN: ' ' } }, { env: { TOKEN: ' ' } }, {}],
     [{ command: 'x', args: [1, true], timeout: 3 }, { command: 'x', args: [1, true], timeout: 3 }, {}],
   ];
