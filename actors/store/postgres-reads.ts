@@ -22,6 +22,13 @@ import { letters } from './tables.ts';
 /** Sorts after every key. */
 const afterAll = '\u{10ffff}';
 const bounded = (limit: number): number => Math.min(limit, mostRows);
+/** How many records one query gets by their keys. */
+const mostKeys = 200;
+
+type Rows = ReadonlyMap<string, RecordRow>;
+
+/** Resolves once all that is ready to run has run, such as what waited for the same query. */
+const endOfTurn = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
 /** @param isOpen whether the journal is open; one that is closed reads as empty */
 export function createReads(pool: Pool, place: string, isOpen: () => boolean): JournalReader {
@@ -65,13 +72,33 @@ export function createReads(pool: Pool, place: string, isOpen: () => boolean): J
     return { names, values };
   }
 
+  /** The keys for the next query of each collection, and the rows that it finds. */
+  const wanted = new Map<Collection, { readonly keys: Set<string>; readonly rows: Promise<Rows> }>();
+
+  /** Keys that are asked for in one turn share a query: a search reads what thousands of events have led to. */
+  async function rowOf(collection: Collection, key: string): Promise<RecordRow | undefined> {
+    let query = wanted.get(collection);
+    if (query === undefined || query.keys.size >= mostKeys) {
+      const keys = new Set<string>();
+      query = { keys, rows: endOfTurn().then(() => rowsOf(collection, keys)) };
+      wanted.set(collection, query);
+    }
+    query.keys.add(key);
+    return (await query.rows).get(key);
+  }
+
+  async function rowsOf(collection: Collection, keys: Set<string>): Promise<Rows> {
+    if (wanted.get(collection)?.keys === keys) wanted.delete(collection);
+    const rows = await read<RecordRow>('get', `${selectRecords} where collection = $1 and key = any($2)`, [
+      letters[collection],
+      [...keys],
+    ]);
+    return new Map(rows.map((row) => [row.key, row]));
+  }
+
   return {
     async get<In extends Collection>(collection: In, key: string) {
-      if (!isRowKey(key)) return undefined;
-      const [row] = await read<RecordRow>('get', `${selectRecords} where collection = $1 and key = $2`, [
-        letters[collection],
-        key,
-      ]);
+      const row = isRowKey(key) ? await rowOf(collection, key) : undefined;
       return row && recordOf<In>(row);
     },
     async list<In extends Collection>(collection: In, { limit, order, from }: Parameters<Journal['list']>[1]) {

@@ -39,9 +39,9 @@ export async function factsOf(
   const { work } = event;
   const journal = ports.journal();
   if (work === undefined || journal === undefined) return { key, event, status: event.status };
-  const kept = await journal.get('runs', work);
+  const [kept, sent] = await Promise.all([journal.get('runs', work), journal.get('deliveries', work)]);
   const run = kept && ports.seenRun(work, kept.value, kept.heldBy);
-  const delivery = (await journal.get('deliveries', work))?.value;
+  const delivery = sent?.value;
   const status = eventStatus(event, run ?? delivery);
   if (status === 'running' && ports.runsThatWait().has(work)) return { key, event, run, delivery, status: 'waiting' };
   if (status !== 'delivering') return { key, event, run, delivery, status };

@@ -19,7 +19,7 @@ import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';
 import { type EventFacts, type EventTest, type FactsPorts, factsOf, testOf, tookOf } from './event-facts.ts';
 import { countedEvents, type EventStats, factsOfRefused, type Reading } from './event-stats.ts';
 import { type CountedEvent, unite } from './event-sums.ts';
-import { type Question, recordsOf } from './newest-first.ts';
+import { listsOf, type Question } from './newest-first.ts';
 import { type AskedQuestion, questionOf, waitingWords } from './run-history.ts';
 
 export interface EventSearchPorts extends FactsPorts {
@@ -130,12 +130,13 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       marks: statuses && [...statuses].filter((one) => !isPassing(one)).map((one) => [statusMark(one)]),
     };
     const endMs = nowMs() + mostMs;
-    for await (const stored of recordsOf(journal(), question)) {
-      if (nowMs() > endMs) return timeOfKey(stored.key) + 1;
-      const facts = await factsOf(stored, ports);
-      if (!test.fits(facts) || statuses?.has(facts.status) === false) continue;
-      keys.push(stored.key);
-      if (keys.length > limit) break;
+    for await (const list of listsOf(journal(), question)) {
+      if (nowMs() > endMs) return timeOfKey(list[0]?.key ?? '') + 1;
+      for (const facts of await Promise.all(list.map((stored) => factsOf(stored, ports)))) {
+        if (!test.fits(facts) || statuses?.has(facts.status) === false) continue;
+        keys.push(facts.key);
+        if (keys.length > limit) return reachedMs;
+      }
     }
     return reachedMs;
   }

@@ -11,6 +11,7 @@ import type { JournalReader, MarkedCollection, StoredRecord } from '../../actors
 /** Bounds of a page of the journal, whose size follows the limit of the question. */
 const smallestPage = 20;
 const largestPage = 200;
+const listSize = 64;
 
 export interface Question<In extends MarkedCollection = MarkedCollection> {
   readonly collection: In;
@@ -53,6 +54,22 @@ export async function* recordsOf<In extends MarkedCollection>(
     if (question.from !== undefined && stored.key < question.from) return undefined;
     yield stored;
   }
+  return undefined;
+}
+
+/** The candidates in lists of 64, so that what belongs to them can be read together. */
+export async function* listsOf<In extends MarkedCollection>(
+  journal: JournalReader | undefined,
+  question: Question<In>,
+): AsyncGenerator<readonly StoredRecord<In>[], undefined> {
+  let list: StoredRecord<In>[] = [];
+  for await (const stored of recordsOf(journal, question)) {
+    list.push(stored);
+    if (list.length < listSize) continue;
+    yield list;
+    list = [];
+  }
+  if (list.length > 0) yield list;
   return undefined;
 }
 

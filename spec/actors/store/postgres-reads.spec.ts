@@ -56,6 +56,39 @@ t.test(
   },
 );
 
+t.test('DUR-2 · SCA-1 · records that are got in one turn share a query for each collection', async (t) => {
+  const queries: (readonly [string, readonly string[]])[] = [];
+  const query = async ({ values: [letter, keys] }: { readonly values: [string, readonly string[]] }) => {
+    queries.push([letter, keys]);
+    const found = keys.filter((key) => key !== 'none');
+    return { rows: found.map((key) => ({ key, version: 1, due_at: null, held_by: null, value: `{"of":"${key}"}` })) };
+  };
+  const { get } = createReads({ query } as unknown as Pool, 'the database', () => true);
+
+  const [one, same, none, sent] = await Promise.all([
+    get('runs', 'a'),
+    get('runs', 'a').then(async (found) => [found, await get('runs', 'later')]),
+    get('runs', 'none'),
+    get('deliveries', 'a'),
+  ]);
+
+  t.match([one, sent], [{ key: 'a', value: { of: 'a' } }, { key: 'a' }]);
+  t.match(same, [{ key: 'a' }, { key: 'later' }]);
+  t.equal(none, undefined);
+  t.same(queries, [
+    ['r', ['a', 'none']],
+    ['d', ['a']],
+    ['r', ['later']],
+  ]);
+  queries.length = 0;
+  await Promise.all(Array.from({ length: 450 }, (_, at) => get('events', `k${at}`)));
+  t.same(
+    queries.map(([, keys]) => keys.length),
+    [200, 200, 50],
+    'with a bound',
+  );
+});
+
 t.test('SCA-1 · DUR-1 · a look-up of claims that fails fails for its names alone', async (t) => {
   const { asked, claimed } = stage();
   const first = Promise.allSettled(['a', 'b'].map(claimed));
