@@ -24,7 +24,7 @@ export type DeliveryContext = DeliveryInput;
 export type DeliveryEvent =
   /** With the destination chat, if the target has chats. */
   | { readonly type: 'place.granted'; readonly atMs: number; readonly chat?: string }
-  /** The caller no longer waits for the outcome, or the gateway stops. */
+  /** A direct delivery gets no turn while its sender waits, or before the gateway stops. */
   | { readonly type: 'place.missed'; readonly reason: string }
   /** The sender of the event has hung up before its answer. */
   | { readonly type: 'sender.left' }
@@ -79,7 +79,6 @@ export const deliveryMachine = setup({
   },
   guards: {
     isWaitedFor: ({ context }) => isWaitedFor(context.record),
-    isQueued: ({ context }) => context.record.status === 'queued',
     isWaiting: ({ context }) => context.record.status === 'waitingToRetry',
     isOpen: ({ context }) => context.record.status === 'queued' || context.record.status === 'sending',
     isMarked: ({ context }) => context.record.status === 'sending',
@@ -121,14 +120,11 @@ export const deliveryMachine = setup({
           { guard: 'isMarked', target: 'sending' },
           { target: 'marking', actions: { type: 'begin', params: itself } },
         ],
-        'place.missed': [
-          {
-            guard: 'isWaitedFor',
-            target: 'recording',
-            actions: ['leavePlace', { type: 'rememberMiss', params: itself }],
-          },
-          { target: 'recording', actions: ['leavePlace', 'rememberNoTurn'] },
-        ],
+        'place.missed': {
+          guard: 'isWaitedFor',
+          target: 'recording',
+          actions: ['leavePlace', { type: 'rememberMiss', params: itself }],
+        },
         'sender.left': { guard: 'isMarked', actions: ['goOnAlone', 'rememberNoTurn', 'writeUnawaited'] },
         'work.lost': { target: 'lost', actions: 'leavePlace' },
         'delivery.drop': {
@@ -173,8 +169,7 @@ export const deliveryMachine = setup({
       exit: 'leavePlace',
     },
     recording: {
-      description:
-        'Writes the outcome down, and when it is tried again; it is not reported before it is on disk. Where its sender has hung up without a turn for it, that it waits like any other.',
+      description: 'Writes the outcome down, and when it is tried again; it is not reported before it is on disk.',
       meta: { rule: 'DUR-2' },
       tags: ['working', 'underWay'],
       entry: 'writeDelivery',
@@ -182,7 +177,6 @@ export const deliveryMachine = setup({
         'journal.written': [
           { guard: 'isDelivered', target: 'delivered' },
           { guard: 'isWaiting', target: 'waitingToRetry' },
-          { guard: 'isQueued', target: 'queued' },
           { guard: 'isUnknown', target: 'unknown' },
           { guard: 'isDeadLettered', target: 'deadLettered' },
           { guard: 'isDropped', target: 'dropped' },

@@ -186,7 +186,7 @@ export interface DeliveryRecord {
   /** The chat of the last attempt: its own, else the target's home channel. */
   readonly chat?: string;
   readonly queuedAtMs: number;
-  /** Its number among all deliveries, independent of the clock. Absent in a direct delivery, which never waits on disk. */
+  /** Its number among all deliveries, independent of the clock. A direct delivery has none, also once its sender has hung up. */
   readonly order?: number;
   /** How often it has been sent. */
   readonly attempts?: number;

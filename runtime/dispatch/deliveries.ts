@@ -77,9 +77,12 @@ export function wireDelivery(ports: DeliveryPorts) {
         // A free slot is granted before `ask` returns, and one that would come too late is reported as missed.
         const now = { state: 'waiting' as 'waiting' | 'granted' | 'missed' };
         let forget = (): void => {};
-        const missed = (reason: string): void => {
+        const missed = (reason: string): boolean => {
+          // A delivery whose sender has hung up keeps its turn.
+          if (!isAwaited()) return false;
           now.state = 'missed';
           self.send({ type: 'place.missed', reason });
+          return true;
         };
         const granted = (): void => {
           now.state = 'granted';
@@ -95,11 +98,11 @@ export function wireDelivery(ports: DeliveryPorts) {
           give();
         });
         if (now.state === 'granted' || record.answerByMs === undefined) return;
-        forget = ports.wake(() => {
-          // A delivery whose sender has hung up keeps its turn.
-          if (isAwaited())
-            missed(`${record.target}: earlier deliveries or the platform’s pace left no turn while its sender waited`);
-        }, record.answerByMs - ports.nowMs());
+        forget = ports.wake(
+          () =>
+            missed(`${record.target}: earlier deliveries or the platform’s pace left no turn while its sender waited`),
+          record.answerByMs - ports.nowMs(),
+        );
       },
       leavePlace: ({ context }) => leavePlace(context.key),
       writeDelivery: ({ context, self }) => {

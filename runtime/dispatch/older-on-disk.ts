@@ -62,7 +62,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
 
   return {
     note(key, record, isElsewhere = false) {
-      // An interrupted direct delivery is closed, not sent.
+      // An interrupted direct delivery is closed, not sent, unless its sender had hung up.
       if (isWaitedFor(record) && !isElsewhere) return;
       if (record.status === 'waitingToRetry') {
         platforms.hold(record, 'onDisk');
@@ -80,7 +80,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
     ask(record, granted, missed) {
       const chat = chats.size === 0 ? undefined : chats.get(chatOf(record) ?? '');
       if (chat === undefined) return platforms.ask(record, granted, missed);
-      // A direct delivery is never recovered from disk, so it is always newer.
+      // One that a sender waits for is never recovered from disk, so it is always newer.
       const order = isWaitedFor(record) ? Number.POSITIVE_INFINITY : orderOf(record);
       const { onDisk } = chat;
       // The time limits a chat without progress, not one with much to send.

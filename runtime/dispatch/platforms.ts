@@ -20,6 +20,9 @@ import { readAgain } from './written.ts';
 
 export type Platforms = ReturnType<typeof createPlatforms>;
 
+/** Ends a direct delivery that gets no slot in time; false if its sender no longer waits, so that it keeps its turn. */
+type Missed = (reason: string) => boolean;
+
 /** Also for a target without an entry in the configuration. */
 const defaultOrderHoldMs = 600_000;
 /** Minimum interval between the checks that deliveries cause at a platform that refuses its credentials. */
@@ -41,7 +44,7 @@ export function createPlatforms(ports: PlatformsPorts) {
   /** Releases the slots of deliveries that wait for a check; without those that a sender waits for. */
   const checking = new Set<() => void>();
   /** Direct deliveries that wait for their slot. */
-  const awaited = new Map<DeliveryRecord, (reason: string) => void>();
+  const awaited = new Map<DeliveryRecord, Missed>();
 
   /** Its destination: its own place, else the home channel; undefined if its target does not exist or has no places. */
   function placeOf(record: DeliveryRecord): string | undefined {
@@ -146,12 +149,11 @@ export function createPlatforms(ports: PlatformsPorts) {
     return outcome;
   }
 
-  /** Returns whether the platform's pause outlasts the waiting sender, and calls `missed` if so. */
-  function tellIfTooLong(record: DeliveryRecord, missed: (reason: string) => void): boolean {
+  /** Calls `missed` if the platform's pause outlasts the waiting sender; returns whether that has ended the delivery. */
+  function tellIfTooLong(record: DeliveryRecord, missed: Missed): boolean {
     const pause = find(record.profile, record.target)?.lane?.pauseNow();
     if (pause === undefined || pause.untilMs <= (record.answerByMs ?? Number.POSITIVE_INFINITY)) return false;
-    missed(`${pause.reason}; not before ${Math.ceil((pause.untilMs - nowMs()) / 1_000)} s`);
-    return true;
+    return missed(`${pause.reason}; not before ${Math.ceil((pause.untilMs - nowMs()) / 1_000)} s`);
   }
 
   /** The target, if it is usable and delivers within the gateway. */
@@ -221,7 +223,7 @@ export function createPlatforms(ports: PlatformsPorts) {
      * Requests a delivery's slot in its platform's queue; the returned function releases it. Calls `missed` with the
      * reason, possibly before this returns, if the platform's pause outlasts the sender of a direct delivery.
      */
-    ask(record: DeliveryRecord, granted: () => void, missed?: (reason: string) => void): () => void {
+    ask(record: DeliveryRecord, granted: () => void, missed?: Missed): () => void {
       const entry = find(record.profile, record.target);
       if (entry?.lane === undefined) {
         granted();

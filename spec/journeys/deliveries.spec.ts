@@ -441,6 +441,35 @@ t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its caus
   t.equal((await it.post(daemon, 'directDiscord', '6')).status, 502, 'nobody waits ten minutes');
 });
 
+t.test('DIS-2 · DLV-4 · one whose sender has hung up keeps its turn in its chat', async (t) => {
+  const it = await openDelivering(t);
+  const daemon = await it.start({}, { timePasses: true });
+  await it.target('slack', 'connected');
+  it.slack.scripts.push(
+    ...['10', '600'].map((seconds) => ({
+      status: 429,
+      json: { ok: false, error: 'ratelimited' },
+      headers: { 'retry-after': seconds },
+    })),
+  );
+  const first = it.post(daemon, 'directSlack', '1');
+  await it.reaches('1', 'waitingToRetry');
+  const leaving = new AbortController();
+  const left = it.post(daemon, 'directSlack', '2', leaving.signal);
+  await it.reaches('2', 'queued');
+  leaving.abort();
+  await t.rejects(left);
+  await daemon.line(({ reason }) => /the sender hung up/.test(String(reason)));
+  await it.post(daemon, 'slack', '3');
+  await it.reaches('3', 'queued');
+
+  await daemon.pass(11_000);
+  t.equal((await first).status, 502);
+  await daemon.pass(601_000);
+  for (const id of ['2', '3']) t.match(await it.reaches(id, 'delivered'), { attempts: 1 });
+  t.same(texts(it.slack), ['Build 2 is green.', 'Build 3 is green.']);
+});
+
 t.test('DIS-2 · DUR-1 · one whose sender has hung up survives kill -9, in its turn or while it is sent', async (t) => {
   const it = await openDelivering(t);
   it.configure({ discord: { concurrency: 1 } });
