@@ -4,7 +4,7 @@
  * @see DIS-2 and SCA-1 in docs/specification.md
  */
 
-import type { StoredRecord } from '../../actors/store/journal.ts';
+import type { Put, StoredRecord, Write } from '../../actors/store/journal.ts';
 import { directDeadlineMs } from '../../actors/webhook/claim-delivery.ts';
 import { unawaited } from '../../machines/webhook/delivery.machine.ts';
 import { notSentInTime } from '../../machines/webhook/interruption.ts';
@@ -12,9 +12,9 @@ import { type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machine
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
 import { releaseOf } from './responses.ts';
-import { type RecordPorts, unread } from './written.ts';
+import type { RecordPorts } from './written.ts';
 
-export interface AwaitedPorts extends Omit<RecordPorts, 'wards'> {
+export interface AwaitedPorts extends Pick<RecordPorts, 'keeper' | 'nowMs'> {
   readonly every: Every;
   /** Passes the outcome of a delivery to the request that waits for it. */
   readonly settled: (key: string, record: DeliveryRecord) => void;
@@ -35,7 +35,7 @@ const lookMs = 1_000;
 /** How long after its time a delivery may still be ended, at the leader or here: both need the database. */
 const lateMs = 2_000;
 
-export function createAwaited({ keeper, writer, nowMs, every, settled, late }: AwaitedPorts): Awaited {
+export function createAwaited({ keeper, nowMs, every, settled, late }: AwaitedPorts): Awaited {
   /** When each is late. */
   const keys = new Map<string, number>();
   /** Those of them whose senders have hung up. */
@@ -74,17 +74,7 @@ export function createAwaited({ keeper, writer, nowMs, every, settled, late }: A
       await keeper.journal()?.tell({ unawaited: key });
       return false;
     }
-    writer.adopt('deliveries', key, version);
-    const change = {
-      collection: 'deliveries',
-      key,
-      value: unawaited(value),
-      dueAtMs: orderOf(value),
-      free: true,
-    } as const;
-    const verdict = await writer.write([change]).catch(unread);
-    writer.forget('deliveries', key);
-    return verdict.kind === 'written';
+    return writeUntaken({ key, version, value: unawaited(value), dueAtMs: orderOf(value) });
   }
 
   /** Ends a late delivery and resolves with its record; undefined if its time is not over or a gateway has begun it. */
@@ -92,12 +82,17 @@ export function createAwaited({ keeper, writer, nowMs, every, settled, late }: A
     const { key, version, value } = stored;
     if (isTaken(stored) || nowMs() < (value.answerByMs ?? 0)) return undefined;
     const ended = { ...notSentInTime(value), endedAtMs: nowMs() };
-    writer.adopt('deliveries', key, version);
     const released = await releaseOf(ended, { keeper });
-    const verdict = await writer
-      .write([{ collection: 'deliveries', key, value: ended, dueAtMs: null }], released)
-      .catch(unread);
-    return verdict.kind === 'written' ? ended : undefined;
+    return (await writeUntaken({ key, version, value: ended, dueAtMs: null }, released)) ? ended : undefined;
+  }
+
+  /** Without the record writer, whose versions are those of the charts here: this gateway may just have taken it too. */
+  async function writeUntaken(
+    { version: expect, ...row }: Pick<Put<'deliveries'>, 'key' | 'value' | 'dueAtMs'> & { readonly version: number },
+    also: readonly Write[] = [],
+  ): Promise<boolean> {
+    const verdict = await keeper.commit([{ kind: 'put', collection: 'deliveries', expect, ...row }, ...also]);
+    return verdict.kind === 'committed';
   }
 
   const stopHearing = keeper.heard((news) => {

@@ -1,6 +1,5 @@
 import t from 'tap';
 import type { Journal, News, Put } from '../../../actors/store/journal.ts';
-import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { DeliveryRecord, EventRecord } from '../../../machines/webhook/record.ts';
 import { claimNames } from '../../../machines/webhook/record.ts';
 import { createAwaited } from '../../../runtime/dispatch/awaited.ts';
@@ -12,8 +11,14 @@ const delivery: DeliveryRecord = { ...plainDelivery, answerByMs: 1_000 };
 async function stage() {
   const [keeper, leader] = await openTwoKeepers();
   const told: News[] = [];
+  let afterRead = async (): Promise<unknown> => undefined;
   const journal = (): Journal => ({
     ...(keeper.journal() as Journal),
+    get: async (collection, key) => {
+      const found = await keeper.journal()?.get(collection, key);
+      await afterRead();
+      return found;
+    },
     tell: async (news) => {
       told.push(news);
       return { ok: true, value: true };
@@ -34,7 +39,6 @@ async function stage() {
           return () => {};
         },
       },
-      writer: createRecordWriter(keeper),
       nowMs: () => nowMs,
       every: (callback) => {
         tick = callback;
@@ -58,6 +62,11 @@ async function stage() {
     settled,
     told,
     leave: () => leave(),
+    /** This gateway takes it as the leader, between a read of it and what follows. */
+    takeAfterRead() {
+      afterRead = async () =>
+        keeper.journal()?.take('deliveries', { session: keeper.session() ?? '', dueBeforeMs: 9, limit: 9 });
+    },
     heard,
     hear: (key: string) => hear({ ended: key }),
     pass(ms: number) {
@@ -103,7 +112,6 @@ t.test('DIS-2 · SCA-2 · a sender is answered in time while the database does n
   };
   const awaited = createAwaited({
     keeper: { ...keeper, journal: () => ({ ...(keeper.journal() as Journal), get: away }) },
-    writer: createRecordWriter(keeper),
     nowMs: () => nowMs,
     every: (callback) => {
       tick = callback;
@@ -172,4 +180,19 @@ t.test('DIS-2 · SCA-1 · one whose sender has hung up goes on, at the leader or
   free.pass(99_000);
   for (let n = 0; n < 3; n += 1) await new Promise(setImmediate);
   t.same([free.told, free.settled], [[], []]);
+});
+
+t.test('DIS-2 · SCA-1 · one that this gateway takes meanwhile stays with it', async (t) => {
+  for (const [part, begin] of [
+    ['left', ({ leave }) => leave()],
+    ['late', ({ pass }) => pass(1_000)],
+  ] as readonly (readonly [string, (one: Awaited<ReturnType<typeof stage>>) => void])[]) {
+    const one = await stage();
+    await one.put({}, { dueAtMs: 1 });
+    one.takeAfterRead();
+    begin(one);
+    for (let n = 0; n < 9; n += 1) await new Promise(setImmediate);
+    const stored = await one.leader.journal()?.get('deliveries', 'k1');
+    t.match(stored, { version: 2, heldBy: one.keeper.session(), value: delivery }, part);
+  }
 });
