@@ -35,6 +35,9 @@ export function wireDelivery(ports: DeliveryPorts) {
     leave.delete(key);
   };
 
+  /** What ends each sending with the wait of its sender; keyed by event, which is the key of a direct delivery. */
+  const bounds = new Roster<string, StopSignal>();
+
   /** Returns the end of the run that waits for this delivery alone, if the delivery succeeded: one commit writes both. */
   function runEnded(record: DeliveryRecord, nowMs: number): RecordChange | undefined {
     const { runKey: key, of, status } = record;
@@ -63,7 +66,11 @@ export function wireDelivery(ports: DeliveryPorts) {
     actors: {
       sendText: fromPromise<Attempt, DeliveryRecord>(async ({ input, signal }) => {
         const stop = boundedBy(input, signal, ports.nowMs());
-        const attempt = await ports.platforms.send(input, stop.signal).finally(stop.release);
+        if (isWaitedFor(input)) bounds.set(input.eventKey, stop);
+        const attempt = await ports.platforms.send(input, stop.signal).finally(() => {
+          bounds.delete(input.eventKey);
+          stop.release();
+        });
         const { outcome } = attempt;
         return outcome.kind === 'delivered'
           ? attempt
@@ -140,6 +147,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         });
       },
       writeUnawaited: ({ context: { key, record }, self }) => {
+        bounds.get(key)?.pause();
         if (isOver(record)) return;
         const change = { collection: 'deliveries', key, value: record, dueAtMs: orderOf(record) } as const;
         // The next write of the record makes up for one that the journal refuses.
@@ -167,7 +175,7 @@ export function wireDelivery(ports: DeliveryPorts) {
   };
 }
 
-/** A direct delivery ends when its sender's wait ends. */
+/** A direct delivery ends when its sender's wait ends, unless the sender hangs up before. */
 function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: number): StopSignal {
   return createStopSignal([signal], answerByMs === undefined ? undefined : answerByMs - nowMs);
 }

@@ -4,11 +4,13 @@ import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { Roster } from '../../../machines/base/roster.ts';
 import { usualRetries } from '../../../machines/dispatch/next-try.ts';
 import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import type { DeliveryEvent } from '../../../machines/webhook/delivery.machine.ts';
 import { claimName, type DeliveryRecord, type RunRecord, signatureClaim } from '../../../machines/webhook/record.ts';
 import { wireDelivery } from '../../../runtime/dispatch/deliveries.ts';
 import { createSettleRun, type RunEnds, releaseOf } from '../../../runtime/dispatch/responses.ts';
 import type { Wards } from '../../../runtime/system/wards.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
+import { eventually } from '../../support/mcp/gateway.ts';
 import { plainDelivery } from '../../support/records.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -25,6 +27,8 @@ const attempt = { startedAtMs: 9, endedAtMs: 10, jitter: 0, deduplicatesForMs: 0
 interface Stage {
   readonly from?: DeliveryRecord;
   readonly outcome?: SendOutcome;
+  /** What happens while it is sent. */
+  readonly whileSent?: (signal: AbortSignal, send: (event: DeliveryEvent) => void) => Promise<void>;
   readonly crowded?: boolean;
   /** False while no place is free. */
   readonly hasPlace?: boolean;
@@ -38,7 +42,7 @@ interface Stage {
 
 async function stage(
   t: Test,
-  { from = record, outcome, crowded = false, hasPlace = true, version, within = false, run }: Stage = {},
+  { from = record, outcome, whileSent, crowded = false, hasPlace = true, version, within = false, run }: Stage = {},
 ) {
   const disk = gate();
   const { keeper } = await openKeeper(disk.journal);
@@ -77,8 +81,9 @@ async function stage(
         steps.push(['delivered', sent.status, stored()]);
         return { ...attempt, outcome: { kind: 'delivered' } };
       },
-      send: async (sent) => {
+      send: async (sent, signal) => {
         steps.push(['sent', sent.status, stored()]);
+        await whileSent?.(signal, (event) => actor.send(event));
         return { ...attempt, outcome: outcome ?? { kind: 'delivered', messageId: 'm1' }, chat: 'C1' };
       },
     },
@@ -95,7 +100,8 @@ async function stage(
     retried: (_, { status }) => void steps.push(['retried', status]),
     crowded: () => crowded,
   });
-  const actor = createActor(logic, { input: { key: 'k', record: from, atMs: 9 } }).start();
+  const actor = createActor(logic, { input: { key: 'k', record: from, atMs: 9 } });
+  actor.start();
   t.teardown(() => actor.stop());
   return { disk, steps, places, wakes, actor, journal: disk.journal, keeper, writer, runEnds };
 }
@@ -181,6 +187,26 @@ t.test('DIS-2 · a sender is not kept waiting for a place longer than it waits',
   t.same([left.steps, left.places], [[], ['asked']], 'one whose sender has hung up keeps its turn');
   const patient = await stage(t, { hasPlace: false });
   t.same(patient.wakes, [], 'one that nobody waits for waits as long as it takes');
+});
+
+t.test('DIS-2 · a sending ends with the wait of its sender, unless that one hangs up before', async (t) => {
+  for (const [leaves, expected] of [
+    [true, false],
+    [false, true],
+  ] as const) {
+    let isEnded: boolean | undefined;
+    await stage(t, {
+      from: { ...direct, status: 'sending', attempts: 1, answerByMs: 10 },
+      whileSent: async (signal, send) => {
+        if (leaves) send({ type: 'sender.left' });
+        // Its time is over sooner.
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        isEnded = signal.aborted;
+      },
+    });
+    await eventually(() => isEnded !== undefined || undefined);
+    t.equal(isEnded, expected);
+  }
 });
 
 t.test('IDM-2 · DLV-4 · a direct delivery that a person drops tells its sender so, and frees its id', async (t) => {
