@@ -102,7 +102,11 @@ function connectionOf(connections: Connections, socket: Socket): Connection {
   if (known !== undefined) return known;
   const connection = { due: new Set<NodeExchange>(), closes: false };
   connections.set(socket, connection);
-  socket.once('close', () => connections.delete(socket));
+  socket.once('close', () => {
+    connections.delete(socket);
+    // The library closes no response that waits for an earlier one.
+    for (const exchange of connection.due) exchange.left();
+  });
   return connection;
 }
 
@@ -164,10 +168,7 @@ class NodeExchange implements Exchange {
     const { due } = connection;
     due.add(this);
     response.on('error', () => {});
-    response.once('close', () => {
-      due.delete(this);
-      if (!response.headersSent) for (const left of this.#waiting ?? []) left();
-    });
+    response.once('close', () => due.delete(this));
     response.once('finish', () => {
       due.delete(this);
       answered(request.socket);
@@ -221,12 +222,17 @@ class NodeExchange implements Exchange {
   }
 
   whenLeft(left: () => void): void {
-    if (this.#response.destroyed && !this.isAnswered) {
+    if (this.#request.socket.destroyed && !this.isAnswered) {
       left();
       return;
     }
     this.#waiting ??= [];
     this.#waiting.push(left);
+  }
+
+  /** The client left: who waits for that is notified. */
+  left(): void {
+    if (!this.isAnswered) for (const left of this.#waiting ?? []) left();
   }
 
   reply(reply: Reply): void {

@@ -221,6 +221,14 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
         await raw.received((text) => text.includes('second')),
         /^HTTP\/1\.1 202[\s\S]*first[\s\S]*HTTP\/1\.1 200/,
       );
+
+      const both = [next(), next()];
+      const left = await openRaw(front.port, post(1, '1') + post(2, '22'));
+      const leaving = (await Promise.all(both)).map(
+        ({ exchange }) => new Promise<void>((resolve) => exchange.whenLeft?.(resolve)),
+      );
+      left.socket.destroy();
+      await Promise.all(leaving);
     },
   );
 
