@@ -8,7 +8,6 @@ import type { Json } from '../../machines/base/json.ts';
 import {
   claimLifeMs,
   claimNames,
-  type DeliveryRecord,
   type EventRecord,
   isOver,
   isWaitedFor,
@@ -54,20 +53,20 @@ export function claimsOf({ key, event, signatureForMs = claimLifeMs, first }: Cl
 interface Held {
   readonly event: EventRecord | undefined;
   readonly run: StoredRecord<'runs'> | undefined;
-  readonly delivery: DeliveryRecord | undefined;
+  readonly delivery: StoredRecord<'deliveries'> | undefined;
 }
 
 async function heldOf(journal: JournalReader, eventKey: string): Promise<Held> {
   const event = (await journal.get('events', eventKey))?.value;
   const work = event?.work ?? eventKey;
   const [run, delivery] = await Promise.all([journal.get('runs', work), journal.get('deliveries', work)]);
-  return { event, run, delivery: delivery?.value };
+  return { event, run, delivery };
 }
 
 function heldAtHand(local: LocalReader, eventKey: string): Held {
   const event = local.get('events', eventKey)?.value;
   const work = event?.work ?? eventKey;
-  return { event, run: local.get('runs', work), delivery: local.get('deliveries', work)?.value };
+  return { event, run: local.get('runs', work), delivery: local.get('deliveries', work) };
 }
 
 /**
@@ -95,11 +94,21 @@ export async function releasing(journal: Journal | undefined, { key, event }: Cl
 
 /**
  * The write that records the repeating event in the run of a permanently failed event; undefined if the event did not
- * fail so.
+ * fail so. A direct delivery has no run: one that a person has dropped only gets its next version.
  */
 function repeating({ event, run, delivery }: Held, key: string): Extract<Write, { kind: 'put' }> | undefined {
-  if (event?.work === undefined || run === undefined || run.dueAtMs !== undefined) return undefined;
-  if (!releasesId(run.value, delivery)) return undefined;
+  if (event?.work === undefined) return undefined;
+  if (run === undefined) {
+    if (delivery?.value.status !== 'dropped') return undefined;
+    return {
+      kind: 'put',
+      collection: 'deliveries',
+      key: delivery.key,
+      value: delivery.value,
+      expect: delivery.version,
+    };
+  }
+  if (run.dueAtMs !== undefined || !releasesId(run.value, delivery?.value)) return undefined;
   return {
     kind: 'put',
     collection: 'runs',
@@ -145,5 +154,5 @@ export async function standingOf(
 
 /** Whether a direct delivery without an outcome holds a claim. Any other holder is carried through. */
 function isPending({ delivery }: Held): boolean {
-  return delivery !== undefined && isWaitedFor(delivery) && !isOver(delivery);
+  return delivery !== undefined && isWaitedFor(delivery.value) && !isOver(delivery.value);
 }

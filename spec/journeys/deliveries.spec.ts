@@ -437,6 +437,16 @@ t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its caus
   t.match(await it.reaches('5', 'delivered'), { attempts: 3 }, 'like the response of a run');
   t.match(await it.post(daemon, 'directDiscord', '5'), { status: 200, body: { status: 'duplicate' } });
 
+  it.discord.scripts.push(limited(10));
+  const dropping = new AbortController();
+  const unsent = it.post(daemon, 'directDiscord', '7', dropping.signal);
+  await it.reaches('7', 'waitingToRetry');
+  dropping.abort();
+  await t.rejects(unsent);
+  await eventually(async () => (await it.post(daemon, 'directDiscord', '7')).body.status === 'duplicate');
+  t.equal((await it.cli('deliveries', 'drop', '7')).code, 0);
+  t.equal((await it.post(daemon, 'directDiscord', '7')).status, 200, 'IDM-2: dropped, it frees its id');
+
   it.discord.scripts.push(limited(600));
   t.equal((await it.post(daemon, 'directDiscord', '6')).status, 502, 'nobody waits ten minutes');
 });
