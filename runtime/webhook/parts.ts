@@ -67,6 +67,16 @@ export function createParts(ports: PartsPorts): Parts {
       settled(settlement);
     });
     const receivedAtMs = nowMs();
+    let hasLeft = false;
+    const leaving: (() => void)[] = [];
+    live.exchange.whenLeft?.(() => {
+      hasLeft = true;
+      callAll(leaving, nextTurn);
+    });
+    const whenLeft = (left: () => void): void => {
+      if (hasLeft) left();
+      else leaving.push(left);
+    };
     const spawn = (item: JsonObject, index: number): boolean => {
       // The gateway crashed meanwhile, and the request with it.
       if (wards().requests !== requests) return false;
@@ -82,7 +92,7 @@ export function createParts(ports: PartsPorts): Parts {
       const exchange = {
         head: { method: 'POST', path, headers: live.headers },
         readBody() {},
-        whenLeft: (left: () => void) => live.exchange.whenLeft?.(left),
+        whenLeft,
         reply() {},
       };
       const body = Buffer.from(stringify(item), 'utf8');
@@ -96,6 +106,17 @@ export function createParts(ports: PartsPorts): Parts {
     inTurns(items, spawn, nextTurn);
   };
   return { splitBody, underWay: () => underWay(wards().requests) };
+}
+
+function callAll(callbacks: readonly (() => void)[], nextTurn: NextTurn | undefined): void {
+  inTurns(
+    callbacks,
+    (callback) => {
+      callback();
+      return true;
+    },
+    nextTurn,
+  );
 }
 
 interface Waiting {
@@ -120,15 +141,7 @@ function createBatch(
     const failed = answers.find((answer) => answer !== undefined && isFailure(answer));
     const ready = waiting.filter((one) => one !== undefined);
     // Each verdict advances a chart and opens its work.
-    const settleAll = (settles: readonly (() => void)[]): void =>
-      inTurns(
-        settles,
-        (settle) => {
-          settle();
-          return true;
-        },
-        nextTurn,
-      );
+    const settleAll = (settles: readonly (() => void)[]): void => callAll(settles, nextTurn);
     if (failed === undefined) {
       claimAll(ready, { claim, together }, settleAll);
       return;

@@ -131,6 +131,16 @@ t.test('DIS-2 · SRC-4 · each item of an array learns that its sender has hung 
   for (const id of ['k1', 'k3']) exchanges.get(id)?.exchange.whenLeft?.(() => left.push(id));
   leave();
   t.same(left, ['k1', 'k3']);
+  exchanges.get('k2')?.exchange.whenLeft?.(() => left.push('k2'));
+  t.same(left, ['k1', 'k3', 'k2'], 'at once where it has left before');
+
+  const long = stage({ items: three });
+  const known: number[] = [];
+  for (let n = 0; n < 1_000; n += 1) long.exchanges.get('k1')?.exchange.whenLeft?.(() => known.push(n));
+  long.leave();
+  t.ok(known.length < 1_000, 'a long array delays no other request');
+  long.takeTurns();
+  t.equal(known.length, 1_000);
   t.end();
 });
 
