@@ -6,8 +6,8 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { encodingsOf } from '../../machines/base/secret-encodings.ts';
 import { insecureSecret } from '../../machines/config/secret-strength.ts';
+import { maskOf, shortestSecret } from './mask-of.ts';
 
 export interface Redactor {
   /** Registers an exact secret. Ignores texts under six characters and everyday words, which would mask harmless text. */
@@ -24,12 +24,6 @@ export interface Redactor {
 }
 
 const mask = '[redacted]';
-/** Ends a text that was cut. */
-const cutMark = '…';
-/** Of a secret that was cut: from which length its beginning is hidden, and how much after that is searched for. */
-const shortestBegun = 12;
-const longestRest = 1_000;
-const shortestSecret = 6;
 /** Values of a `.env`, or of a secret's key, that are not secret. */
 const everyday: ReadonlySet<string> = new Set([
   ...'localhost 127.0.0.1 0.0.0.0 production development staging default enabled disabled'.split(' '),
@@ -125,20 +119,12 @@ const longestText = 8_192;
 export function createRedactor(): Redactor {
   const learnt = new Set<string>();
   const turns = new Map<string, readonly string[]>();
-  let exact: RegExp | undefined;
-  let begun: RegExp | undefined;
-  let forms: readonly string[] = [];
+  let exact: ((text: string) => string) | undefined;
 
   function known(source: string): string {
-    if (exact === undefined && learnt.size + turns.size > 0) {
-      forms = formsOf([...learnt, ...[...turns.values()].flat()]);
-      exact = patternOf(forms.map(escaped));
-      begun = patternOf(forms.map(begunPattern));
-    }
-    if (exact === undefined || begun === undefined) return source;
-    const clean = source.replace(exact, mask);
-    if (!clean.includes(cutMark)) return clean;
-    return clean.replace(begun, (found) => (forms.some((form) => form.startsWith(found)) ? mask : found));
+    if (learnt.size + turns.size === 0) return source;
+    exact ??= maskOf([...learnt, ...[...turns.values()].flat()], mask);
+    return exact(source);
   }
 
   function text(source: string): string {
@@ -235,24 +221,4 @@ function isMasked(key: string, value: unknown): boolean {
 /** Whether the name is that of a secret. */
 export function isSecretName(key: string): boolean {
   return secretKey.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
-}
-
-/** Every secret in each of its encodings; the longest first, so that a secret within another leaves no rest. */
-function formsOf(secrets: Iterable<string>): readonly string[] {
-  const forms = [...secrets].flatMap(encodingsOf);
-  return [...new Set(forms)].sort((one, other) => other.length - one.length);
-}
-
-/** What may be the beginning of a secret, before the mark of a cut. A shorter one, such as `https://`, is not secret. */
-function begunPattern(form: string): string {
-  const start = form.slice(0, Math.min(Math.max(shortestSecret, Math.ceil(form.length / 2)), shortestBegun));
-  return `${escaped(start)}[^\\s${cutMark}]{0,${Math.min(form.length - start.length, longestRest)}}(?=\\s?${cutMark})`;
-}
-
-function patternOf(patterns: readonly string[]): RegExp {
-  return new RegExp(patterns.join('|'), 'g');
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import t from 'tap';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
+import { isLinear } from '../../support/linear.ts';
 import { fc, runs } from '../../support/property.ts';
 
 const pem = (lines: readonly string[]): string =>
@@ -114,6 +116,26 @@ t.test('OBS-1 · of a secret that a third party’s words were cut in, the begin
     'learnt secret of …',
   ])
     t.equal(redactor.text(plain), plain);
+  // Behind the beginning of another, and within a phrase.
+  t.equal(
+    redactor.text('from=https://hooks.example?to=https://hooks.exam…'),
+    'from=https://hooks.example?to=[redacted]…',
+  );
+  redactor.learn('correct horse battery staple');
+  t.equal(redactor.text('no correct horse batt…'), 'no [redacted]…');
+  t.end();
+});
+
+t.test('OBS-1 · the time for a text that was cut grows no faster than the number of secrets', (t) => {
+  const said = `${'the quick brown fox jumps over the lazy dog '.repeat(100)}…`;
+  const prepared = (count: number) => {
+    const redactor = createRedactor();
+    for (let number = 0; number < count; number += 1) {
+      redactor.learn(createHash('sha256').update(`${number}`).digest('base64'));
+    }
+    return () => redactor.text(said);
+  };
+  t.ok(isLinear(prepared, 40));
   t.end();
 });
 
