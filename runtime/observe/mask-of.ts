@@ -14,6 +14,7 @@ const shortestBegun = 12;
 
 /** @returns a function that masks these secrets */
 export function maskOf(secrets: readonly string[], mask: string): (text: string) => string {
+  if (secrets.length === 0) return (text) => text;
   // The longest first, so that a secret within another leaves no rest.
   const forms = [...new Set(secrets.flatMap(encodingsOf))].sort((one, other) => other.length - one.length);
   const exact = new RegExp(forms.map((form) => form.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');

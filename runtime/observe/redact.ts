@@ -15,7 +15,10 @@ export interface Redactor {
   /** Registers a secret that replaces earlier ones, such as a renewed token: the last two of each place are kept. */
   learnNext(place: string, secret: string): void;
   text(text: string): string;
-  /** Masks the registered secrets alone, where a text that only resembles one must stay. */
+  /**
+   * Masks the registered secrets alone, and none that is a word, for texts that a model needs: a `.env` also holds names,
+   * such as `postgres`.
+   */
   known(text: string): string;
   /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
   value(value: unknown): unknown;
@@ -29,6 +32,8 @@ const everyday: ReadonlySet<string> = new Set([
   ...'localhost 127.0.0.1 0.0.0.0 production development staging default enabled disabled'.split(' '),
   insecureSecret.toLowerCase(),
 ]);
+/** Google's passwords for programs have 16 letters. */
+const word = /^\p{L}{1,15}$/u;
 /** The previous one may still be in use when the next arrives. More would make the combined pattern grow without bound. */
 const keptOfPlace = 2;
 /** A line of a longer secret, such as a private key, is registered by itself from this length on. */
@@ -120,15 +125,26 @@ export function createRedactor(): Redactor {
   const learnt = new Set<string>();
   const turns = new Map<string, readonly string[]>();
   let exact: ((text: string) => string) | undefined;
+  let apart: ((text: string) => string) | undefined;
+
+  const secrets = (): readonly string[] => [...learnt, ...[...turns.values()].flat()];
+
+  function forget(): void {
+    exact = undefined;
+    apart = undefined;
+  }
 
   function known(source: string): string {
-    if (learnt.size + turns.size === 0) return source;
-    exact ??= maskOf([...learnt, ...[...turns.values()].flat()], mask);
-    return exact(source);
+    apart ??= maskOf(
+      secrets().filter((secret) => !word.test(secret)),
+      mask,
+    );
+    return apart(source);
   }
 
   function text(source: string): string {
-    let clean = known(source);
+    exact ??= maskOf(secrets(), mask);
+    let clean = exact(source);
     if (!suspicious.test(clean)) return clean;
     clean = clean.replace(webToken, (found, rest?: string) => (rest === undefined ? found : mask));
     for (const [pattern, replacement] of rules) clean = clean.replace(pattern, replacement);
@@ -192,13 +208,13 @@ export function createRedactor(): Redactor {
       if (!isSecret(secret) || learnt.has(secret)) return;
       learnt.add(secret);
       for (const line of secret.split('\n')) if (line.trim().length >= shortestLine) learnt.add(line.trim());
-      exact = undefined;
+      forget();
     },
     learnNext(place, secret) {
       const known = turns.get(place) ?? [];
       if (!isSecret(secret) || known.includes(secret)) return;
       turns.set(place, [...known.slice(1 - keptOfPlace), secret]);
-      exact = undefined;
+      forget();
     },
     text,
     known,

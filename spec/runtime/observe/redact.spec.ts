@@ -126,6 +126,18 @@ t.test('OBS-1 · of a secret that a third party’s words were cut in, the begin
   t.end();
 });
 
+t.test('OBS-1 · LIF-13 · what a model reads keeps words that are values of .env too', (t) => {
+  const redactor = createRedactor();
+  t.equal(redactor.known('postgres'), 'postgres');
+  for (const value of ['postgres', 'own-key-1', 'abcdefghijklmnop']) redactor.learn(value);
+  const said = 'asks postgres with own-key-1 and abcdefghijklmnop';
+  t.equal(redactor.known(said), 'asks postgres with [redacted] and [redacted]');
+  t.equal(redactor.text(said), 'asks [redacted] with [redacted] and [redacted]');
+  redactor.learn('own-key-2');
+  t.equal(redactor.known('own-key-2'), '[redacted]');
+  t.end();
+});
+
 t.test('OBS-1 · the time for a text that was cut grows no faster than the number of secrets', (t) => {
   const said = `${'the quick brown fox jumps over the lazy dog '.repeat(100)}…`;
   const prepared = (count: number) => {
