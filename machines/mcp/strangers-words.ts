@@ -30,8 +30,8 @@ export function lastWords(text: string): string {
   const characters = [...words];
   if (characters.length <= longestStart + longestEnd) return words;
   // The end begins with a whole word, since the rest of a secret could not be found any more.
-  const end = characters.slice(-longestEnd).join('');
-  return `${characters.slice(0, longestStart).join('')} … ${end.replace(/^\S+\s*/, '')}`;
+  const end = characters.slice(-longestEnd - 1).join('');
+  return `${characters.slice(0, longestStart).join('')} … ${end.replace(/^\S* ?/, '')}`.trimEnd();
 }
 
 /** Programs colour their errors for a terminal. Without its control character the rest of a colour would be read as text. */

@@ -39,5 +39,7 @@ t.test('LIF-13 · of what a program wrote before it ended, the end is shown too'
     /xxx/,
     'no half word, which may be of a secret',
   );
+  t.match(lastWords(`${'x '.repeat(400)}${'word '.repeat(29)}words`), /x +… (word ){29}words$/, 'a whole one stays');
+  t.match(lastWords(`${'x '.repeat(400)}${'y'.repeat(400)}`), /x +…$/);
   t.end();
 });
