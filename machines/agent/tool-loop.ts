@@ -35,10 +35,10 @@ const thought = /^\s*<think>[\s\S]*?<\/think>\s*/;
 const begunThought = /^[\s\S]*?\n<\/think>\n\n\s*/;
 
 export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: LoopState): NextStep {
-  const { calls, stop, text } = answer;
+  const { calls, stop } = answer;
   if (stop === 'refused') return { kind: 'fail', reason: refusedToAnswer };
   if (calls.length === 0) {
-    const response = text.replace(text.includes('<think>') ? thought : begunThought, '');
+    const response = withoutThought(answer);
     if (stop !== 'cut') return { kind: 'respond', response };
     if (!/^\s*(?:<think>|$)/.test(response)) return { kind: 'respond', response: `${response}\n\n${cutMark}` };
     return {
@@ -61,6 +61,14 @@ export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: Lo
     return plan(ask, isOffered);
   });
   return { kind: 'callTools', calls: planned };
+}
+
+function withoutThought({ text, reasoning }: ModelAnswer): string {
+  if (text.includes('<think>')) return text.replace(thought, '');
+  const [begun = ''] = begunThought.exec(text) ?? [];
+  // A server that sets thoughts apart leaves none here, and in a block of code the tag is what the answer is about.
+  const isQuoted = (begun.match(/^ *(?:```|~~~)/gm) ?? []).length % 2 === 1;
+  return (reasoning ?? '') !== '' || isQuoted ? text : text.slice(begun.length);
 }
 
 function plan(ask: ToolAsk, isOffered: (name: string) => boolean): PlannedCall {

@@ -34,9 +34,13 @@ t.test('DIS-3 · what a model thinks in its text is no part of the response', (t
     'It ends with <think>\nx\n</think>\n\nand goes on',
     '<think>not closed',
     'a\n</think>\nb',
+    'It answers:\n```\nI see.\n</think>\n\nDone\n```',
   ]) {
     t.same(nextStep(answer({ text }), state), { kind: 'respond', response: text });
   }
+  const fenced = 'Like\n```\nx\n```\n</think>\n\nDone';
+  t.same(nextStep(answer({ text: fenced, reasoning: '' }), state), { kind: 'respond', response: 'Done' });
+  t.same(nextStep(answer({ text: fenced, reasoning: 'Let me see.' }), state), { kind: 'respond', response: fenced });
   t.match(nextStep(answer({ text: `${thought}Half`, stop: 'cut' }), state), { response: /^Half\n\n\[the model/ });
   t.end();
 });
