@@ -145,6 +145,8 @@ export const deliveryMachine = setup({
           actions: ['leavePlace', { type: 'rememberResult', params: ({ event }) => event.attempt }],
         },
         'journal.written': 'sending',
+        // Its mark is being written, and a second write of it could come after that of the outcome.
+        'sender.left': { actions: 'goOnAlone' },
         'journal.refused': 'postponed',
         'work.lost': { target: 'lost', actions: 'leavePlace' },
       },

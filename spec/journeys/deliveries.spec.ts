@@ -33,6 +33,18 @@ async function killedWhileSending(
   daemon.kill('SIGKILL');
   await daemon.exited;
 }
+/** Sends a direct event, and hangs up once something has happened. */
+async function hangUp(
+  t: Test,
+  post: (signal: AbortSignal) => Promise<unknown>,
+  until: () => Promise<unknown>,
+): Promise<void> {
+  const leaving = new AbortController();
+  const left = post(leaving.signal);
+  await until();
+  leaving.abort();
+  await t.rejects(left);
+}
 const limited = (seconds: number) => ({ status: 429, json: { message: 'slow', retry_after: seconds, global: false } });
 
 t.test(
@@ -423,11 +435,8 @@ t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its caus
   t.equal((await it.post(daemon, 'directDiscord', '4')).status, 200, 'it is tried again while its sender waits');
 
   it.discord.scripts.push(limited(10), limited(600));
-  const leaving = new AbortController();
-  const left = it.post(daemon, 'directDiscord', '5', leaving.signal);
-  await it.reaches('5', 'waitingToRetry');
-  leaving.abort();
-  await t.rejects(left);
+  const direct = (id: string) => (signal: AbortSignal) => it.post(daemon, 'directDiscord', id, signal);
+  await hangUp(t, direct('5'), () => it.reaches('5', 'waitingToRetry'));
   await daemon.line(({ reason }) => /the sender hung up/.test(String(reason)));
   const again = it.discord.arrival();
   await daemon.pass(11_000);
@@ -438,11 +447,7 @@ t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its caus
   t.match(await it.post(daemon, 'directDiscord', '5'), { status: 200, body: { status: 'duplicate' } });
 
   it.discord.scripts.push(limited(10));
-  const dropping = new AbortController();
-  const unsent = it.post(daemon, 'directDiscord', '7', dropping.signal);
-  await it.reaches('7', 'waitingToRetry');
-  dropping.abort();
-  await t.rejects(unsent);
+  await hangUp(t, direct('7'), () => it.reaches('7', 'waitingToRetry'));
   await eventually(async () => (await it.post(daemon, 'directDiscord', '7')).body.status === 'duplicate');
   t.equal((await it.cli('deliveries', 'drop', '7')).code, 0);
   t.equal((await it.post(daemon, 'directDiscord', '7')).status, 200, 'IDM-2: dropped, it frees its id');
@@ -464,11 +469,11 @@ t.test('DIS-2 · DLV-4 · one whose sender has hung up keeps its turn in its cha
   );
   const first = it.post(daemon, 'directSlack', '1');
   await it.reaches('1', 'waitingToRetry');
-  const leaving = new AbortController();
-  const left = it.post(daemon, 'directSlack', '2', leaving.signal);
-  await it.reaches('2', 'queued');
-  leaving.abort();
-  await t.rejects(left);
+  await hangUp(
+    t,
+    (signal) => it.post(daemon, 'directSlack', '2', signal),
+    () => it.reaches('2', 'queued'),
+  );
   await daemon.line(({ reason }) => /the sender hung up/.test(String(reason)));
   await it.post(daemon, 'slack', '3');
   await it.reaches('3', 'queued');
@@ -488,12 +493,11 @@ t.test('DIS-2 · DUR-1 · one whose sender has hung up survives kill -9, in its 
   it.discord.scripts.push('hang');
   const arrived = it.discord.arrival();
   for (const id of ['1', '2']) {
-    const leaving = new AbortController();
-    const left = it.post(first, 'directDiscord', id, leaving.signal);
-    if (id === '1') await arrived;
-    await it.reaches(id, id === '1' ? 'sending' : 'queued');
-    leaving.abort();
-    await t.rejects(left);
+    await hangUp(
+      t,
+      (signal) => it.post(first, 'directDiscord', id, signal),
+      () => (id === '1' ? arrived : it.reaches(id, 'queued')),
+    );
     await eventually(async () => (await it.post(first, 'directDiscord', id)).body.status === 'duplicate');
   }
 

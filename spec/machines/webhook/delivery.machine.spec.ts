@@ -144,6 +144,12 @@ t.test('DIS-2 · DLV-4 · one whose sender has hung up goes on like that of a ru
     t.equal(one.state(), 'waitingToRetry', `${leaves}: after the time of its sender`);
   }
 
+  const marking = deliver(t, { answerByMs: 30_000 });
+  marking.send(granted, left);
+  t.same([marking.state(), marking.told()], ['marking', ['ask', 'write sending']], 'no second write beside the mark');
+  marking.send(written);
+  t.match([marking.state(), marking.record().answerByMs], ['sending', undefined]);
+
   const over = deliver(t, direct);
   over.send(missed, left, written);
   t.match([over.state(), over.record()], ['failed', { answerByMs: 30_000 }], 'one that has ended frees its id');
