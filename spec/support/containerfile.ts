@@ -96,7 +96,7 @@ exec chroot --userspec=$user $root env -u LINK -C $folder "$@"`;
 export function runIn(image: Image, command: readonly string[], { network = true } = {}): string {
   const id = image.user === 'root' ? '0:0' : '1000:1000';
   const spaces = ['--mount', '--pid', '--fork', '--kill-child', ...(network ? [] : ['--net'])];
-  const certificates = process.env.NODE_EXTRA_CA_CERTS;
+  const certificates = process.env.SPEC_CA_CERTS;
   return execFileSync('unshare', [...spaces, 'sh', '-ec', mounts, 'sh', image.root, id, image.workdir, ...command], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
