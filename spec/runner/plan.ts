@@ -51,13 +51,14 @@ const alone: readonly RegExp[] = [
 /** Journeys that log in: most count on the same ports of this machine, so that two processes would wait for each other. */
 const ofLogin = /\/journeys\/(?:[\w-]*login[\w-]*|client-identification|device-approval|token-refresh)\./;
 
-/** Few enough that no processor is left alone with a unit at the end of a run, which begins with the journeys. */
+/** So few that there are units enough for every processor to the end. */
 const mostJourneys = 7;
 const mostFiles = 18;
 
 /**
- * The units in the order in which to start them, the longest first: pages in the browser, which share it, logins, other
- * journeys, files that reach nothing outside the process, and the rest, of which neighbours share a process.
+ * The units in the order in which to start them: pages in the browser, which share it, logins, other journeys, the rest, of
+ * which neighbours share a process, and last the files that reach nothing outside the process, as they alone never wait: no
+ * processor is idle at the end.
  */
 export function planUnits(choice: Choice): readonly Unit[] {
   const files = readdirSync(choice.folder, { recursive: true, encoding: 'utf8' })
@@ -76,12 +77,12 @@ export function planUnits(choice: Choice): readonly Unit[] {
     pages,
     logins,
     ...chunks(rest.filter(isJourney), mostJourneys),
-    ...divided(pure, choice.groups),
     ...chunks(
       rest.filter((file) => !isJourney(file)),
       mostFiles,
     ),
     ...files.filter(isAlone).map((file) => [file]),
+    ...divided(pure, choice.groups),
   ].filter((unit) => unit.length > 0);
 }
 
