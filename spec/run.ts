@@ -62,7 +62,8 @@ process.once('exit', () => {
 });
 
 if (all) process.stdout.write(`seed of the properties: ${seed} (SPEC_SEED=${seed} repeats it)\n`);
-const first = await runAll(planUnits({ folder, all, words, groups: jobs }));
+// Small groups: they are the last, and no processor waits long for the end of another.
+const first = await runAll(planUnits({ folder, all, words, groups: 2 * jobs }));
 const results = new Map(first.map((result) => [result.file, result]));
 
 // A file whose process ended before its turn was not run yet; it has its first run now.

@@ -10,7 +10,7 @@ import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
 import { changed } from '../base/json.ts';
 import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
-import { type DeliveryRecord, type FailedAttempt, isOver, isWaitedFor } from './record.ts';
+import { type DeliveryRecord, type FailedAttempt, isWaitedFor, unawaited } from './record.ts';
 
 export interface DeliveryInput {
   readonly key: string;
@@ -262,13 +262,6 @@ export const deliveryMachine = setup({
 function undated(record: DeliveryRecord): DeliveryRecord {
   if (record.dueAtMs === undefined) return record;
   const { dueAtMs: _, ...rest } = record;
-  return rest;
-}
-
-/** The record once its sender has hung up: it is retried like the delivery of a run. One that has ended stays as it is. */
-export function unawaited(record: DeliveryRecord): DeliveryRecord {
-  if (isOver(record)) return record;
-  const { answerByMs: _, ...rest } = record;
   return rest;
 }
 

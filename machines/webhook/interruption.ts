@@ -4,7 +4,7 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from './record.ts';
+import { type DeliveryRecord, isOver, type RunRecord, unawaited } from './record.ts';
 import { withResponses } from './responses.ts';
 
 /** How many crashes may interrupt a run before it ends as interrupted (DUR-1). */
@@ -61,28 +61,24 @@ export function runAsSeen(record: RunRecord, living: RunRecord | undefined): Run
 
 /**
  * Returns the record with which a delivery continues. A message being sent during the crash may have arrived: the delivery
- * continues only while the platform recognizes duplicates, else it ends as unknown. A direct one ends in any case: its
- * sender got no answer and sends again.
+ * continues only while the platform recognizes duplicates, else it ends as unknown. A direct one continues without its
+ * sender, which got no answer; where it ends as unknown, its id is released.
  */
 export function interruptedDelivery(
   record: DeliveryRecord,
   { nowMs, deduplicatesForMs }: { readonly nowMs: number; readonly deduplicatesForMs: number },
 ): DeliveryRecord {
-  if (isOver(record)) return record;
-  // Another gateway received the event and left it to this one.
-  if (isWaitedFor(record) && record.status === 'queued' && record.attempts === undefined)
-    return nowMs < (record.answerByMs ?? 0) ? record : notSentInTime(record);
-  if (isWaitedFor(record) && record.status !== 'sending' && record.unsureSinceMs === undefined)
-    return {
-      ...record,
-      status: 'failed',
-      reason: 'the gateway stopped before it was sent again; its sender was not answered 2xx',
-    };
-  if (record.status !== 'sending' && !isWaitedFor(record)) return record;
+  if (isOver(record) || isLeftToOthers(record, nowMs)) return record;
+  if (record.status !== 'sending') return unawaited(record);
   const unsureSinceMs = record.unsureSinceMs ?? record.startedAtMs ?? record.queuedAtMs;
-  if (!isWaitedFor(record) && isKnownAgain(unsureSinceMs, { nowMs, deduplicatesForMs }))
-    return { ...record, status: 'queued', unsureSinceMs };
+  if (isKnownAgain(unsureSinceMs, { nowMs, deduplicatesForMs }))
+    return { ...unawaited(record), status: 'queued', unsureSinceMs };
   return { ...record, status: 'unknown', reason: 'cut off while sending, when the gateway ended' };
+}
+
+/** Whether another gateway received the event and left its delivery to any, while the sender still waits there. */
+function isLeftToOthers({ status, attempts, answerByMs }: DeliveryRecord, nowMs: number): boolean {
+  return status === 'queued' && attempts === undefined && answerByMs !== undefined && nowMs < answerByMs;
 }
 
 /** The end of a direct delivery that no gateway sent while its sender waited. */

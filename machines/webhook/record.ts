@@ -436,6 +436,13 @@ export function isWaitedFor({ answerByMs }: DeliveryRecord): boolean {
   return answerByMs !== undefined;
 }
 
+/** The record once its sender has left: it is retried like the delivery of a run. One that has ended stays as it is. */
+export function unawaited(record: DeliveryRecord): DeliveryRecord {
+  if (isOver(record) || !isWaitedFor(record)) return record;
+  const { answerByMs: _, ...rest } = record;
+  return rest;
+}
+
 /** Whether a delivery needs no further work by the gateway. */
 export function isOver({ status }: DeliveryRecord): boolean {
   return status !== 'queued' && status !== 'sending' && status !== 'waitingToRetry';

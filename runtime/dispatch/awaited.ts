@@ -6,9 +6,8 @@
 
 import type { Put, StoredRecord, Write } from '../../actors/store/journal.ts';
 import { directDeadlineMs } from '../../actors/webhook/claim-delivery.ts';
-import { unawaited } from '../../machines/webhook/delivery.machine.ts';
 import { notSentInTime } from '../../machines/webhook/interruption.ts';
-import { type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, isOver, isWaitedFor, orderOf, unawaited } from '../../machines/webhook/record.ts';
 import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
 import { releaseOf } from './responses.ts';
@@ -77,10 +76,14 @@ export function createAwaited({ keeper, nowMs, every, settled, late }: AwaitedPo
     return writeUntaken({ key, version, value: unawaited(value), dueAtMs: orderOf(value) });
   }
 
-  /** Ends a late delivery and resolves with its record; undefined if its time is not over or a gateway has begun it. */
+  /**
+   * Ends a late delivery and resolves with its record; undefined if its time is not over, a gateway has begun it, or it goes on
+   * without its sender because that gateway crashed.
+   */
   async function endLate(stored: StoredRecord<'deliveries'>): Promise<DeliveryRecord | undefined> {
     const { key, version, value } = stored;
-    if (isTaken(stored) || nowMs() < (value.answerByMs ?? 0)) return undefined;
+    const { answerByMs } = value;
+    if (isTaken(stored) || answerByMs === undefined || nowMs() < answerByMs) return undefined;
     const ended = { ...notSentInTime(value), endedAtMs: nowMs() };
     const released = await releaseOf(ended, { keeper });
     return (await writeUntaken({ key, version, value: ended, dueAtMs: null }, released)) ? ended : undefined;

@@ -62,8 +62,8 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
 
   return {
     note(key, record, isElsewhere = false) {
-      // An interrupted direct delivery is closed, not sent, unless its sender had hung up.
-      if (isWaitedFor(record) && !isElsewhere) return;
+      // Its sender may still wait at another gateway, and then it is the newest.
+      if (isWaitedFor(record) && record.status === 'queued' && !isElsewhere) return;
       if (record.status === 'waitingToRetry') {
         platforms.hold(record, 'onDisk');
         return;
@@ -80,7 +80,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
     ask(record, granted, missed) {
       const chat = chats.size === 0 ? undefined : chats.get(chatOf(record) ?? '');
       if (chat === undefined) return platforms.ask(record, granted, missed);
-      // One that a sender waits for is never recovered from disk, so it is always newer.
+      // One that a sender waits for was not interrupted, so it is always newer.
       const order = isWaitedFor(record) ? Number.POSITIVE_INFINITY : orderOf(record);
       const { onDisk } = chat;
       // The time limits a chat without progress, not one with much to send.

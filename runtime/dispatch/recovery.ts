@@ -252,8 +252,7 @@ async function resumeDelivery(
     const ended = { ...next, endedAtMs: nowMs };
     const verdict = await writeEnded(key, ended, ports);
     if (verdict.kind === 'refused') throw new Error(verdict.reason);
-    const cutOff = 'delivery cut off when the gateway ended: its outcome is unknown and it is not sent again';
-    ports.log.log('warn', ended.status === 'unknown' ? cutOff : 'delivery not sent', {
+    ports.log.log('warn', 'delivery cut off when the gateway ended: its outcome is unknown and it is not sent again', {
       delivery_id: record.deliveryId,
       delivery: key,
       route: record.route,

@@ -512,6 +512,30 @@ t.test('DIS-2 · DUR-1 · one whose sender has hung up survives kill -9, in its 
   t.same(texts(it.discord), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
 });
 
+t.test('DIS-2 · DUR-1 · IDM-2 · one whose sender waits at kill -9 goes on without it, in its order', async (t) => {
+  const it = await openDelivering(t);
+  const first = await it.start();
+  await it.target('discord', 'connected');
+  it.discord.scripts.push(limited(20));
+  const broken = [it.post(first, 'directDiscord', '1').catch(() => 'no answer')];
+  await it.reaches('1', 'waitingToRetry');
+  broken.push(it.post(first, 'directDiscord', '2').catch(() => 'no answer'));
+  await it.reaches('2', 'queued');
+
+  first.kill('SIGKILL');
+  t.same(await Promise.all(broken), ['no answer', 'no answer']);
+  await first.exited;
+  const second = await it.start({}, { timePasses: true });
+  await it.reaches('1', 'waitingToRetry');
+  await second.pass(21_000);
+
+  for (const id of ['1', '2']) {
+    await it.reaches(id, 'delivered');
+    t.match(await it.post(second, 'directDiscord', id), { status: 200, body: { status: 'duplicate' } });
+  }
+  t.same(texts(it.discord), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
+});
+
 t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {
   const it = await openDelivering(t);
   it.configure({ discord: { concurrency: 1, messages_per_minute: 1_200 } });

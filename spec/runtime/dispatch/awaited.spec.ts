@@ -152,6 +152,16 @@ t.test('SCA-1 · IDM-2 · one that no gateway takes up in its time fails here, a
   t.equal(await leader.journal()?.claimed(name), undefined);
 });
 
+t.test('DIS-2 · SCA-1 · one that goes on without its sender after a crash is not ended here', async (t) => {
+  const { leader, put, settled, pass } = await stage();
+  const { answerByMs: _, ...alone } = delivery;
+  await put({}, { value: alone, dueAtMs: 1 });
+  pass(1_001);
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+  t.same(settled, []);
+  t.match((await leader.journal()?.get('deliveries', 'k1'))?.value, { status: 'queued' });
+});
+
 t.test('DIS-2 · SCA-1 · one whose sender has hung up goes on, at the leader or for the next one', async (t) => {
   const begun = await stage();
   await begun.put({ status: 'sending', attempts: 1 }, { dueAtMs: 1, heldBy: begun.leader.session() });

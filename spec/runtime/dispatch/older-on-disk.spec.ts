@@ -105,10 +105,17 @@ t.test(
     const it = openOrder();
     it.note('retried', 10, { status: 'waitingToRetry' });
     it.note('direct', 10, { answerByMs: 1 });
+    it.note('cut off', 10, { answerByMs: 1, status: 'waitingToRetry' });
     it.note('logged', 10, { target: 'log' });
     it.ask('new', 20);
     it.ask('log', 20, { target: 'log' });
-    t.same([it.held, it.asked], [['retried onDisk'], ['new', 'log']]);
+    t.same(
+      [it.held, it.asked],
+      [
+        ['retried onDisk', 'cut off onDisk'],
+        ['new', 'log'],
+      ],
+    );
     t.end();
   },
 );

@@ -148,7 +148,7 @@ t.test(
 );
 
 t.test(
-  'DUR-1 · a delivery whose run is forgotten goes on by itself, a direct one ends: its sender has no answer',
+  'DUR-1 · DIS-2 · a delivery whose run is forgotten goes on by itself, and so does a direct one, without its sender',
   async (t) => {
     const waiting = { ...delivery, runKey: 'gone' };
     const { ports, spawned } = await stage(await left(['deliveries', 'k1', waiting]));
@@ -158,12 +158,9 @@ t.test(
     const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50 }]);
     const direct = await stage(journal);
     await resumeWork(direct.ports);
-    t.same(direct.spawned(), nothing);
-    t.match(journal.local?.get('deliveries', 'k1')?.value, {
-      status: 'failed',
-      reason: /no gateway could send it/,
-      endedAtMs: 100,
-    });
+    const alone = { key: 'k1', record: delivery, atMs: 100 };
+    t.same(direct.spawned(), { ...nothing, deliveries: [['k1', alone]] });
+    t.same(journal.local?.get('deliveries', 'k1')?.value, delivery);
   },
 );
 
