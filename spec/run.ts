@@ -62,8 +62,8 @@ process.once('exit', () => {
 });
 
 if (all) process.stdout.write(`seed of the properties: ${seed} (SPEC_SEED=${seed} repeats it)\n`);
-// Small groups: they are the last, and no processor waits long for the end of another.
-const first = await runAll(planUnits({ folder, all, words, groups: 2 * jobs }));
+// More than run at a time, so that none runs alone for long at the end.
+const first = await runAll(planUnits({ folder, all, words, groups: mostJobs }));
 const results = new Map(first.map((result) => [result.file, result]));
 
 // A file whose process ended before its turn was not run yet; it has its first run now.

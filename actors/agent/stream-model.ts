@@ -348,6 +348,7 @@ async function refusalOf(
 function cureOf(status: number, text: string): string {
   if (status === 429) return '; its quota is spent';
   if (status === 402) return '; its credit is spent';
+  if (status === 401) return '; check agent.model.api_key';
   if (noTools.test(text)) return '; choose a model that takes tools, or give the route `toolsets: []`';
   return tooManyTools.test(text)
     ? '; offer it fewer tools, by `toolsets` of the route or `tools.include` of the servers'

@@ -96,7 +96,7 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
     const turns = server.asked.at(-1)?.body.messages as readonly JsonObject[];
     t.match(JSON.stringify(turns), /hello.*You said.*please read.*agent-gateway/s, 'the conversation goes along');
     const failed = await pipe(home.path, 'bad\n');
-    t.match(failed, { code: 1, stderr: /agent: the model endpoint answered HTTP 401; check agent\.model/ });
+    t.match(failed, { code: 1, stderr: /agent: the model endpoint answered HTTP 401; check agent\.model\.api_key/ });
   });
 }
 

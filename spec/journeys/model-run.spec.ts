@@ -316,7 +316,7 @@ t.test('DIS-3 · DIS-4 · what a model does wrong is a known outcome in the hist
       'failed',
       { reason: 'the model still asked for tools after 3 steps (agent.model.max_steps)', steps: 3 },
     ],
-    [key401, 'failed', { reason: 'the model endpoint answered HTTP 401; check agent.model', steps: 1 }],
+    [key401, 'failed', { reason: 'the model endpoint answered HTTP 401; check agent.model.api_key', steps: 1 }],
     [{ kind: 'says' }, 'delivered', { response: '', steps: 1 }],
     [{ kind: 'says', text: 'SKIP' }, 'delivered', { response: 'SKIP' }],
     [
