@@ -7,6 +7,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'vite';
@@ -110,6 +111,10 @@ await build({
     emptyOutDir: true,
     target: 'node20',
     minify: false,
-    rolldownOptions: { output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' } },
+    rolldownOptions: { output: { format: 'cjs', codeSplitting: false, comments: false, entryFileNames: '[name].cjs' } },
   },
 });
+for (const era of ['legacy', 'modern']) {
+  const env = { ...process.env, SPEC_WRITES_CACHE: '1' };
+  execFileSync(process.execPath, ['dist/spec/support/mcp/start-peer.js', era], { env, input: '' });
+}

@@ -195,7 +195,10 @@ t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
   const said = (status: number, message: string, code = 'x') =>
     ({ kind: 'status', status, body: JSON.stringify({ error: { message, code } }) }) as const;
   const rows: readonly (readonly [ModelReply, RegExp])[] = [
-    [said(401, `Incorrect API key provided: ${key}`), /^the model endpoint answered HTTP 401; check agent\.model\.api_key$/],
+    [
+      said(401, `Incorrect API key provided: ${key}`),
+      /^the model endpoint answered HTTP 401; check agent\.model\.api_key$/,
+    ],
     [said(403, 'sk-ver…789'), /HTTP 403; check agent\.model$/],
     [
       said(400, `too long for ${key} and Bearer abcdefgh`),
