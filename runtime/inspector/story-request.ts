@@ -106,7 +106,7 @@ function answer({ status }: EventRecord, outcome: OutcomeKind | undefined): stri
   if (outcome !== undefined) {
     return `${statusOf({ kind: outcome } as Parameters<typeof statusOf>[0])} ${outcome.startsWith('ignored') ? 'ignored' : status}`;
   }
-  if (status === 'delivering') return '200 or 502, as the target answered, unless the sender hung up';
+  if (status === 'delivering') return '200 or 502, as the target answered, if the sender still waited';
   // The sender that fires a cron job gets the same answer as for a run.
   return `202 ${status === 'cron' ? 'accepted' : status}`;
 }
