@@ -84,23 +84,7 @@ t.test('CLI-5 · LIF-13 · a result that clients refuse reaches them without wha
   }
 });
 
-t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of its schema', async (t) => {
-  const sum = toolOf(
-    'sum',
-    { text: '5', structured: { sum: 5 } },
-    { outputSchema: { anyOf: [{ type: 'object' }, { type: 'array' }] } as never },
-  );
-  const { gateway } = await offering(t, { kind: 'modern', tools: [sum] });
-  const client = await legacyServed(t, gateway);
-  const [tool] = (await client.listTools()).tools;
-  t.match(tool?.outputSchema, { type: 'object', required: ['result'] });
-
-  const { structuredContent } = await client.callTool({ name: 'mcp__notes__sum', arguments: {} });
-
-  t.same(structuredContent, { result: { sum: 5 } });
-});
-
-t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client of the handshake no tool', async (t) => {
+t.test('CLI-5 · results and schemas of every form, with a client of either era', async (t) => {
   const properties = { any: true, none: false, odd: null, text: { type: 'string' } };
   const free: PeerTool = {
     definition: {
@@ -111,85 +95,85 @@ t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client o
     },
     run: () => ({ text: '{"any":1}', structured: { any: 1 } }),
   };
-  const { gateway } = await offering(t, { tools: ['echo', free] });
-  const client = await legacyServed(t, gateway);
-
-  const { tools } = await client.listTools();
-
-  t.equal(tools.length, 2);
-  const objects = { properties: { any: {}, none: { not: {} }, odd: {}, text: { type: 'string' } } };
-  t.match(
-    tools.find(({ name }) => name === 'mcp__notes__free'),
-    { description: undefined, inputSchema: objects, outputSchema: objects },
-  );
-  t.match(await client.callTool({ name: 'mcp__notes__free', arguments: {} }), { structuredContent: { any: 1 } });
-});
-
-t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs it no tool', async (t) => {
-  const odd = toolOf(
-    'odd',
-    { text: '{"next":1}', structured: { next: 1 } },
-    { outputSchema: { type: 'object', properties: { next: { $ref: '#/$defs/Missing' } } } },
-  );
-  const { gateway } = await offering(t, { tools: ['add', odd] });
-  for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
-    const { tools } = await client.listTools();
-
-    t.match(
-      tools.find(({ name }) => name === 'mcp__notes__add'),
-      { outputSchema: { required: ['sum'] } },
-    );
-    t.ok(tools.some(({ name }) => name === 'mcp__notes__odd'));
-    t.match(await client.callTool({ name: 'mcp__notes__odd', arguments: {} }), { structuredContent: { next: 1 } });
-  }
-});
-
-t.test('CLI-5 · LIF-13 · a result whose text has another format than its schema says reaches clients', async (t) => {
-  const dated = toolOf(
-    'dated',
-    { text: 'then', structured: { at: '2026-10-22T15:50:22.113199' } },
-    { outputSchema: { type: 'object', properties: { at: { type: 'string', format: 'date-time' } } } },
-  );
-  const { gateway } = await offering(t, { tools: [dated] });
-  for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
-    t.match((await client.listTools()).tools, [{ outputSchema: { properties: { at: { type: 'string' } } } }]);
-    t.match(await client.callTool({ name: 'mcp__notes__dated', arguments: {} }), {
-      structuredContent: { at: '2026-10-22T15:50:22.113199' },
-    });
-  }
-});
-
-t.test('CLI-5 · LIF-13 · half a character reaches no client', async (t) => {
   const cut: PeerTool = {
     definition: { name: 'cut', description: 'Cuts', inputSchema: { type: 'object' } },
     run: () => ({ text: 'half \ud83d, full 😀, \\ud83d', structured: { half: '\ude00' } }),
   };
-  const { gateway } = await offering(t, { tools: [cut] });
-  const client = await legacyServed(t, gateway);
-
-  const answer = await client.callTool({ name: 'mcp__notes__cut', arguments: {} });
-
-  t.same(answer.content, [{ type: 'text', text: 'half \ufffd, full 😀, \\ud83d' }]);
-  t.same(answer.structuredContent, { half: '\ufffd' });
-});
-
-t.test('CLI-5 · ERA-1 · an error with a structure reaches a client of the handshake as texts', async (t) => {
-  const sum = toolOf(
-    'sum',
-    { text: 'it failed', structured: { code: 'NOT_FOUND' }, isError: true },
-    { outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] } },
-  );
-  const { gateway } = await offering(t, { tools: [sum] });
-  const call = { name: 'mcp__notes__sum', arguments: {} };
-
+  const tools = [
+    'add',
+    free,
+    cut,
+    toolOf(
+      'either',
+      { text: '5', structured: { sum: 5 } },
+      { outputSchema: { anyOf: [{ type: 'object' }, { type: 'array' }] } as never },
+    ),
+    toolOf(
+      'odd',
+      { text: '{"next":1}', structured: { next: 1 } },
+      { outputSchema: { type: 'object', properties: { next: { $ref: '#/$defs/Missing' } } } },
+    ),
+    toolOf(
+      'dated',
+      { text: 'then', structured: { at: '2026-10-22T15:50:22.113199' } },
+      { outputSchema: { type: 'object', properties: { at: { type: 'string', format: 'date-time' } } } },
+    ),
+    toolOf(
+      'failing',
+      { text: 'it failed', structured: { code: 'NOT_FOUND' }, isError: true },
+      { outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] } },
+    ),
+  ] as const;
+  const { gateway } = await offering(t, { kind: 'modern', tools });
   const legacy = await legacyServed(t, gateway);
-  await legacy.listTools();
-  const answer = await legacy.callTool(call);
-  t.match(answer, { isError: true, content: [{ text: 'it failed' }, { text: '{"code":"NOT_FOUND"}' }] });
-  t.notOk(answer.structuredContent);
   const modern = await modernServed(t, gateway);
-  await modern.listTools();
-  t.match(await modern.callTool(call), { isError: true, structuredContent: { code: 'NOT_FOUND' } });
+  const listed = new Map<unknown, Map<string, { readonly outputSchema?: unknown }>>();
+  for (const client of [legacy, modern]) {
+    const { tools: offered } = await client.listTools();
+    listed.set(client, new Map(offered.map((tool) => [tool.name.replace('mcp__notes__', ''), tool])));
+  }
+  const call = (name: string) => ({ name: `mcp__notes__${name}`, arguments: {} });
+
+  t.test('CLI-5 · ERA-1 · a client of the handshake gets a result in the form of its schema', async (t) => {
+    t.match(listed.get(legacy)?.get('either')?.outputSchema, { type: 'object', required: ['result'] });
+    t.same((await legacy.callTool(call('either'))).structuredContent, { result: { sum: 5 } });
+  });
+
+  t.test('CLI-5 · LIF-14 · a schema that is true for a property costs a client of the handshake no tool', async (t) => {
+    t.equal(listed.get(legacy)?.size, tools.length);
+    const objects = { properties: { any: {}, none: { not: {} }, odd: {}, text: { type: 'string' } } };
+    t.match(listed.get(legacy)?.get('free'), { description: undefined, inputSchema: objects, outputSchema: objects });
+    t.match(await legacy.callTool(call('free')), { structuredContent: { any: 1 } });
+  });
+
+  t.test('CLI-5 · LIF-14 · an output schema that a client cannot compile costs it no tool', async (t) => {
+    for (const client of [legacy, modern]) {
+      t.match(listed.get(client)?.get('add'), { outputSchema: { required: ['sum'] } });
+      t.ok(listed.get(client)?.has('odd'));
+      t.match(await client.callTool(call('odd')), { structuredContent: { next: 1 } });
+    }
+  });
+
+  t.test('CLI-5 · LIF-13 · a result whose text has another format than its schema says reaches clients', async (t) => {
+    for (const client of [legacy, modern]) {
+      t.match(listed.get(client)?.get('dated'), { outputSchema: { properties: { at: { type: 'string' } } } });
+      t.match(await client.callTool(call('dated')), { structuredContent: { at: '2026-10-22T15:50:22.113199' } });
+    }
+  });
+
+  t.test('CLI-5 · LIF-13 · half a character reaches no client', async (t) => {
+    const answer = await legacy.callTool(call('cut'));
+
+    t.same(answer.content, [{ type: 'text', text: 'half \ufffd, full 😀, \\ud83d' }]);
+    t.same(answer.structuredContent, { half: '\ufffd' });
+  });
+
+  t.test('CLI-5 · ERA-1 · an error with a structure reaches a client of the handshake as texts', async (t) => {
+    const answer = await legacy.callTool(call('failing'));
+    t.match(answer, { isError: true, content: [{ text: 'it failed' }, { text: '{"code":"NOT_FOUND"}' }] });
+    t.notOk(answer.structuredContent);
+    t.match(await modern.callTool(call('failing')), { isError: true, structuredContent: { code: 'NOT_FOUND' } });
+  });
 });
 
 t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {

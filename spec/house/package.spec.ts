@@ -61,6 +61,14 @@ t.test('PKG-1 · the package holds the program once, without source maps', async
   );
 });
 
+t.test('SEC-9 · what is packed holds the bill and the licences', async (t) => {
+  t.ok(paths.includes('dist/sbom.cdx.json'));
+  t.same(
+    paths.filter((path) => path.startsWith('dist/licences/')),
+    readdirSync('dist/licences').map((name) => `dist/licences/${name}`),
+  );
+});
+
 t.test('PKG-1 · no secrets of a deployment are packed', async (t) => {
   t.equal(manifest.files.at(-1), '!**/.env', 'last, because an entry after it would include again');
   t.ok(readFileSync('.dockerignore', 'utf8').split('\n').includes('**/.env'));
