@@ -24,7 +24,9 @@ export type DeliveryContext = DeliveryInput;
 export type DeliveryEvent =
   /** With the destination chat, if the target has chats. */
   | { readonly type: 'place.granted'; readonly atMs: number; readonly chat?: string }
-  /** A direct delivery gets no turn while its sender waits, or before the gateway stops. */
+  /** Its turn comes later. */
+  | { readonly type: 'place.awaited' }
+  /** A direct delivery gets no turn while its sender waits. */
   | { readonly type: 'place.missed'; readonly reason: string }
   /** The sender of the event has hung up before its answer. */
   | { readonly type: 'sender.left' }
@@ -58,7 +60,7 @@ export const deliveryMachine = setup({
     awaitPlace: effect('awaitPlace'),
     leavePlace: effect('leavePlace'),
     writeDelivery: effect('writeDelivery'),
-    writeUnawaited: effect('writeUnawaited'),
+    writeOnTheWay: effect('writeOnTheWay'),
     reportResult: effect('reportResult'),
     begin: assign(({ context }, place: Begin) => ({ record: begun(context.record, place) })),
     rememberResult: assign(({ context }, attempt: Attempt) => ({
@@ -98,7 +100,7 @@ export const deliveryMachine = setup({
   initial: 'resuming',
   output: ({ context }) => context.record,
   // On disk at once: a start after a crash ends a delivery whose sender still counts as waiting.
-  on: { 'sender.left': { guard: 'isWaitedFor', actions: ['goOnAlone', 'writeUnawaited'] } },
+  on: { 'sender.left': { guard: 'isWaitedFor', actions: ['goOnAlone', 'writeOnTheWay'] } },
   states: {
     resuming: {
       description: 'Chooses where to begin: one that was tried before waits for its time.',
@@ -125,7 +127,8 @@ export const deliveryMachine = setup({
           target: 'recording',
           actions: ['leavePlace', { type: 'rememberMiss', params: itself }],
         },
-        'sender.left': { guard: 'isMarked', actions: ['goOnAlone', 'rememberNoTurn', 'writeUnawaited'] },
+        // A direct one is marked before it asks; a crash would leave one that waits as one that may have arrived.
+        'place.awaited': { guard: 'isMarked', actions: ['rememberNoTurn', 'writeOnTheWay'] },
         'work.lost': { target: 'lost', actions: 'leavePlace' },
         'delivery.drop': {
           target: 'recording',

@@ -77,8 +77,13 @@ export function interruptedDelivery(
 }
 
 /** Whether another gateway received the event and left its delivery to any, while the sender still waits there. */
-function isLeftToOthers({ status, attempts, answerByMs }: DeliveryRecord, nowMs: number): boolean {
-  return status === 'queued' && attempts === undefined && answerByMs !== undefined && nowMs < answerByMs;
+function isLeftToOthers(record: DeliveryRecord, nowMs: number): boolean {
+  return isNotBegun(record) && record.answerByMs !== undefined && nowMs < record.answerByMs;
+}
+
+/** Whether a delivery was never marked as being sent: of a direct one only on a shared journal. */
+export function isNotBegun({ status, attempts }: DeliveryRecord): boolean {
+  return status === 'queued' && attempts === undefined;
 }
 
 /** The end of a direct delivery that no gateway sent while its sender waited. */

@@ -105,6 +105,7 @@ export function wireDelivery(ports: DeliveryPorts) {
           give();
         });
         if (now.state === 'granted' || record.answerByMs === undefined) return;
+        if (record.status === 'sending') self.send({ type: 'place.awaited' });
         forget = ports.wake(
           () =>
             missed(`${record.target}: earlier deliveries or the platform’s pace left no turn while its sender waited`),
@@ -146,8 +147,8 @@ export function wireDelivery(ports: DeliveryPorts) {
           else tellWritten(self, verdict);
         });
       },
-      writeUnawaited: ({ context: { key, record }, self }) => {
-        bounds.get(key)?.pause();
+      writeOnTheWay: ({ context: { key, record }, self }) => {
+        if (!isWaitedFor(record)) bounds.get(key)?.pause();
         if (isOver(record)) return;
         const change = { collection: 'deliveries', key, value: record, dueAtMs: orderOf(record) } as const;
         // The next write of the record makes up for one that the journal refuses.

@@ -8,6 +8,7 @@
 
 import { inProfile } from '../../machines/base/names.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
+import { isNotBegun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
 import type { Platforms } from './platforms.ts';
 
@@ -63,7 +64,7 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
   return {
     note(key, record, isElsewhere = false) {
       // Its sender may still wait at another gateway, and then it is the newest.
-      if (isWaitedFor(record) && record.status === 'queued' && !isElsewhere) return;
+      if (!isElsewhere && isWaitedFor(record) && isNotBegun(record)) return;
       if (record.status === 'waitingToRetry') {
         platforms.hold(record, 'onDisk');
         return;

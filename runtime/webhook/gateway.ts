@@ -135,13 +135,10 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
     if (nowMs >= cutAtMs) ports.cut();
     const leftMs = deadlineMs - nowMs;
     if (leftMs <= 0) {
-      const unsent = those(deliveries, isUnsent);
-      for (const delivery of unsent) delivery.send({ type: 'place.missed', reason: unsentReason });
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
         running: running.length,
         deliveries: sending.length,
       });
-      await Promise.all(unsent.map((delivery) => nextMove([delivery], lastWritesMs, signal)));
       return;
     }
     await nextMove(underWay, nowMs < cutAtMs ? cutAtMs - nowMs : leftMs, signal);
@@ -150,17 +147,6 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
 
 /** A drain waits for a batch until its run is on disk, and for a run or a delivery until its end is on disk. */
 const isUnderWay = (child: AnyActorRef): boolean => child.getSnapshot().hasTag('underWay');
-
-/**
- * Whether a direct delivery had no turn. It is on disk as being sent from the beginning, so the next start would take it for
- * one that may have arrived.
- */
-function isUnsent(delivery: AnyActorRef): boolean {
-  const record = recordOf(delivery);
-  return isWaitedFor(record) && record.status === 'sending' && delivery.getSnapshot().value === 'queued';
-}
-
-const unsentReason = 'the gateway stopped before it had a turn; its sender was not answered 2xx';
 
 function recordOf(delivery: AnyActorRef): DeliveryContext['record'] {
   return delivery.getSnapshot().context.record;

@@ -515,11 +515,11 @@ t.test('DIS-2 · DUR-1 · one whose sender has hung up survives kill -9, in its 
 t.test('DIS-2 · DUR-1 · IDM-2 · one whose sender waits at kill -9 goes on without it, in its order', async (t) => {
   const it = await openDelivering(t);
   const first = await it.start();
-  await it.target('discord', 'connected');
-  it.discord.scripts.push(limited(20));
-  const broken = [it.post(first, 'directDiscord', '1').catch(() => 'no answer')];
+  await it.target('slack', 'connected');
+  it.slack.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '20' } });
+  const broken = [it.post(first, 'directSlack', '1').catch(() => 'no answer')];
   await it.reaches('1', 'waitingToRetry');
-  broken.push(it.post(first, 'directDiscord', '2').catch(() => 'no answer'));
+  broken.push(it.post(first, 'directSlack', '2').catch(() => 'no answer'));
   await it.reaches('2', 'queued');
 
   first.kill('SIGKILL');
@@ -531,9 +531,9 @@ t.test('DIS-2 · DUR-1 · IDM-2 · one whose sender waits at kill -9 goes on wit
 
   for (const id of ['1', '2']) {
     await it.reaches(id, 'delivered');
-    t.match(await it.post(second, 'directDiscord', id), { status: 200, body: { status: 'duplicate' } });
+    t.match(await it.post(second, 'directSlack', id), { status: 200, body: { status: 'duplicate' } });
   }
-  t.same(texts(it.discord), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
+  t.same(texts(it.slack), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
 });
 
 t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {

@@ -105,6 +105,7 @@ t.test(
       }) as EventObject;
     const paths = pathsOf(machine as unknown as AnyStateMachine, { key: 'k', record: delivery, atMs: 0 }, [
       { type: 'place.granted', atMs: 1 } as EventObject,
+      { type: 'place.awaited' },
       { type: 'place.missed', reason: 'late' } as EventObject,
       { type: 'sender.left' },
       { type: 'delivery.retry' },

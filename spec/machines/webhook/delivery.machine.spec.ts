@@ -30,7 +30,7 @@ function deliver(t: Test, change: Partial<DeliveryRecord> = {}) {
       awaitPlace: () => void told.push('ask'),
       leavePlace: () => void told.push('leave'),
       writeDelivery: ({ context }) => void told.push(`write ${context.record.status}`),
-      writeUnawaited: ({ context }) => void told.push(`write alone ${context.record.status}`),
+      writeOnTheWay: ({ context }) => void told.push(`write on the way ${context.record.status}`),
       reportResult: ({ context }) => void told.push(`report ${context.record.status}`),
     },
   });
@@ -106,11 +106,17 @@ t.test('DIS-2 · DLV-4 · one whose sender has hung up goes on like that of a ru
   const left: DeliveryEvent = { type: 'sender.left' };
   const missed: DeliveryEvent = { type: 'place.missed', reason: 'too late' };
   const queued = deliver(t, direct);
+  queued.send({ type: 'place.awaited' });
+  t.same(
+    [queued.told(), queued.record().answerByMs],
+    [['ask', 'write on the way queued'], 30_000],
+    'on disk as not sent',
+  );
   queued.send(left);
   t.same(
     [queued.state(), queued.told(), queued.record().answerByMs],
-    ['queued', ['ask', 'write alone queued'], undefined],
-    'it keeps its turn, and is on disk as not sent',
+    ['queued', ['write on the way queued'], undefined],
+    'it keeps its turn',
   );
   t.equal(queued.record().attempts, 0);
   queued.send(granted, written);
@@ -136,7 +142,7 @@ t.test('DIS-2 · DLV-4 · one whose sender has hung up goes on like that of a ru
       one.send(written);
     }
     t.match([one.state(), one.record().answerByMs], ['waitingToRetry', undefined], leaves);
-    t.equal(one.told().filter((step) => step.startsWith('write alone')).length, 1, leaves);
+    t.equal(one.told().filter((step) => step.startsWith('write on the way')).length, 1, leaves);
     one.clock.increment(60_000);
     one.send(granted, written);
     await one.answer(transient('HTTP 503'), { startedAtMs: 40_000, endedAtMs: 41_000 });

@@ -116,6 +116,9 @@ t.test(
         ['new', 'log'],
       ],
     );
+    it.note('interrupted', 30, { answerByMs: 1, attempts: 0 });
+    it.ask('newer', 40);
+    t.same(it.asked, ['new', 'log'], 'a crash cut off the wait of its sender');
     t.end();
   },
 );

@@ -241,36 +241,6 @@ t.test('CON-2 · DUR-1 · what has not ended by the drain timeout stays in the j
   ]);
 });
 
-t.test('DIS-2 · CON-2 · a direct delivery that had no turn when the time is over ends as not sent', async (t) => {
-  const one = await listening(t, { drainTimeoutMs: 500 });
-  const marked = { status: 'sending', answerByMs: 9 };
-  const rows = {
-    unsent: ['queued', marked],
-    sent: ['sending', marked],
-    retried: ['queued', { ...marked, status: 'waitingToRetry' }],
-  } as const;
-  for (const [key, [value, record]] of Object.entries(rows)) {
-    one.deliveries.handle().spawn(key, { record } as never);
-    one.deliveries.move(key, value);
-  }
-  one.ref.send({ type: 'gateway.drain' });
-  one.answered.resolve();
-  await turn();
-  await one.passes(499);
-  t.same(one.deliveries.living('unsent')?.heard, []);
-  await one.passes(1);
-  const reason = 'the gateway stopped before it had a turn; its sender was not answered 2xx';
-  t.same(
-    one.deliveries.spawned.map(({ heard }) => heard),
-    [[{ type: 'place.missed', reason }], [], []],
-    'what was sent may have arrived, and the next start knows what was tried before',
-  );
-  t.equal(one.state(), 'finishing', 'until that is on disk');
-  one.deliveries.end('unsent');
-  await turn();
-  t.equal(one.ref.getSnapshot().status, 'done');
-});
-
 t.test(
   'COA-1 · CFG-2 · bursts are settled when their front moves or is switched off, and their runs begin',
   async (t) => {
