@@ -99,7 +99,7 @@ export const deliveryMachine = setup({
   context: ({ input }) => input,
   initial: 'resuming',
   output: ({ context }) => context.record,
-  // On disk at once: a start after a crash ends a delivery whose sender still counts as waiting.
+  // On disk at once: after a crash, an unknown outcome releases the id of a sender that counts as waiting, and of no other.
   on: { 'sender.left': { guard: 'isWaitedFor', actions: ['goOnAlone', 'writeOnTheWay'] } },
   states: {
     resuming: {
