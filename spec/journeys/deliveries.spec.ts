@@ -521,6 +521,8 @@ t.test('DIS-2 · DUR-1 · IDM-2 · one whose sender waits at kill -9 goes on wit
   await it.reaches('1', 'waitingToRetry');
   broken.push(it.post(first, 'directSlack', '2').catch(() => 'no answer'));
   await it.reaches('2', 'queued');
+  // Answered once it is on disk, and so is, before it, that "2" was not sent.
+  await it.post(first, 'discord', '3');
 
   first.kill('SIGKILL');
   t.same(await Promise.all(broken), ['no answer', 'no answer']);
