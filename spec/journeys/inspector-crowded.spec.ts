@@ -52,15 +52,15 @@ t.test('a page with many routes', options, async (t) => {
     const hide = page.getByRole('button', { name: /^Hide/ });
     await hide.click();
     await hide.waitFor({ state: 'detached' });
-    // What the page has asked by then is counted once a later request of it is answered.
-    const counted = () => page.evaluate(() => fetch('/health').then((answer) => answer.text()));
-    await counted();
-    // The clock of the page runs on, so a slow machine may see more than two reads by now.
-    const before = reads;
-    for (let at = 0; at < 3; at += 1) {
+    const pass = async () => {
       await context.clock.fastForward(6_000);
-      await counted();
-    }
+      // What the page has asked by then is counted once a later request of it is answered.
+      await page.evaluate(() => fetch('/health').then((answer) => answer.text()));
+    };
+    // A read that was due before they were hidden may still be sent.
+    await pass();
+    const before = reads;
+    for (let at = 0; at < 3; at += 1) await pass();
     t.equal(reads, before);
   });
 
