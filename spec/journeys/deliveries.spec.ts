@@ -512,31 +512,41 @@ t.test('DIS-2 · DUR-1 · one whose sender has hung up survives kill -9, in its 
   t.same(texts(it.discord), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
 });
 
-t.test('DIS-2 · DUR-1 · IDM-2 · one whose sender waits at kill -9 goes on without it, in its order', async (t) => {
-  const it = await openDelivering(t);
-  const first = await it.start();
-  await it.target('slack', 'connected');
-  it.slack.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '20' } });
-  const broken = [it.post(first, 'directSlack', '1').catch(() => 'no answer')];
-  await it.reaches('1', 'waitingToRetry');
-  broken.push(it.post(first, 'directSlack', '2').catch(() => 'no answer'));
-  await it.reaches('2', 'queued');
-  // Answered once it is on disk, and so is, before it, that "2" was not sent.
-  await it.post(first, 'discord', '3');
+for (const [signal, seen] of [
+  ['SIGKILL', 'no answer'],
+  ['SIGTERM', 503],
+] as const)
+  t.test(`DIS-2 · DUR-1 · IDM-2 · one whose sender waits at ${signal} goes on without it, in its order`, async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ gateway: { drain_timeout_seconds: 1 } });
+    const first = await it.start();
+    const post = (id: string) =>
+      it.post(first, 'directSlack', id).then(
+        ({ status }) => status,
+        () => 'no answer',
+      );
+    await it.target('slack', 'connected');
+    it.slack.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '28' } });
+    const answers = [post('1')];
+    await it.reaches('1', 'waitingToRetry');
+    answers.push(post('2'));
+    await it.reaches('2', 'queued');
+    // Answered once it is on disk, and so is, before it, that "2" was not sent.
+    await it.post(first, 'discord', '3');
 
-  first.kill('SIGKILL');
-  t.same(await Promise.all(broken), ['no answer', 'no answer']);
-  await first.exited;
-  const second = await it.start({}, { timePasses: true });
-  await it.reaches('1', 'waitingToRetry');
-  await second.pass(21_000);
+    first.kill(signal);
+    t.same(await Promise.all(answers), [seen, seen]);
+    await first.exited;
+    const second = await it.start({}, { timePasses: true });
+    await it.reaches('1', 'waitingToRetry');
+    await second.pass(29_000);
 
-  for (const id of ['1', '2']) {
-    await it.reaches(id, 'delivered');
-    t.match(await it.post(second, 'directSlack', id), { status: 200, body: { status: 'duplicate' } });
-  }
-  t.same(texts(it.slack), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
-});
+    for (const id of ['1', '2']) {
+      await it.reaches(id, 'delivered');
+      t.match(await it.post(second, 'directSlack', id), { status: 200, body: { status: 'duplicate' } });
+    }
+    t.same(texts(it.slack), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
+  });
 
 t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {
   const it = await openDelivering(t);

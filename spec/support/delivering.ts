@@ -46,7 +46,7 @@ export interface Delivering extends Pick<ReturnType<typeof doorsOf>, 'json' | 'r
   /** Knows none again. */
   readonly slack: FakePlatform;
   /** Writes the configuration: keys of each platform beside its address and credentials. */
-  configure(more?: { readonly slack?: JsonObject; readonly discord?: JsonObject; readonly others?: JsonObject }): void;
+  configure(more?: { readonly [part in 'slack' | 'discord' | 'others' | 'gateway']?: JsonObject }): void;
   start(...given: Started): Promise<Daemon>;
   /** Sends a signed event to the route of a platform. */
   post(daemon: Daemon, route: string, id: string, signal?: AbortSignal): Promise<Answer>;
@@ -92,6 +92,7 @@ export async function openDelivering(t: Test): Promise<Delivering> {
   });
   const configure: Delivering['configure'] = (more = {}) => {
     const config = {
+      gateway: more.gateway ?? {},
       platforms: {
         slack: entryOf(slackApi, slack, more.slack ?? {}),
         discord: entryOf(discordApi, discord, more.discord ?? {}),
