@@ -454,6 +454,7 @@ t.test('the page of one daemon', options, async (t) => {
             await goTo(page, hash);
             await page.locator(ready).first().waitFor({ state: 'attached' });
             t.same(await clippedParts(page), [], `${hash} at ${width} px`);
+            t.same(await page.evaluate(smallFields), [], `${hash} at ${width} px`);
             if (width === 390) t.same(await axeFindings(page), [], `${hash} at ${width} px`);
           }
         }
@@ -470,6 +471,11 @@ t.test('the page of one daemon', options, async (t) => {
     );
   }
 });
+
+/** The fields whose letters are so small that iOS enlarges the page when one is touched. */
+const smallFields = `Array.from(document.querySelectorAll('input:not([type=checkbox], [type=radio]), select, textarea'))
+  .filter((field) => Number.parseFloat(getComputedStyle(field).fontSize) < 16)
+  .map((field) => field.outerHTML)`;
 
 /** Every view, and what tells that it is drawn. */
 const places = [
