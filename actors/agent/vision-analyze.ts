@@ -5,6 +5,7 @@
  */
 
 import { type Question, refusedToAnswer } from '../../machines/agent/model-talk.ts';
+import { withoutThought } from '../../machines/agent/thought.ts';
 import type { FetchPublic } from './fetch-public.ts';
 import type { BuiltInTool } from './model-loop.ts';
 import type { ModelVerdict } from './stream-model.ts';
@@ -48,9 +49,9 @@ export function createVisionAnalyze(
       if (verdict.kind === 'failed') {
         return { text: `vision_analyze: ${verdict.why}`, isError: true, tokens: verdict.tokens };
       }
-      const { text: seen, stop, tokens } = verdict.answer;
+      const { stop, tokens } = verdict.answer;
       if (stop === 'refused') return { text: `vision_analyze: ${refusedToAnswer}`, isError: true, tokens };
-      return { text: seen, isError: false, tokens };
+      return { text: withoutThought(verdict.answer), isError: false, tokens };
     },
   };
 }

@@ -7,6 +7,7 @@
 import { cut, isJsonObject, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
 import { type ModelAnswer, refusedToAnswer, type ToolAsk } from './model-talk.ts';
+import { withoutThought } from './thought.ts';
 
 export type PlannedCall =
   | { readonly kind: 'call'; readonly ask: ToolAsk; readonly args: JsonObject }
@@ -29,10 +30,6 @@ export interface LoopState {
 export const mostCallsAtOnce = 32;
 const cutMark = '[the model’s token limit cut the answer off here]';
 const keptArguments = 200;
-/** What a model thinks, where its server does not set it apart from the answer. */
-const thought = /^\s*<think>[\s\S]*?<\/think>\s*/;
-/** The same where the opening tag is a part of the prompt, as in the templates of Qwen and DeepSeek. */
-const begunThought = /^[\s\S]*?\n<\/think>\n\n\s*/;
 
 export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: LoopState): NextStep {
   const { calls, stop } = answer;
@@ -61,14 +58,6 @@ export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: Lo
     return plan(ask, isOffered);
   });
   return { kind: 'callTools', calls: planned };
-}
-
-function withoutThought({ text, reasoning }: ModelAnswer): string {
-  if (text.includes('<think>')) return text.replace(thought, '');
-  const [begun = ''] = begunThought.exec(text) ?? [];
-  // A server that sets thoughts apart leaves none here, and in a block of code the tag is what the answer is about.
-  const isQuoted = (begun.match(/^ *(?:```|~~~)/gm) ?? []).length % 2 === 1;
-  return (reasoning ?? '') !== '' || isQuoted ? text : text.slice(begun.length);
 }
 
 function plan(ask: ToolAsk, isOffered: (name: string) => boolean): PlannedCall {

@@ -9,6 +9,7 @@ import { fitConversation, newerHalf } from '../../machines/agent/conversation.ts
 import { createHeldText } from '../../machines/agent/held-text.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { noSpending } from '../../machines/agent/spending.ts';
+import { createThoughtFilter } from '../../machines/agent/thought.ts';
 import { ownersToolsets, resolveToolsets } from '../../machines/agent/toolset.ts';
 import type { TranscriptEntry } from '../../machines/agent/transcript.ts';
 import { cut } from '../../machines/base/json.ts';
@@ -39,12 +40,15 @@ export async function runChatTurn(
   if (model === undefined) {
     return { kind: 'failed', reason: 'no model is configured any more; set agent.model', spending: noSpending };
   }
+  const thought = createThoughtFilter();
   const held = createHeldText(redact);
   const tellText = (text: string): void => {
     if (text !== '') chat.tell({ kind: 'text', text });
   };
   const tell = (entry: TranscriptEntry): void => {
-    tellText(held.flush());
+    const left = thought.flush();
+    // An answer that is asked for anew thinks anew.
+    tellText(held.push(entry.kind === 'again' ? '' : left) + held.flush());
     const text = cut(redact(entry.text), longestShown);
     if (entry.kind === 'again') chat.tell({ kind: 'again', text });
     if (entry.kind === 'call') chat.tell({ kind: 'call', id: entry.id, tool: entry.tool, arguments: text });
@@ -56,7 +60,7 @@ export async function runChatTurn(
   let turns = [...fitConversation(chat.turns, mostCharacters)];
   const tools = lendToChat(chat.profile, { model, search, ports });
   const { nowMs, random } = ports;
-  const onText = (piece: string): void => tellText(held.push(piece));
+  const onText = (piece: string): void => tellText(held.push(thought.push(piece)));
   let outcome: LoopOutcome;
   for (;;) {
     outcome = await runModelLoop({ model, system, turns, tools, tell }, { nowMs, random, onText }, signal);

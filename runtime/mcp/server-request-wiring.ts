@@ -4,6 +4,7 @@ import { assign, fromPromise } from 'xstate';
 import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import { type Question as ModelQuestion, refusedToAnswer, type Turn } from '../../machines/agent/model-talk.ts';
+import { withoutThought } from '../../machines/agent/thought.ts';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
@@ -152,7 +153,7 @@ async function runModel(
   if (verdict.answer.stop === 'refused') return { kind: 'failed', why: refusedToAnswer };
   row.made = {
     role: 'assistant',
-    content: { type: 'text', text: verdict.answer.text },
+    content: { type: 'text', text: withoutThought(verdict.answer) },
     model: asked.name,
     stopReason: verdict.answer.stop === 'cut' ? 'maxTokens' : 'endTurn',
   };

@@ -6,7 +6,10 @@ import { fetchLoopback, page, startPageServer } from '../../support/page-server.
 
 const never = new AbortController().signal;
 const tokens = { input: 7, output: 3 };
-const seen: ModelVerdict = { kind: 'answered', answer: { text: 'A cat.', calls: [], stop: 'ended', tokens } };
+const seen: ModelVerdict = {
+  kind: 'answered',
+  answer: { text: '<think>Fur.</think>A cat.', calls: [], stop: 'ended', tokens },
+};
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 1, 2, 3]);
 
 t.test('DIS-5 · a picture is put before the model by what it is, not by what its server says', async (t) => {

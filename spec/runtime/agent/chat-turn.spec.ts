@@ -19,9 +19,9 @@ const exchange = (name: string): readonly Turn[] => [
 ];
 
 /** A turn of a chat with some exchanges, whose model takes so many messages. */
-async function turn(t: Test, most: number, refused = tooLong) {
+async function turn(t: Test, most: number, { refused = tooLong, text = 'Hi.' } = {}) {
   const server = await startModelServer(t, ({ body }) =>
-    (body.messages as readonly unknown[]).length > most ? refused : { kind: 'says', text: 'Hi.' },
+    (body.messages as readonly unknown[]).length > most ? refused : { kind: 'says', text },
   );
   const events: JsonObject[] = [];
   const chat: LiveChat = {
@@ -49,7 +49,7 @@ async function turn(t: Test, most: number, refused = tooLong) {
 
 t.test('CLI-4 · a conversation that is too long for its model goes on with its newer part', async (t) => {
   for (const refused of [tooLong, tooLongInAnswer]) {
-    const { outcome, chat, events } = await turn(t, 4, refused);
+    const { outcome, chat, events } = await turn(t, 4, { refused });
     t.match(outcome, { kind: 'answered', text: 'Hi.' });
     t.same(
       chat.turns.map((one) => one.role !== 'tools' && one.text),
@@ -64,4 +64,15 @@ t.test('CLI-4 · what is too long alone fails with the reason of the endpoint', 
   t.match(outcome, { kind: 'failed', reason: /maximum context length/ });
   t.same(chat.turns, [{ role: 'user', text: 'now' }]);
   t.equal(server.asked.length, 3);
+});
+
+t.test('CLI-4 · DIS-3 · what the model thinks in its text is not shown, unless it never stops thinking', async (t) => {
+  for (const [text, shown] of [
+    ['<think>The user says hi. </think>\n\nHi there.', 'Hi there.'],
+    ['<think>The user says hi. ', '<think>The user says hi. '],
+  ] as const) {
+    const { outcome, events } = await turn(t, 9, { text });
+    t.match(outcome, { kind: 'answered', text: shown });
+    t.equal(events.map((event) => String(event.text)).join(''), shown);
+  }
 });

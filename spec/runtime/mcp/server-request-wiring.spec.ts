@@ -252,7 +252,7 @@ t.test('SRV-2 · the model is lent for its words alone, within the bounds of the
   const { sample, askedModel } = stage(
     t,
     { sampling: { enabled: true, model: 'small', max_tokens_cap: 100 } },
-    { answer: () => Promise.resolve(said('half of', 'cut')) },
+    { answer: () => Promise.resolve(said('<think>So.</think>\n\nhalf of', 'cut')) },
   );
   const messages = [
     { role: 'user', content: { type: 'text', text: 'a\u{e0041}b' } },
