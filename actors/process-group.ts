@@ -141,7 +141,9 @@ export function runCommand(request: CommandRequest): Promise<CommandResult> {
 }
 
 function unstarted(thrown: unknown): CommandResult {
-  return { kind: isExhausted(thrown) ? 'notBegun' : 'missing', cause: causeOf(thrown) };
+  const cause = causeOf(thrown);
+  if (!isExhausted(thrown)) return { kind: 'missing', cause };
+  return { kind: 'notBegun', cause: `${cause}: the system lacks descriptors, processes or memory` };
 }
 
 /** The pipes of a child. Despite the types, there are none if the system had no descriptors for them. */

@@ -6,7 +6,7 @@
 
 import { chooseSkill } from '../../machines/agent/skill.ts';
 import { resolveToolsets } from '../../machines/agent/toolset.ts';
-import { causeOf } from '../../machines/base/fault.ts';
+import { causeOf, isReplaced } from '../../machines/base/fault.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
@@ -56,9 +56,8 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
     if (outcome.kind === 'responded') lacking.delete(routeOf(record));
     if (outcome.kind === 'notBegun' && !lacking.has(routeOf(record))) {
       lacking.add(routeOf(record));
-      const message =
-        'the system lacks descriptors, processes, memory or disk space to start runs; they wait and are tried again';
-      ports.log.log('warn', `route "${record.route}": ${message}`, { error: outcome.reason });
+      const message = `its runs cannot be started; they wait and are tried again: ${outcome.reason}`;
+      ports.log.log('warn', `route "${record.route}": ${message}`);
     }
     return outcome;
   };
@@ -150,8 +149,8 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
       }
       return outcome;
     } catch (thrown) {
-      const hasBegun = handing !== undefined;
-      return { kind: isExhausted(thrown) && !hasBegun ? 'notBegun' : 'failed', reason: causeOf(thrown) };
+      const mayBegin = handing === undefined && (isExhausted(thrown) || isReplaced(thrown));
+      return { kind: mayBegin ? 'notBegun' : 'failed', reason: causeOf(thrown) };
     } finally {
       // A record has one writer at a time, so the outcome is written after this.
       await handing;

@@ -33,9 +33,16 @@ export function fault(code: FaultCode, message: string, cause?: string): Fault {
   return cause === undefined ? { code, message } : { code, message, cause };
 }
 
-/** The text of a thrown value: an error's message, else the value as a string. */
+/** The text of a thrown value: an error's message, with its cure if it is that of Node for a replaced file, else the value as a string. */
 export function causeOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const cure = 'if another version was installed while the gateway ran, `agent gateway restart` starts it';
+  return isReplaced(thrown) ? `${text}; ${cure}` : text;
+}
+
+/** Whether a part of the program that is loaded when it is first needed is gone, as after an upgrade. Nothing has begun then. */
+export function isReplaced(thrown: unknown): boolean {
+  return (thrown as { readonly code?: unknown } | null | undefined)?.code === 'ERR_MODULE_NOT_FOUND';
 }
 
 /** The fault of a failed effect, as the parameters of a chart's action. */

@@ -233,7 +233,7 @@ export const agentRunMachine = setup({
       after: { stopPatience: 'lost' },
     },
     settingBack: {
-      description: 'The system lacked the resources to start the agent: writes down that it waits again.',
+      description: 'The agent could not be started yet: writes down that it waits again.',
       meta: { rule: 'LIM-5' },
       tags: ['working', 'underWay', 'holdsSlot'],
       entry: 'writeRun',

@@ -3,8 +3,8 @@
  * a local endpoint of either kind, the reference file server.
  */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -467,6 +467,32 @@ t.test('DUR-1 · an attempt that a crash cuts off before the model has the promp
   t.same(server.asked, [], 'the model has seen nothing');
 
   home.write('config.yaml', config);
+  await startDaemon(t, home.path);
+
+  t.match(await runThatIs(home.path, 'delivered'), { attempt: 1, response: 'At last.' });
+});
+
+t.test('DIS-3 · DUR-1 · a run that begins when another version has been installed waits for the restart', async (t) => {
+  const server = await startModelServer(t, [{ kind: 'says', text: 'At last.' }]);
+  const home = makeModelHome(t, server);
+  const program = t.testdir();
+  for (const file of [
+    'package.json',
+    'dist/cli/main.js',
+    ...readdirSync('dist/bundle').map((name) => `dist/bundle/${name}`),
+  ]) {
+    if (!file.endsWith('.js') && !file.endsWith('.json')) continue;
+    mkdirSync(dirname(join(program, file)), { recursive: true });
+    linkSync(file, join(program, file));
+  }
+  const first = await startDaemon(t, home.path, {}, { entry: join(program, 'dist/cli/main.js') });
+  rmSync(join(program, 'dist/bundle'), { recursive: true });
+
+  await send(first, { n: 1 });
+  await first.line(({ message }) => /cannot be started; they wait .*`agent gateway restart`/.test(String(message)));
+  t.match(await runThatIs(home.path, 'queued'), { attempt: 0 });
+  first.kill('SIGTERM');
+  t.equal(await first.exited, 0);
   await startDaemon(t, home.path);
 
   t.match(await runThatIs(home.path, 'delivered'), { attempt: 1, response: 'At last.' });

@@ -90,7 +90,7 @@ t.test(
     t.match(refused, /^503[\s\S]*retry-after: \d/i);
     t.match(await ask(connection, signed('listed', 'listed-1'), 2), /^503[\s\S]*retry-after: \d/i);
     t.match(await ask(connection, signed('run', 'run-1'), 3), /^202/);
-    await daemon.line(({ message }) => message.includes('lacks descriptors'));
+    await daemon.line(({ message }) => message.includes('runs cannot be started'));
     process.kill(server.pids().at(-1) ?? 0, 'SIGKILL');
     await eventually(async () => (await gateway.server('stdio'))?.state !== 'connected');
     for (let n = 0; n < 5; n += 1) await daemon.pass(1_000);
@@ -100,7 +100,11 @@ t.test(
 
     await daemon.passUntil(daemon.line(({ message }) => message.startsWith('response: run run-1')));
     t.equal(daemon.log.filter(({ message }) => message.startsWith('response: run run-1')).length, 1);
-    t.equal(daemon.log.filter(({ message }) => message.includes('lacks descriptors')).length, 1, 'it is logged once');
+    t.equal(
+      daemon.log.filter(({ message }) => message.includes('runs cannot be started')).length,
+      1,
+      'it is logged once',
+    );
     t.match(await ask(connection, signed('scripted', 'script-1'), 4), /^202/, 'the sender sends it again');
     t.match(await ask(connection, signed('listed', 'listed-1'), 5), /^202/, 'and this one');
     await daemon.passUntil(eventually(() => server.pids().length > 1));

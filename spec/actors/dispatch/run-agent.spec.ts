@@ -263,7 +263,7 @@ t.test('LIM-5 · runs of a route that cannot begin are logged once per outage', 
 
   await begin();
   await begin();
-  t.match(lines.splice(0), [/^route "r": the system lacks descriptors/]);
+  t.match(lines.splice(0), [/^route "r": its runs cannot be started; they wait and are tried again: EMFILE$/]);
   next = 'is refused';
   void begin();
   await turn();
