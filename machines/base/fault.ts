@@ -36,7 +36,7 @@ export function fault(code: FaultCode, message: string, cause?: string): Fault {
 /** The text of a thrown value: an error's message, with its cure if it is that of Node for a replaced file, else the value as a string. */
 export function causeOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  const cure = 'if another version was installed while the gateway ran, `agent gateway restart` starts it';
+  const cure = 'if another version was installed while the gateway ran, stop it and start it again';
   return isReplaced(thrown) ? `${text}; ${cure}` : text;
 }
 

@@ -42,7 +42,11 @@ function statusWords(sources: StorySources, delivery: KnownDelivery | undefined,
         ? `Delivered to ${target}.`
         : `Accepted, run and delivered to ${target}.`;
     case 'queued':
-      if (delivery === undefined) return 'Accepted: its run waits for a slot.';
+      if (delivery === undefined) {
+        return run?.record.reason === undefined
+          ? 'Accepted: its run waits for a slot.'
+          : withReason('Its run could not be started yet, and is tried again.', run.record.reason);
+      }
       return delivery.pause === undefined
         ? `On its way to ${target}: it waits for its turn.`
         : delivery.pause.behind === undefined

@@ -132,7 +132,7 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
       told: neverBegan
         ? (reason ?? run.status)
         : startedAtMs === undefined
-          ? 'waits for a slot (agent.concurrency)'
+          ? (reason ?? 'waits for a slot (agent.concurrency)')
           : `waited ${seconds(startedAtMs - queuedAtMs)} for a slot`,
       rule: 'DIS-3',
     },

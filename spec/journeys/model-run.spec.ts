@@ -489,7 +489,7 @@ t.test('DIS-3 · DUR-1 · a run that begins when another version has been instal
   rmSync(join(program, 'dist/bundle'), { recursive: true });
 
   await send(first, { n: 1 });
-  await first.line(({ message }) => /cannot be started; they wait .*`agent gateway restart`/.test(String(message)));
+  await first.line(({ message }) => /cannot be started; they wait .*stop it and start it again/.test(String(message)));
   t.match(await runThatIs(home.path, 'queued'), { attempt: 0 });
   first.kill('SIGTERM');
   t.equal(await first.exited, 0);

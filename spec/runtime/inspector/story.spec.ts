@@ -295,6 +295,12 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
   });
   const rows: readonly (readonly [string, Partial<StorySources>, RegExp, RegExp])[] = [
     ['queued', { run: { key: 'k1', record: run } }, /waits for a slot/, /^$/],
+    [
+      'queued',
+      { run: { key: 'k1', record: { ...run, reason: 'no room' } } },
+      /started yet, .* again: no room\.$/,
+      /^$/,
+    ],
     ['running', running, /under way/, /^$/],
     [
       'running',
