@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
 import { parseDocument } from 'yaml';
+import { parseWords } from '../../cli/parse.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homeSchema } from '../../machines/config/schema.ts';
 import { sourceNames } from '../../machines/config/sources.ts';
@@ -9,6 +10,7 @@ import { targets } from '../../machines/config/targets.ts';
 import { validate } from '../../machines/config/validate.ts';
 import { keptSecret, readText } from '../support/read-config.ts';
 import { pagesOf } from './pages.ts';
+import { sourceFiles } from './sources.ts';
 
 /** Files by their name without a folder, as prose sometimes names them. */
 const names = new Set(
@@ -32,6 +34,28 @@ t.test('every file that a page names exists', (t) => {
     for (const [name] of text.matchAll(sourceName)) t.ok(names.has(name), `${page} names ${name}`);
   }
   t.ok(found > 150, 'the paths are found');
+  t.end();
+});
+
+/** A command between backticks, with values that the program puts in; one with dots stands for several. */
+const namedCommand = /`agent ([a-z](?:[^`\\…$[]| (?:\$\{[^}`]*\})+)+)\\?`/g;
+
+t.test('CLI-1 · every command that a page or a text of the program names exists, with its flags', (t) => {
+  let found = 0;
+  for (const { path, text } of [...pagesOf(), ...sourceFiles()]) {
+    for (const [whole, command = ''] of text.matchAll(namedCommand)) {
+      found += 1;
+      const words = command
+        .replace(/(?:\$\{[^}]*\})+|'[^']*'|"[^"]*"/g, 'X')
+        .replace(/ [|>#&;].*/, '')
+        .split(/\s+/);
+      const parsed = parseWords(words);
+      // The name of a group stands for its commands, and where a word of the command is a value, it is not known here.
+      const unknown = /unknown (?:flag|command "[a-z -]+")/;
+      if (parsed.kind === 'misused') t.notMatch(parsed.message, unknown, `${path}: ${whole}`);
+    }
+  }
+  t.ok(found > 400, 'the commands are found');
   t.end();
 });
 
