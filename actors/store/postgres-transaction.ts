@@ -104,10 +104,15 @@ const askOutcome = `with
 /** Claims that are kept with removed events expire by their time from then on. */
 const endByTime = `update agent_claim set event_key = null where event_key = any(($1::text[]) collate "C")`;
 
-const markEvents = `update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}')
-  from unnest($1::text[], $2::text[], $3::bool[]) u(work, marks, of_run)
-  where e.collection = 'e' and e.work = u.work and (u.of_run or not exists (
-    select 1 from agent_record r where r.collection = 'r' and r.key = u.work))`;
+/**
+ * Marks the events of finished or removed work. A plan that was made for empty tables would read all events and runs for each
+ * commit, by the first column of their primary key: so that of the events is hidden, and each run is looked up by itself.
+ */
+const markEvents = `with u as materialized (
+    select work, marks from unnest($1::text[], $2::text[], $3::bool[]) n(work, marks, of_run) where of_run or (
+      select 1 from agent_record r where r.collection = 'r' and r.key = n.work limit 1) is null)
+  update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}') from u
+    where e.collection || '' = 'e' and e.work = any(array(select work from u)) and e.work = u.work`;
 
 export interface TransactionPorts {
   readonly writer: Writer;

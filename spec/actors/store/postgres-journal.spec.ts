@@ -921,6 +921,50 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.same(await postgres.run(url, 'select count(*)::int as kept from agent_claim'), [{ kept: kept - gone }]);
   });
 
+  t.test('SCA-1 · the end of a run reads its events, also by a plan that was made for empty tables', async (t) => {
+    const url = await postgres.url();
+    const journal = await open(url);
+    const begin = async (key: string): Promise<void> => {
+      const event = { route: 'r', status: 'accepted', work: key };
+      const writes: Write[] = [
+        { kind: 'put', collection: 'events', key, expect: 'absent', value: event as never },
+        {
+          kind: 'put',
+          collection: 'runs',
+          key,
+          expect: 'absent',
+          value: { route: 'r', status: 'queued' } as never,
+          dueAtMs: 1,
+        },
+      ];
+      t.same(await journal.commit(writes), { kind: 'committed' });
+    };
+    const end = async (key: string): Promise<void> => {
+      const value = { route: 'r', status: 'delivered' } as never;
+      t.same(await journal.commit([{ kind: 'put', collection: 'runs', key, expect: 1, value }]), { kind: 'committed' });
+    };
+    await begin('first');
+    await end('first');
+    await postgres.run(
+      url,
+      `insert into agent_record select c, 'k' || n, 1, null, null, case c when 'e' then 'k' || n end, '{}', 10, '{}'
+        from generate_series(1, 5000) n, unnest(array['e', 'r']) c`,
+    );
+    await begin('later');
+    await end('later');
+    await journal.close();
+    const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
+    while ((await postgres.run(url, left)).length > 0) await turn();
+    const [row] = await postgres.run(
+      url,
+      `select idx_tup_fetch::int as rows from pg_stat_user_tables
+      where relname = 'agent_record' and schemaname = current_schema`,
+    );
+    t.ok(Number(row?.rows) < 100, `${row?.rows} rows are read`);
+    const marks = await postgres.run(url, `select marks from agent_record where collection = 'e' and key = 'later'`);
+    t.match(marks, [{ marks: ['rr', 'sdelivered', 'pdelivered%2Fr'] }]);
+  });
+
   t.test('DUR-1 · a database that restarts costs refusals, and nothing that was acknowledged', async (t) => {
     const journal = await open(await postgres.url());
     t.teardown(() => journal.close());
