@@ -136,6 +136,8 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     // Reads that wait for a free connection have to wait for the answers of earlier ones.
     connectionTimeoutMillis: Math.max(connectTimeoutMs, answerMs),
     query_timeout: answerMs,
+    // Each query has an index; a plan that was made for empty tables would not use it.
+    onConnect: (client) => client.query('set enable_seqscan = off; set jit = off'),
     // An idle connection that was cut silently must not keep the process from ending.
     allowExitOnIdle: true,
   });

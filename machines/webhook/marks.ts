@@ -54,6 +54,11 @@ export function idMark(deliveryId: string): string {
   return `i${deliveryId}`;
 }
 
+/** Whether a mark is of few records: the events of an id or of a piece of work, the replays of an event. */
+export function leadsToFew(mark: string): boolean {
+  return /^[iow]/.test(mark);
+}
+
 /** The name prefix of the claims that lead to a mark's events; undefined if the mark is not one of an id. */
 export function claimsOfMark(mark: string): string | undefined {
   return mark.startsWith('i') ? claimsOf(mark.slice(1)) : undefined;

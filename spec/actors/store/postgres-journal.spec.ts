@@ -965,6 +965,39 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.match(marks, [{ marks: ['rr', 'sdelivered', 'pdelivered%2Fr'] }]);
   });
 
+  t.test('DUR-2 · SCA-1 · a listing of what is all old does not read all that came since', async (t) => {
+    const url = await postgres.url();
+    await (await open(url)).close();
+    await postgres.run(
+      url,
+      `insert into agent_record select 'e', 'k' || lpad(n::text, 6, '0'), 1, null, null, null,
+          array[case when n <= 5000 then 'rold' when n % 10000 = 0 then 'rfew' else 'rnew' end], 10, '{"n":' || n || '}'
+        from generate_series(1, 60000) n;
+      analyze agent_record`,
+    );
+    const journal = await open(url);
+    const listed = async (mark: string, from?: string) =>
+      (await journal.marked('events', { marks: [mark], limit: 50, ...(from === undefined ? {} : { from }) })).map(
+        ({ key }) => key,
+      );
+    const keys = (first: number, count: number, step = 1): string[] =>
+      Array.from({ length: count }, (_, n) => `k${String(first - n * step).padStart(6, '0')}`);
+    t.same(await listed('rold'), keys(5_000, 50));
+    t.same(await listed('rold', 'k000031'), keys(30, 30));
+    t.same(await listed('rnew'), ['k059999', ...keys(59_998, 49)]);
+    t.same(await listed('rfew'), keys(60_000, 6, 10_000));
+    t.same(await listed('rnone'), []);
+    await journal.close();
+    const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
+    while ((await postgres.run(url, left)).length > 0) await turn();
+    const [row] = await postgres.run(
+      url,
+      `select (idx_tup_fetch + seq_tup_read)::int as rows from pg_stat_user_tables
+      where relname = 'agent_record' and schemaname = current_schema`,
+    );
+    t.ok(Number(row?.rows) < 30_000, `${row?.rows} rows are read`);
+  });
+
   t.test('DUR-1 · a database that restarts costs refusals, and nothing that was acknowledged', async (t) => {
     const journal = await open(await postgres.url());
     t.teardown(() => journal.close());
