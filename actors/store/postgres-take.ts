@@ -11,19 +11,24 @@ import { sessionEnded } from './sessions.ts';
 import { letters } from './tables.ts';
 import { holderOfQueue, sessionOf } from './work-index.ts';
 
-/** A run is taken with its deliveries in one statement, so that no other gateway gets some of them. */
+/**
+ * A run is taken with its deliveries in one statement, so that no other gateway gets some of them. Both are found by their keys
+ * one by one: Postgres would rather read all deliveries and runs that wait, for each take. So their due time is compared in ways
+ * that the index of due work does not match, and the first column of the primary key is hidden.
+ */
 const takeRows = (holder: string): string => `with
   free as (
     select collection, key, held_by from agent_record f where collection = $2 and due_at <= $3
       and exists (select 1 from agent_session where id = $1 and expires_at > agent_now())
       and (${holder})
       and (held_by is null or held_by <> all($5))
-      and not (collection = 'd' and work is not null and exists (
-        select 1 from agent_record w where w.collection = 'r' and w.key = f.work and w.due_at is not null))
+      and not (collection = 'd' and work is not null and (
+        select w.due_at from agent_record w where w.collection = 'r' and w.key = f.work) is not null)
     order by due_at, key limit $4 for update skip locked),
   taken as (select * from free union all
-    select d.collection, d.key, d.held_by from agent_record d join free f on f.collection = 'r' and d.collection = 'd' and d.work = f.key
-      and d.due_at is not null and (d.key = f.key or starts_with(d.key, f.key || '~')))
+    select d.collection, d.key, d.held_by from agent_record d
+      where d.work = any(array(select key collate "default" from free where collection = 'r')) and d.collection || '' = 'd'
+        and num_nonnulls(d.due_at) = 1 and (d.key = d.work or starts_with(d.key, d.work || '~')))
   update agent_record r set version = r.version + 1, held_by = $1 from taken t
   where r.collection = t.collection and r.key = t.key
   returning r.collection, r.key, r.version, r.due_at, r.held_by, r.value, nullif(t.held_by, $1) as held_before`;

@@ -965,6 +965,37 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.match(marks, [{ marks: ['rr', 'sdelivered', 'pdelivered%2Fr'] }]);
   });
 
+  t.test('SCA-1 · SCA-2 · a take of a run reads its deliveries, not all that wait', async (t) => {
+    const url = await postgres.url();
+    await (await open(url)).close();
+    await postgres.run(
+      url,
+      `insert into agent_record select 'd', 'k' || n, 1, 9999999999999, null, 'k' || n, '{}', 10, '{"runKey":"k' || n || '"}'
+        from generate_series(1, 5000) n;
+      analyze agent_record`,
+    );
+    const journal = await open(url);
+    const session = got(await journal.openSession('one', 60_000));
+    const work = (collection: 'runs' | 'deliveries', key: string): Write => {
+      return { kind: 'put', collection, key, expect: 'absent', value: { runKey: 'run' } as never, dueAtMs: 1 };
+    };
+    const writes = [work('runs', 'run'), work('deliveries', 'run'), work('deliveries', 'run~1')];
+    t.same(await journal.commit(writes), { kind: 'committed' });
+    const later = { session, dueBeforeMs: 2, limit: 10 };
+    t.same(got(await journal.take('deliveries', later)), [], 'those of a run that waits are taken with it');
+    const taken = got(await journal.take('runs', later));
+    t.match(taken, [{ key: 'run', deliveries: [{ key: 'run' }, { key: 'run~1' }] }]);
+    await journal.close();
+    const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
+    while ((await postgres.run(url, left)).length > 0) await turn();
+    const [row] = await postgres.run(
+      url,
+      `select idx_tup_fetch::int as rows from pg_stat_user_tables
+        where relname = 'agent_record' and schemaname = current_schema`,
+    );
+    t.ok(Number(row?.rows) < 100, `${row?.rows} rows are read`);
+  });
+
   t.test('DUR-2 · SCA-1 · a listing of what is all old does not read all that came since', async (t) => {
     const url = await postgres.url();
     await (await open(url)).close();
