@@ -18,15 +18,15 @@ const isDue = 'num_nonnulls(w.due_at) = 1';
 
 /**
  * A record without a due time, whose work has none either: neither the run nor any delivery of it. An event only if its batch
- * no longer collects.
+ * no longer collects. Not `not exists`, for which Postgres may read all deliveries for each piece.
  */
 const finished = `r.collection in ('e', 'r', 'd', 't') and r.due_at is null
-  and not exists (select 1 from agent_record w
-    where w.collection in ('r', 'd') and w.key = ${work} and ${isDue})
-  and not exists (select 1 from agent_record w
-    where w.collection = 'd' and w.key > ${work} || '~' and w.key < ${work} || '\x7f' and ${isDue})
-  and not (r.collection = 'e' and exists (
-    select 1 from agent_record g where g.collection = 'g' and g.work = 'batch/' || r.work))`;
+  and (select 1 from agent_record w
+    where w.collection in ('r', 'd') and w.key = ${work} and ${isDue} limit 1) is null
+  and (select 1 from agent_record w
+    where w.collection = 'd' and w.key > ${work} || '~' and w.key < ${work} || '\x7f' and ${isDue} limit 1) is null
+  and not (r.collection = 'e' and (
+    select 1 from agent_record g where g.collection || '' = 'g' and g.work = 'batch/' || r.work limit 1) is not null)`;
 
 /**
  * Deletes records. Expired claims of deleted events are deleted; the others expire by their time from then on. An event with a

@@ -996,6 +996,28 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.ok(Number(row?.rows) < 100, `${row?.rows} rows are read`);
   });
 
+  t.test('DUR-2 · SCA-1 · a prune does not read the deliveries that are kept', async (t) => {
+    const url = await postgres.url();
+    await (await open(url)).close();
+    await postgres.run(
+      url,
+      `insert into agent_record select c, 'k' || lpad(n::text, 6, '0'), 1, null, null, 'k' || lpad(n::text, 6, '0'), '{}', 10, '{}'
+        from generate_series(1, 20000) n, unnest(array['e', 'd']) c;
+      analyze agent_record`,
+    );
+    const journal = await open(url);
+    t.equal(got(await journal.prune({ keepAfterKey: 'k000006', maxBytes: 1e9 })), 10);
+    await journal.close();
+    const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
+    while ((await postgres.run(url, left)).length > 0) await turn();
+    const [row] = await postgres.run(
+      url,
+      `select idx_tup_fetch::int as rows from pg_stat_user_tables
+        where relname = 'agent_record' and schemaname = current_schema`,
+    );
+    t.ok(Number(row?.rows) < 100, `${row?.rows} rows are read`);
+  });
+
   t.test('DUR-2 · SCA-1 · a listing of what is all old does not read all that came since', async (t) => {
     const url = await postgres.url();
     await (await open(url)).close();
