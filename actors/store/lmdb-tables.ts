@@ -148,7 +148,12 @@ async function causeOfCommit(thrown: unknown): Promise<unknown> {
 
 function createTable(database: Bytes, codec: Codec, isClosed: () => boolean): Table {
   // The binding reuses one buffer until the next read; its `length` is that of the value.
-  const bytesOf = (key: string) => (isClosed() ? undefined : database.getBinaryFast(key));
+  function bytesOf(key: string): Buffer | undefined {
+    const bytes: Uint8Array | undefined = isClosed() ? undefined : database.getBinaryFast(key);
+    if (bytes === undefined || Buffer.isBuffer(bytes)) return bytes;
+    // Of a value above 16 MiB it returns a plain view of the mapped file, contrary to its declaration.
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
   /** The greatest key written here; another process may have written greater ones. */
   let greatest = '';
 

@@ -3,6 +3,7 @@
  * simple to be wrong.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
 import type {
   Anew,
@@ -76,6 +77,15 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(await journal.list('events', { order: 'oldest', limit: 9 }), [{ key: 'e1', version: 1, value: { n: 1 } }]);
     t.equal(await journal.claimed('fresh'), undefined);
     t.same(await journal.commit([claim('fresh')]), { kind: 'committed' });
+  });
+
+  check('DUR-1 · keeps a record of 17 MiB, and sees it in a later commit', async (t, journal) => {
+    const value = { n: 1, text: 'ä'.repeat((17 * 1024 * 1024) / 2) };
+    await journal.commit([put('e1', value, { dueAtMs: nowMs })]);
+
+    t.ok(isDeepStrictEqual(await journal.get('events', 'e1'), { key: 'e1', version: 1, value, dueAtMs: nowMs }));
+    t.same(await journal.commit([put('e2', { n: 2 }), put('e1', { n: 2 }, { expect: 1 })]), { kind: 'committed' });
+    t.match(await journal.list('events', { order: 'oldest', limit: 9 }), [{ version: 2 }, { value: { n: 2 } }]);
   });
 
   check('DUR-1 · lets each write see those before it in the same commit', async (t, journal) => {

@@ -35,6 +35,7 @@ platforms:
       port: 0
       secret: ${secret}
       rate_limit: 100000
+      max_body_bytes: 20000000
       routes:
         gh: {prompt: "run {n}"}
         co: {prompt: "burst {id}", coalesce: {key: id, window_seconds: 0.2, max_wait_seconds: 1}}
@@ -167,6 +168,20 @@ function attemptsOf(rows: readonly Ran[]): string {
 }
 
 t.test('DUR-1 · what was answered 2xx runs, whenever kill -9 comes', (t) => killUnderLoad(t, 4, 30));
+
+t.test('DUR-1 · an event of 17 MiB, of which the binding of LMDB returns another kind of view, runs', async (t) => {
+  const home = makeCrashHome(t);
+  const daemon = await startDaemon(t, home.path);
+  const payload = { n: 1, text: 'x'.repeat(17 * 1024 * 1024) };
+  t.equal((await postSigned(`${daemon.url}/webhooks/gh`, payload, { secret, id: 'large' })).status, 202);
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+
+  await startDaemon(t, home.path);
+  t.match(await allSettled(home), [{ delivery_id: 'large', status: 'delivered' }]);
+  t.match(ranIn(home).at(-1), { id: 'large', prompt: 'run 1' });
+  t.match((await askCli(['events'], home.path)).stdout, /delivered +gh +push +\d+ +large/);
+});
 
 t.test(
   'DUR-1 · DUR-2 · what the built-in agent answers is two commits, and survives kill -9 like any run',
