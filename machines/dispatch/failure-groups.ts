@@ -100,12 +100,12 @@ export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping =
   return [...groups]
     .map(([key, { newest, routes, ...counted }]) => {
       const { target, reason } = newest;
-      const { helps, advice } = cureOf(newest);
+      const { helps, advice } = adviceOn(newest);
       return {
         key,
         target: canonicalTarget(target) ?? target,
         title: by === 'cause' ? titleOf(target, reason) : by === 'target' ? targetTitle(target) : newest.route,
-        advice: by === 'cause' ? advice(`platforms.${canonicalTarget(target) ?? target}`) : '',
+        advice: by === 'cause' ? advice : '',
         helps,
         ...counted,
         routes: [...routes].sort(),
@@ -208,6 +208,15 @@ const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
     },
   ],
 ];
+
+/** Returns what a person can do about one failure. */
+export function adviceOn(failure: Pick<Failure, 'target' | 'status' | 'reason'>): {
+  helps: RetryHelps;
+  advice: string;
+} {
+  const { helps, advice } = cureOf(failure);
+  return { helps, advice: advice(`platforms.${canonicalTarget(failure.target) ?? failure.target}`) };
+}
 
 function cureOf({ target, status, reason = '' }: Pick<Failure, 'target' | 'status' | 'reason'>): Cure {
   if (status === 'unknown') return unsure;

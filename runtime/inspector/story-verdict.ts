@@ -5,6 +5,7 @@
  */
 
 import { targetChoices } from '../../machines/config/targets.ts';
+import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
 import { firedJob } from '../../machines/webhook/record.ts';
 import { argumentsOf, cureOf, endings, outcomeOf } from './request-outcomes.ts';
 import { answerCommands } from './story-calls.ts';
@@ -129,9 +130,7 @@ export function cureFor(sources: StorySources): string {
           : `\`agent deliveries drop ${delivery.pause.behind}\` lets it go.`;
     case 'failed':
     case 'deadLettered':
-      return delivery === undefined
-        ? freed
-        : `Correct what the reason names; then \`agent deliveries retry ${delivery.key}\` sends its text again.`;
+      return delivery === undefined ? freed : afterFailure(delivery, again);
     case 'dropped':
       return `If it is to be sent after all: ${again}`;
     case 'interrupted':
@@ -143,6 +142,14 @@ export function cureFor(sources: StorySources): string {
     default:
       return '';
   }
+}
+
+/** A retry sends the same text to the same place, so a corrected route needs a replay of the event. */
+function afterFailure({ key, record }: KnownDelivery, again: string): string {
+  const { helps, advice } = adviceOn(record);
+  if (helps === 'never') return `${advice} ${again}`;
+  const retry = `\`agent deliveries retry ${key}\` sends its text again.`;
+  return advice.includes('replay') ? `${advice} ${retry} ${again}` : `${advice} ${retry}`;
 }
 
 export function withReason(verdict: string, reason: string | undefined): string {

@@ -79,7 +79,7 @@ t.test('DLV-7 · each entry whose condition holds is a delivery with a text of i
   const why = await askCli(['inspect', 'why', 'three'], it.home.path);
   t.match(why.stdout, 'an agent run, its response to slack and mattermost');
   t.match(why.stdout, /Delivered to mattermost\. Not delivered to slack/);
-  t.match(why.stdout, /agent deliveries retry \S+/);
+  t.match(why.stdout, /→ Invite the bot there [\s\S]*agent deliveries retry \S+[\s\S]*agent events replay \S+/);
   t.match(await it.json<JsonObject>('runs', 'show', 'latest'), {
     status: 'partial',
     deliveries: [{ target: 'slack' }, { target: 'mattermost' }],

@@ -326,7 +326,25 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
       'failed',
       sent({ status: 'failed', reason: 'chat not found' }),
       /^Not delivered to sms: chat not found\.$/,
-      /Correct what the reason names; then `agent deliveries retry k1` sends its text again/,
+      /^Correct what the reason names, then retry\. `agent deliveries retry k1` sends its text again\.$/,
+    ],
+    [
+      'failed',
+      sent({ status: 'deadLettered', reason: 'sms: the platform does not accept the credentials (HTTP 401)' }),
+      /does not accept the credentials/,
+      /^Correct the credentials of `platforms\.sms`, then retry\. `agent deliveries retry k1` /,
+    ],
+    [
+      'failed',
+      sent({ status: 'deadLettered', reason: 'sms: the platform does not know the place to deliver to (HTTP 404)' }),
+      /does not know the place/,
+      /correct `deliver_extra` .*`agent deliveries retry k1` .*`agent events replay k1` /,
+    ],
+    [
+      'failed',
+      sent({ status: 'deadLettered', reason: 'sms: "x" is no place to deliver to; chat_id is a number' }),
+      /is no place to deliver to/,
+      /^Correct `deliver_extra` of the route, then replay the events\. `agent events replay k1` [^`]*$/,
     ],
     [
       'delivering',
