@@ -4,10 +4,12 @@
  * @see CLI-5 and LIF-1 in docs/specification.md
  */
 
+import { dirname } from 'node:path';
 import { openSession } from '../../actors/mcp/open-session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { isFolder } from '../../actors/process-group.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
@@ -18,7 +20,7 @@ import { toolsOf } from './registry.ts';
 
 export interface ProbePorts {
   readonly profile: string;
-  /** The profile's home: the working folder of a command without `cwd`. */
+  /** The profile's home: the working folder of a command without `cwd`. It need not exist. */
   readonly home: string;
   /** The profile's credentials, whose tokens the test uses. */
   readonly credentials: Credentials;
@@ -37,6 +39,11 @@ const keptStderrLines = 20;
 const silent: Logger = { log: () => {}, warnOnce: () => {} };
 const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 
+/** The folder itself, or the nearest one above it that exists: a server can be tested before its home is created. */
+function existingFolder(path: string): string {
+  return isFolder(path) || path === dirname(path) ? path : existingFolder(dirname(path));
+}
+
 export async function probeServer(settings: ServerSettings, ports: ProbePorts): Promise<ProbeReport> {
   const { env, version, profile, credentials, gateway } = ports;
   const beganAt = performance.now();
@@ -50,7 +57,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
         onStderr: (chunk) => {
           stderr = Buffer.concat([stderr, chunk]).subarray(-keptStderrBytes);
         },
-        cwd: ports.home,
+        cwd: existingFolder(ports.home),
         userHome,
         env,
         version,

@@ -139,10 +139,23 @@ t.test('CLI-5 · PRF-1 · a server that is not added makes no profile', async (t
   const folder = join(home.path, 'profiles/wrok');
   const gone = await agent('mcp', 'add', 'notes', '--profile', 'wrok', '--', '/no/such/program');
   t.equal(gone.code, 1, gone.stderr);
-  t.match(gone.stderr, /cannot be started.*\nNothing was written/s);
+  t.match(gone.stderr, /cannot be started.*ENOENT.*\nNothing was written/s);
   t.equal(existsSync(folder), false);
   t.equal((await agent('mcp', 'add', 'notes', '--profile', 'wrok', '--no-test', '--', 'x')).code, 0);
   t.equal(existsSync(join(folder, 'config.yaml')), true);
+});
+
+t.test('CLI-5 · HOME-1 · the first command of a home, or of a profile, can be the test of a server', async (t) => {
+  const peer = stdioPeer();
+  const home = join(makeHome(t).path, 'not', 'made');
+  for (const words of [[], ['--profile', 'work']]) {
+    const { code, stdout, stderr } = await askCli(
+      ['mcp', 'add', 'notes', ...words, '--', peer.command, ...peer.args],
+      home,
+    );
+    t.equal(code, 0, stderr);
+    t.match(stdout, /notes {2}connected in \d+ ms/);
+  }
 });
 
 t.test('CLI-5 · CFG-1 · an entry with a finding is not written, connected or not', async (t) => {
