@@ -47,8 +47,11 @@ export interface RequestFacts {
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
   /** Seconds until the route's allowance of handshakes is available again, if none is left. */
   readonly secondsUntilGreeting: (route: Route, nowMs: number) => number | undefined;
-  /** The event that has claimed a signature: another request with it is a duplicate of that event. */
-  readonly signatureHolder: (digest: string) => SignatureHolder | undefined;
+  /**
+   * The event that has claimed a signature: another request with it is a duplicate of that event. None for a request that
+   * stops before the claim.
+   */
+  readonly signatureHolder: (digest: string, id: string) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
 }
 
@@ -234,13 +237,13 @@ function holderOf(digest: string, context: RequestContext, facts: RequestFacts):
   const { route, id } = context;
   if (route === undefined) return undefined;
   const { body } = facts.compiled(route);
-  if (body.shape !== 'each') return facts.signatureHolder(digest);
+  if (body.shape !== 'each') return facts.signatureHolder(digest, id);
   const parsed = facts.parsed(id, body);
   const split = parsed.ok ? splitItems(parsed, body.items) : undefined;
-  if (split?.ok !== true) return facts.signatureHolder(digest);
+  if (split?.ok !== true) return facts.signatureHolder(digest, id);
   let first: SignatureHolder | undefined;
   for (const index of split.items.keys()) {
-    const holder = facts.signatureHolder(partDigest(digest, index));
+    const holder = facts.signatureHolder(partDigest(digest, index), id);
     if (holder === undefined) return undefined;
     first ??= holder;
   }
@@ -340,7 +343,7 @@ function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {
   const deliveryId = idOf({}, parsed.value, facts.body(id), false) ?? `${part.deliveryId}#${index + 1}`;
   const known = { scheme, deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
   if (signature === undefined) return known;
-  const holder = facts.signatureHolder(signature.digest);
+  const holder = facts.signatureHolder(signature.digest, id);
   if (holder === undefined || !isRepeated(signature, holder, route)) return { ...known, signature };
   return { ...known, ...duplicateOf(deliveryId, holder, route) };
 }

@@ -194,7 +194,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       parsed: (id, rule) => parsedOf(exchanges.get(id), rule),
       secondsUntilFree: windows.secondsUntilFree,
       secondsUntilGreeting: greetings.secondsUntilFree,
-      signatureHolder: (digest) => signatureHolder(keeper, signatureClaim(digest)),
+      signatureHolder: (digest, id) =>
+        exchanges.get(id)?.checksOnly === true ? undefined : signatureHolder(keeper, signatureClaim(digest)),
       list: (profile, file) => servicesOf(profile)?.lists.list(file),
     },
     nowMs,

@@ -453,6 +453,8 @@ for (const { front, skip } of fronts) {
           t.match((await agentCli('webhook', 'test', 'fixed', '--sample', sample)).stdout, /^HTTP 202/, sample);
         }
         await daemon.line(({ message }) => message.includes('octocat/hello-world'));
+        const checked = await agentCli('webhook', 'test', 'fixed', '--sample', 'github:push', '--checks-only');
+        t.match(checked.stdout, /^HTTP 202/, 'the checks are answered although an event has claimed this signature');
         const unknown = await agentCli('webhook', 'test', 'fixed', '--sample', 'pull_request.open');
         t.match(unknown.stderr, /no sample is named "pull_request\.open"; .*github:pull_request\.opened/);
 
