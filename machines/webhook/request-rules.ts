@@ -417,7 +417,7 @@ function placesFor(
     if (verdict.kind === 'matched') {
       const texts = text === undefined ? {} : { text: text.map((part) => part.render(view)) };
       places.push({ target, extra: extra.render(view), ...texts, ...(on === undefined ? {} : { on }) });
-    } else if (verdict.mayDecideLater) return { undecided: unmatchedReason(verdict) };
+    } else if (verdict.mayDecideLater) return { undecided: unmatchedReason(verdict, 'when') };
   }
   return { deliverTo: places };
 }
@@ -447,8 +447,8 @@ const mostInner = 3;
 const longestReason = 600;
 
 /** Describes which condition failed and what it saw, short enough for a table. */
-function unmatchedReason(tried: Tried): string {
-  const text = `filter: ${triedText(tried)}`;
+function unmatchedReason(tried: Tried, key: 'filter' | 'when' = 'filter'): string {
+  const text = `${key}: ${triedText(tried)}`;
   return text.length > longestReason ? `${cut(text, longestReason)}…` : text;
 }
 

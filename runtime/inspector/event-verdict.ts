@@ -12,14 +12,14 @@ import { firedJob } from '../../machines/webhook/record.ts';
 import { waitingWords } from '../dispatch/run-history.ts';
 import { attemptsOf } from './event-attempts.ts';
 import type { Tone, Verdict } from './event-wire.ts';
-import { cureOf, endings, outcomeOf } from './request-outcomes.ts';
+import { cureOf, endingOf, outcomeOf } from './request-outcomes.ts';
 import { counted, iso, type KnownDelivery, ownDeliveries, type StorySources, seconds } from './story-sources.ts';
 import { alikeWords, withReason } from './story-verdict.ts';
 
 export function eventVerdict(sources: StorySources): Verdict {
   const { event } = sources;
   const outcome = outcomeOf(event);
-  const ending = outcome === undefined ? undefined : endings[outcome];
+  const ending = outcome === undefined ? undefined : endingOf(outcome, event);
   if (outcome !== undefined && ending !== undefined && outcome !== 'deliveryFailed') {
     return defined({
       tone: ending.check === undefined ? 'failed' : 'ended',

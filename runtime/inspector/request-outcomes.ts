@@ -162,6 +162,55 @@ export const endings: Partial<Record<OutcomeKind, Ending>> = {
   },
 };
 
+/** Why a request is answered 503 while the journal is well, by the beginning of its reason. */
+const putOff: readonly (readonly [reason: string, ending: Ending])[] = [
+  [
+    'the subscriptions ',
+    {
+      decidedIn: 'routing',
+      verdict: 'Put off: its route is not known yet.',
+      cure: '`agent webhook list` shows why; the sender may try again after Retry-After.',
+    },
+  ],
+  [
+    'its certificate ',
+    {
+      decidedIn: 'verifying',
+      verdict: 'Put off: its signature could not be checked.',
+      cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
+    },
+  ],
+  [
+    'filter: ',
+    {
+      decidedIn: 'matching',
+      verdict: 'Put off: a filter could not be tried.',
+      cure: 'Correct the list that the reason names, as `agent config check` says; the sender may try again after Retry-After.',
+    },
+  ],
+  [
+    'when: ',
+    {
+      decidedIn: 'rendering',
+      verdict: 'Put off: a condition in `when` could not be tried.',
+      cure: 'Correct the list that the reason names, as `agent config check` says; the sender may try again after Retry-After.',
+    },
+  ],
+  [
+    'script: ',
+    {
+      decidedIn: 'transforming',
+      verdict: 'Put off: its script could not be started.',
+      cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
+    },
+  ],
+];
+
+export function endingOf(outcome: OutcomeKind, { reason = '' }: Pick<EventRecord, 'reason'>): Ending | undefined {
+  const other = outcome === 'unavailable' ? putOff.find(([words]) => reason.startsWith(words)) : undefined;
+  return other?.[1] ?? endings[outcome];
+}
+
 /** The outcome that ended the request; undefined for one that led to work, and for a cron job. */
 export function outcomeOf(event: EventRecord): OutcomeKind | undefined {
   const { outcome, status, reason } = event;
@@ -174,19 +223,19 @@ export function outcomeOf(event: EventRecord): OutcomeKind | undefined {
 }
 
 /** Returns the state that decided the outcome. Without a declared length, a body is refused only while it is read. */
-export function decidedIn(outcome: OutcomeKind, { reason, scheme }: EventRecord): RequestState | undefined {
+export function decidedIn(outcome: OutcomeKind, event: EventRecord): RequestState | undefined {
+  const { reason, scheme } = event;
   // A handshake in the headers alone is answered before the signature is checked.
   if (outcome === 'handshake') return scheme === undefined ? 'routing' : 'verifying';
-  if (outcome === 'unavailable' && reason?.startsWith('its certificate') === true) return 'verifying';
   if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
   // There was no room for its body, or for the events of its array.
   if (outcome === 'overloaded') return reason?.startsWith('bodies') === true ? 'readingBody' : 'parsing';
-  return endings[outcome]?.decidedIn;
+  return endingOf(outcome, event)?.decidedIn;
 }
 
 /** Returns the remedy with its command; empty if none is needed. */
-export function cureOf(outcome: OutcomeKind, { route, profile }: EventRecord): string {
-  return (endings[outcome]?.cure ?? '').replaceAll('<route>', () => argumentsOf(route, profile));
+export function cureOf(outcome: OutcomeKind, event: EventRecord): string {
+  return (endingOf(outcome, event)?.cure ?? '').replaceAll('<route>', () => argumentsOf(event.route, event.profile));
 }
 
 /** What a command takes to choose a route or a job. */

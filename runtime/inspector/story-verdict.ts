@@ -7,7 +7,7 @@
 import { targetChoices } from '../../machines/config/targets.ts';
 import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
 import { firedJob } from '../../machines/webhook/record.ts';
-import { argumentsOf, cureOf, endings, outcomeOf } from './request-outcomes.ts';
+import { argumentsOf, cureOf, endingOf, endings, outcomeOf } from './request-outcomes.ts';
 import { answerCommands } from './story-calls.ts';
 import { iso, type KnownDelivery, ownDeliveries, type StorySources, targetsOf } from './story-sources.ts';
 
@@ -24,7 +24,7 @@ export function verdictOn(sources: StorySources): string {
     .filter(({ record }) => record.status === 'delivered')
     .map(({ record }) => record.target);
   const outcome = outcomeOf(event);
-  const ending = outcome === undefined ? undefined : endings[outcome];
+  const ending = outcome === undefined ? undefined : endingOf(outcome, event);
   if (ending !== undefined) return `${withReason(ending.verdict, event.reason)}${alikeWords(sources)}`;
   if (group !== undefined) return 'Accepted: it waits in its batch.';
   const isOpen = delivery !== undefined && delivery.record.status !== 'delivered';
@@ -157,5 +157,5 @@ export function withReason(verdict: string, reason: string | undefined): string 
   if (reason === undefined || Object.hasOwn(endings, reason) || verdict.endsWith(`${reason}.`)) return verdict;
   // The verdict already names the source of the reason.
   const own = targetChoices.find((name) => reason.startsWith(`${name}: `)) ?? '';
-  return `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '').slice(own === '' ? 0 : own.length + 2)}.`;
+  return `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|when|script): /, '').slice(own === '' ? 0 : own.length + 2)}.`;
 }

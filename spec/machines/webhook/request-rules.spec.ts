@@ -641,7 +641,7 @@ t.test('DLV-7 · an entry whose condition cannot be judged now makes the event w
   t.match(renderTexts(both.context, both.facts).deliverTo, [{ target: 'slack' }, { target: 'telegram' }]);
   t.same(told('vip.txt', 'unread.txt'), {
     outcome: { kind: 'unavailable' },
-    reason: 'filter: who in_file "unread.txt" was not tried: the system has no descriptors left to read the list',
+    reason: 'when: who in_file "unread.txt" was not tried: the system has no descriptors left to read the list',
   });
   t.end();
 });

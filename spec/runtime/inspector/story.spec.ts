@@ -106,6 +106,11 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     ['overloaded', 'bodies not yet verified fill max_unverified_bytes', 'readingBody'],
     ['overloaded', 'too many requests are under way for the events of this one', 'parsing'],
     ['unavailable', 'the disk is full', 'claiming'],
+    ['unavailable', 'the subscriptions could not be read', 'routing'],
+    ['unavailable', 'its certificate could not be fetched in time', 'verifying'],
+    ['unavailable', 'filter: u in_file "a.json" was not tried: the list is JSON with a syntax error', 'matching'],
+    ['unavailable', 'when: u in_file "a.json" was not tried: the list is JSON with a syntax error', 'rendering'],
+    ['unavailable', 'script: could not be started: EAGAIN', 'transforming'],
     ['deliveryFailed', 'the target said no', 'dispatching'],
   ];
   /** What the sender, or the target, has to do. */
