@@ -127,9 +127,12 @@ export function formatTokenRecord(record: TokenRecord): string {
   )}\n`;
 }
 
-/** Visible ASCII: a line feed would begin another header, and the platform's error would show half of the token. */
+/**
+ * Visible ASCII: a line feed would begin another header, and the platform's error would show half of the token. Servers and
+ * proxies take shorter headers than this.
+ */
 function isCarriable(accessToken: string): boolean {
-  return /^[\x21-\x7e]+$/.test(accessToken);
+  return /^[\x21-\x7e]{1,65536}$/.test(accessToken);
 }
 
 function skewOf({ expiresAtMs, issuedAtMs }: TokenRecord): number {

@@ -11,13 +11,15 @@ const cutMark = '…';
 export const shortestSecret = 6;
 /** Of a secret that was cut: from which length its beginning is hidden. A shorter one, such as `https://`, is not secret. */
 const shortestBegun = 12;
+/** In characters. */
+const longestPattern = 32_768;
 
 /** @returns a function that masks these secrets */
 export function maskOf(secrets: readonly string[], mask: string): (text: string) => string {
   if (secrets.length === 0) return (text) => text;
   // The longest first, so that a secret within another leaves no rest.
   const forms = [...new Set(secrets.flatMap(encodingsOf))].sort((one, other) => other.length - one.length);
-  const exact = new RegExp(forms.map((form) => form.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
+  const exact = patternsOf(forms);
   const longest = forms[0]?.length ?? 0;
   const sorted = [...forms].sort();
   const heads = new Set(forms.map((form) => form.slice(0, shortestSecret)));
@@ -56,9 +58,27 @@ export function maskOf(secrets: readonly string[], mask: string): (text: string)
   }
 
   return (text) => {
-    const clean = text.replace(exact, mask);
+    const clean = exact.reduce((rest, pattern) => rest.replace(pattern, mask), text);
     return clean.includes(cutMark) ? withoutBegun(clean) : clean;
   };
+}
+
+/**
+ * The engine compiles no pattern of some 200,000 characters, and its error would quote all of them. Tokens of a few servers
+ * can be that long.
+ */
+function patternsOf(forms: readonly string[]): readonly RegExp[] {
+  const patterns: RegExp[] = [];
+  let source = '';
+  for (const form of forms) {
+    const escaped = form.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+    if (source !== '' && source.length + escaped.length > longestPattern) {
+      patterns.push(new RegExp(source, 'g'));
+      source = '';
+    }
+    source += source === '' ? escaped : `|${escaped}`;
+  }
+  return [...patterns, new RegExp(source, 'g')];
 }
 
 function hiddenFrom(form: string): number {

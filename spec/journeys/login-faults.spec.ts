@@ -219,6 +219,25 @@ t.test('OBS-1 · no token, code, secret or state in a log line, the inspector, a
   t.ok(events.length > 0, 'the inspector told something');
 });
 
+t.test('OBS-1 · OAU-1 · no token is so long that the gateway could not keep it out of the log', async (t) => {
+  const { authority, gateway, home } = await scripted(t);
+  const [access, refresh] = ['/access'.repeat(9_000), '/refresh'.repeat(8_000)];
+  const logIn = async (tokens: Readonly<Record<string, string>>): Promise<string> => {
+    authority.on(paths.token, { json: { token_type: 'Bearer', ...tokens } });
+    const running = await loginByControl(t, home, 'hub', {}, follow);
+    const ended = await running.ended;
+    running.cancel();
+    return ended;
+  };
+
+  t.equal(await logIn({ access_token: access, refresh_token: refresh }), 'loggedIn');
+  t.match(await logIn({ access_token: 'x'.repeat(65_537) }), /without an access token that a header can carry/);
+  authority.on(paths.metadata, { status: 500, json: {} });
+  t.match(await logIn({}), /500 from/, 'and the gateway still runs');
+  const written = JSON.stringify(gateway.daemon.log);
+  for (const token of [access, refresh]) t.notOk(written.includes(token.slice(0, 100)));
+});
+
 t.test('OAU-1 · OAU-8 · a code counts once: whoever plays it again gets nothing', async (t) => {
   const { login, authority, standing } = await scripted(t);
   const running = login('--no-browser');
