@@ -9,10 +9,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 export function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): ChildProcess | undefined {
   const command = browserCommand(env);
   if (command === undefined) return undefined;
-  const child = spawn(command, [url], { stdio: 'ignore', detached: true });
-  child.on('error', () => {});
-  child.unref();
-  return child;
+  try {
+    const child = spawn(command, [url], { stdio: 'ignore', detached: true });
+    child.on('error', () => {});
+    child.unref();
+    return child;
+  } catch {
+    // Thrown, unlike a missing program: the address is longer than an argument may be.
+    return undefined;
+  }
 }
 
 export function browserCommand(env: Readonly<Record<string, string | undefined>>): string | undefined {

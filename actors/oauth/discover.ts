@@ -179,13 +179,19 @@ const used: ReadonlySet<string> = new Set([
   'authorization_response_iss_parameter_supported',
 ]);
 
+/** The SDK explains each item that is wrong, which takes a second for a hundred thousand. */
+const mostItems = 1_000;
+
 /** Members that some servers write as one text instead of a list. */
 const lists: ReadonlySet<string> = new Set(['authorization_servers', 'scopes_supported']);
 
 function usedOf(metadata: JsonObject): JsonObject {
   const given = Object.entries(metadata).filter(([key]) => used.has(key));
   return Object.fromEntries(
-    given.map(([key, value]) => [key, lists.has(key) && typeof value === 'string' ? wordsIn(value) : value]),
+    given.map(([key, value]) => {
+      const list = lists.has(key) && typeof value === 'string' ? wordsIn(value) : value;
+      return [key, Array.isArray(list) ? list.slice(0, mostItems) : list];
+    }),
   );
 }
 

@@ -4,6 +4,9 @@
  * @see OAU-7 in docs/specification.md
  */
 
+/** A list may have thousands of items, each of them wrong. */
+const mostPlaces = 8;
+
 /**
  * @param what whose answer it is, as in `its metadata`
  * @returns undefined for any other error
@@ -14,7 +17,9 @@ export function schemaWords(thrown: unknown, what: string): string | undefined {
   if ((name !== 'ZodError' && name !== '$ZodError') || !Array.isArray(issues)) return undefined;
   const places = new Set(issues.map((issue) => placeOf(issue as { readonly path?: unknown })));
   places.delete('');
-  return places.size === 0 ? `${what} is no JSON object` : `${what} has no valid ${[...places].join(', ')}`;
+  if (places.size === 0) return `${what} is no JSON object`;
+  const more = places.size > mostPlaces ? ` and ${places.size - mostPlaces} more` : '';
+  return `${what} has no valid ${[...places].slice(0, mostPlaces).join(', ')}${more}`;
 }
 
 function placeOf({ path }: { readonly path?: unknown }): string {

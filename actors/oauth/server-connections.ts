@@ -23,6 +23,9 @@ export interface ServerConnectionsSettings {
   readonly reach?: Partial<PublicReachPorts>;
 }
 
+/** In bytes. Metadata and tokens take thousands; a page of an application, at a place for metadata, may take more. */
+const longestAnswer = 1_048_576;
+
 /** Rejects with a SettingFailure if a certificate, a header or a proxy is invalid. */
 export async function openServerConnections(settings: ServerConnectionsSettings): Promise<ServerFetch> {
   const { server, plan, env, userHome, version, reach } = settings;
@@ -38,6 +41,7 @@ export async function openServerConnections(settings: ServerConnectionsSettings)
     tls,
     env,
     version,
+    maxBodyBytes: longestAnswer,
     reach: secureReach(createPublicReach(new URL(plan.url), reach)),
   });
 }

@@ -238,6 +238,32 @@ t.test('OBS-1 · OAU-1 · no token is so long that the gateway could not keep it
   for (const token of [access, refresh]) t.notOk(written.includes(token.slice(0, 100)));
 });
 
+t.test('OAU-1 · OAU-7 · no size of metadata or of an address ends the gateway or the command', async (t) => {
+  const { authority, home, login, peer } = await scripted(t);
+  const logIn = async (name: string, count: number): Promise<string> => {
+    const body = JSON.stringify({ resource: peer.url, authorization_servers: Array(count).fill(name) });
+    const when = ({ path }: { readonly path: string }) => path.startsWith('/.well-known/oauth-protected-resource');
+    peer.spoil({ kind: 'answer', status: 200, contentType: 'application/json', body, when });
+    const running = await loginByControl(t, home, 'hub', {}, follow);
+    const ended = await running.ended;
+    running.cancel();
+    return ended;
+  };
+
+  const wrong = await logIn('a', 200_000);
+  t.match(wrong, /with no valid authorization_servers\.0, .* and 992 more from/);
+  t.ok(wrong.length < 2_000, `${wrong.length} characters`);
+  t.match(await logIn(authority.issuer, 60_000), /cannot be read: answers with more than 1048576 bytes/);
+
+  peer.name(authority.issuer);
+  const long = `${authority.issuer}${paths.authorize}?${'a'.repeat(200_000)}`;
+  authority.on(paths.metadata, { json: authority.metadata({ authorization_endpoint: long }) });
+  const running = login();
+  await running.shows(/Waiting for 5 minutes/);
+  running.interrupt();
+  t.match(await running.ended, { code: 130 }, 'longer than an argument may be, so no browser is started');
+});
+
 t.test('OAU-1 · OAU-8 · a code counts once: whoever plays it again gets nothing', async (t) => {
   const { login, authority, standing } = await scripted(t);
   const running = login('--no-browser');
