@@ -1,7 +1,7 @@
 /**
- * Opens a secret link in the browser through a private file that redirects to it: every user of the machine can read a
- * process's arguments.
- * @see SEC-1 in docs/specification.md
+ * Opens a secret link, to the inspector page or with the state of a login, in the browser through a private file that redirects
+ * to it: every user of the machine can read a process's arguments.
+ * @see SEC-1 and OAU-8 in docs/specification.md
  */
 
 import { lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -94,12 +94,14 @@ function removeLeft(place: string): void {
   }
 }
 
+/** A serialized URL contains no quotation mark. */
 function forwardTo(link: string): string {
+  const shown = link.replaceAll('&', '&amp;');
   return `<!doctype html>
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0; url=${link}">
-<title>agent inspector</title>
-<p><a href="${link}">Open the inspector</a></p>
+<meta http-equiv="refresh" content="0; url=${shown}">
+<title>agent</title>
+<p><a href="${shown}">Continue</a></p>
 `;
 }

@@ -6,10 +6,12 @@
 
 import { createInterface } from 'node:readline';
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { ControlClient } from '../../runtime/control/client.ts';
 import { openBrowser } from '../browser.ts';
 import { connectGateway } from '../call.ts';
 import { type CommandContext, type ExitCode, hasFlag, refuse, textFlag, textFlags } from '../context.ts';
 import { startCountdown } from '../countdown.ts';
+import { openForward } from '../forward-file.ts';
 import { bold, oneLine } from '../terminal.ts';
 
 /** How a login ended; `cancelled` by a person ends the remaining logins too. */
@@ -86,6 +88,7 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     }
     endCountdown();
     endCountdown = show(context, server, progress);
+    if (progress.kind === 'url' && !hasFlag(context, 'no-browser')) openLogin(String(progress.url), context, client);
   });
   try {
     const asked = { ...where, ...textFlags(context, 'flow'), ...(again === undefined ? {} : { again }) };
@@ -110,6 +113,20 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
   }
 }
 
+/**
+ * The desktop's browser gets the address by a file: with its `state`, another user of the machine could answer the login with
+ * an account of that user. BROWSER gets the address itself: as in a remote editor, it may start a browser elsewhere.
+ */
+function openLogin(url: string, { env }: CommandContext, { closed }: Pick<ControlClient, 'closed'>): void {
+  if (env.BROWSER !== undefined && env.BROWSER !== '') openBrowser(url, env);
+  else
+    openForward(
+      url,
+      env,
+      closed.then(() => true),
+    ).catch(() => {});
+}
+
 /** Shows the login's progress; returns a function that ends the countdown. */
 function show(context: CommandContext, server: string, progress: JsonObject): () => void {
   const { out } = context;
@@ -119,7 +136,6 @@ function show(context: CommandContext, server: string, progress: JsonObject): ()
     const minutes = Math.round(Number(progress.expires_in_seconds) / 60);
     out.print('If that browser is on another machine, paste the address that it ends at here.\n');
     out.print(`Waiting for ${minutes} minutes. Ctrl-C cancels.\n`);
-    if (!hasFlag(context, 'no-browser')) openBrowser(url, context.env);
   }
   if (progress.kind === 'code') {
     out.print(`Open ${oneLine(String(progress.verification_uri))} on any device and enter the code:\n\n`);

@@ -1,7 +1,8 @@
 /** Browser logins through a real daemon and the real command line, against a real authorization server and a scripted one. */
 
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { askCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -19,6 +20,8 @@ import { paths, redirectTo, type ScriptedServer, startScriptedServer } from '../
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
 await pinnedTurn();
+
+const noDesktop = process.platform === 'linux' ? false : 'elsewhere the program that opens a browser has another name';
 
 const real = async (t: Test): Promise<OauthStage<AuthorizationServer>> =>
   oauthStage(t, await startAuthorizationServer(t));
@@ -51,6 +54,35 @@ t.test('OAU-1 · OAU-2 · OAU-8 · a browser login with a real authorization ser
   t.match(stored, { issuer: authority.issuer, url: peer.url });
   t.ok(stored.expires_at_ms > Date.now());
   t.equal((await askCli(['mcp', 'list'], gateway.home.path)).stdout.includes('connected'), true);
+});
+
+t.test('OAU-8 · SEC-1 · the list of processes does not show the address of a login', { skip: noDesktop }, async (t) => {
+  const { home } = await real(t);
+  const [bin, desk, seen] = ['bin', 'desk', 'seen'].map((name) => join(home.path, name)) as [string, string, string];
+  for (const folder of [bin, desk]) mkdirSync(folder);
+  writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\necho "$*" > ${seen}.new && mv ${seen}.new ${seen}\n`, {
+    mode: 0o700,
+  });
+  const places = { PATH: `${bin}:${process.env.PATH}`, HOME: desk, DISPLAY: ':0' };
+  const running = startCli(t, home, ['mcp', 'login', 'hub'], {
+    ...places,
+    SSH_CONNECTION: undefined,
+    SSH_TTY: undefined,
+  });
+  const url = await running.shows(shownUrl);
+
+  const words = (await eventually(() => (existsSync(seen) ? readFileSync(seen, 'utf8') : undefined))).trim();
+
+  t.match(words, /^file:\/\/\/\S+\.html$/, 'with its state, another user could answer the login');
+  const file = fileURLToPath(words);
+  t.same(
+    [file, dirname(file)].map((path) => statSync(path).mode & 0o777),
+    [0o600, 0o700],
+  );
+  t.ok(readFileSync(file, 'utf8').includes(`0; url=${url.replaceAll('&', '&amp;')}"`));
+  await createBrowser().visit(url);
+  t.match(await running.ended, { code: 0, stdout: /Logged in to hub/ });
+  t.same(readdirSync(desk), [], 'the file is removed again');
 });
 
 t.test('OAU-8 · --no-browser prints the URL, and the redirect is pasted back', async (t) => {
