@@ -10,11 +10,12 @@ import {
   extractWWWAuthenticateParams,
   type FetchLike,
   InsufficientScopeError,
+  type JSONRPCMessage,
   ProtocolError,
   SdkError,
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
-import { defined, type JsonObject } from '../../machines/base/json.ts';
+import { defined, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { type ConnectFailure, isSessionExpiry, refusesMember } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
@@ -59,6 +60,9 @@ export type OpenVerdict =
 /** The revision whose era has no `initialize`. */
 const statelessRevision = '2026-07-28';
 const invalidRequest = -32_600;
+/** Of a message that the SDK checks: it explains each item of a list that is wrong. */
+const mostMembers = 10_000;
+const tooManyMembers = `a message may have ${mostMembers} members, and this one has more`;
 /** A result that may be cached has one of these members. */
 const cacheable = ['tools', 'resources', 'resourceTemplates', 'prompts', 'contents'] as const;
 /** Servers that refused a handshake for the modes of elicitation, which are newer than the capability. */
@@ -134,7 +138,12 @@ async function attemptOnce(
     const client = createClient(settings, { ...ports, calls }, handshake);
     // The pipes of a child are one stream, and its end is the end of the connection.
     if (settings.transport.kind !== 'stdio') ended = reportEndedStreams(opened.transport);
-    opened.putBefore([readNulls, ...(handshake === 'discover' ? [completeResults] : []), ended ?? {}]);
+    opened.putBefore([
+      boundMessages(opened.transport, () => accepted),
+      readNulls,
+      ...(handshake === 'discover' ? [completeResults] : []),
+      ended ?? {},
+    ]);
     // Some steps of a connect take no signal; the limit applies to them too.
     await unlessAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     accepted = true;
@@ -233,6 +242,47 @@ const completeResults: Handler = {
     next(message, extra);
   },
 };
+
+/**
+ * Refuses messages that would take the SDK's schemas seconds and gigabytes. The data of a log notification, and what a tool
+ * returns, are not checked by them.
+ */
+function boundMessages(transport: OpenTransport['transport'], hasOpened: () => boolean): Handler {
+  return {
+    receive(message, extra, next) {
+      if (!hasMoreThan(mostMembers, checkedOf(message, hasOpened()) as Json)) {
+        next(message, extra);
+        return;
+      }
+      const { id } = message as { readonly id?: string | number };
+      if (id === undefined) return;
+      const refusal = { jsonrpc: '2.0', id, error: { code: invalidRequest, message: tooManyMembers } } as const;
+      if ('method' in message) transport.send(refusal).catch(() => {});
+      else next(refusal, extra);
+    },
+  };
+}
+
+/** What the SDK checks of a message. */
+function checkedOf(message: JSONRPCMessage, hasOpened: boolean): unknown {
+  if ('method' in message) return message.method === 'notifications/message' ? undefined : message.params;
+  if (!('result' in message)) return undefined;
+  const { result } = message;
+  return hasOpened ? [result?.contents, result?.messages, result?.completion] : result;
+}
+
+function hasMoreThan(most: number, value: Json): boolean {
+  let left = most;
+  const spend = (held: Json): boolean => {
+    if (typeof held !== 'object' || held === null) return false;
+    for (const inner of Array.isArray(held) ? (held as readonly Json[]) : Object.values(held)) {
+      left -= 1;
+      if (left < 0 || spend(inner)) return true;
+    }
+    return false;
+  };
+  return spend(value);
+}
 
 /** A member of a result that is `null` counts as absent, and a result that is `null` as empty; the SDK would refuse both. */
 const readNulls: Handler = {

@@ -41,12 +41,15 @@ export function shapeResult(given: Json, cap: number): Shaping {
   const isError = source.isError === true;
   const change: Change = isError ? (text) => redactShapes(stripTags(text)) : stripTags;
   const blocks: JsonObject[] = [];
-  const notes: string[] = [];
+  const dropped: string[] = [];
   for (const given of Array.isArray(source.content) ? (source.content as readonly Json[]) : []) {
     const block = readBlock(given, change);
     blocks.push(block ?? { type: 'text', text: `[content of type ${typeName(given)} left out]` });
-    if (block === undefined) notes.push(`dropped a content block of type ${typeName(given)}`);
+    if (block === undefined) dropped.push(typeName(given));
   }
+  const [type] = dropped;
+  const more = dropped.length > 1 ? ` and ${dropped.length - 1} more` : '';
+  const notes = type === undefined ? [] : [`dropped a content block of type ${type}${more}`];
   const structured = source.structuredContent === undefined ? undefined : mapStrings(source.structuredContent, change);
   const textFirst = fitAll(blocks, structured, { cap, isError });
   // The text of a twin is in the structure, too, which is useful only if it is complete.

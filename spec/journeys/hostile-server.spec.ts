@@ -3,6 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
 import {
   child,
@@ -16,6 +17,7 @@ import {
 } from '../support/mcp/gateway.ts';
 import { type Harm, hostilePeer, manySchemas, mostForms } from '../support/mcp/hostile-peer.ts';
 import { started } from '../support/mcp/http-peer.ts';
+import { jsonPeer } from '../support/mcp/json-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
 import { until } from '../support/processes.ts';
@@ -130,6 +132,46 @@ t.test('LIF-9 · a child that reads nothing of what it asks for is ended, and it
   t.match(row.error, /it does not read what it is sent/);
   await isWell(t, gateway);
 });
+
+t.test(
+  'LIF-14 · LIF-13 · a list of wrong items takes neither memory nor the log, whatever answer has it',
+  async (t) => {
+    const wrong: number[] = Array(200_000).fill(1);
+    const shaking = await jsonPeer(t, ({ method, params: { protocolVersion = '' } }) => {
+      const serverInfo = { name: 'shaking', version: '1', icons: wrong };
+      return method === 'initialize' ? { result: { protocolVersion, capabilities: {}, serverInfo } } : undefined;
+    });
+    const offering = await jsonPeer(t, ({ method, params: { protocolVersion = '' } }) => {
+      const results: Readonly<Record<string, JsonObject>> = {
+        initialize: {
+          ...{ protocolVersion, capabilities: { tools: {}, resources: {} } },
+          serverInfo: { name: 'offering', version: '1' },
+        },
+        'tools/list': { tools: [{ name: 'tool', inputSchema: { type: 'object' } }] },
+        'resources/list': { resources: [{ uri: 'a:b', name: 'one' }] },
+        'resources/read': { contents: wrong },
+        'tools/call': { content: wrong },
+      };
+      const result = results[method];
+      return result === undefined ? undefined : { result };
+    });
+    const gateway = await startGateway(t, { shaking, offering, healthy: child(t).entry });
+    for (const server of ['healthy', 'offering']) await gateway.reaches(server, 'connected');
+
+    const { error = '' } = await eventually(async () => {
+      const row = await gateway.server('shaking');
+      return row?.error === undefined ? undefined : row;
+    });
+    t.match(error, /a message may have 10000 members, and this one has more/);
+    const read = await gateway.call('mcp__offering__read_resource', { uri: 'a:b' });
+    t.match(read.error?.message, /a message may have 10000 members, and this one has more/);
+    await gateway.call('mcp__offering__tool');
+    const dropped = gateway.daemon.log.filter(({ message }) => message.includes('dropped a content block'));
+    t.match(dropped, [{ message: /of type unknown and 199999 more$/ }]);
+    t.equal(dropped.length, 1);
+    await isWell(t, gateway);
+  },
+);
 
 t.test('LIF-13 · an event without an end is cut off', async (t) => {
   let cut = false;
