@@ -11,8 +11,9 @@ const cutMark = '…';
 export const shortestSecret = 6;
 /** Of a secret that was cut: from which length its beginning is hidden. A shorter one, such as `https://`, is not secret. */
 const shortestBegun = 12;
-/** In characters. */
-const longestPattern = 32_768;
+/** In characters: of a pattern, and of a form that shares one. */
+const longestPattern = 65_536;
+const longestShared = 8_192;
 
 /** @returns a function that masks these secrets */
 export function maskOf(secrets: readonly string[], mask: string): (text: string) => string {
@@ -64,8 +65,8 @@ export function maskOf(secrets: readonly string[], mask: string): (text: string)
 }
 
 /**
- * The engine compiles no pattern of some 200,000 characters, and its error would quote all of them. Tokens of a few servers
- * can be that long.
+ * The engine compiles no pattern of some 200,000 characters, nor one of alternatives of some 32,000, and its error would quote
+ * all of them. Tokens of a few servers can be that long.
  */
 function patternsOf(forms: readonly string[]): readonly RegExp[] {
   const patterns: RegExp[] = [];
@@ -76,9 +77,11 @@ function patternsOf(forms: readonly string[]): readonly RegExp[] {
       patterns.push(new RegExp(source, 'g'));
       source = '';
     }
-    source += source === '' ? escaped : `|${escaped}`;
+    // These come first.
+    if (form.length > longestShared) patterns.push(new RegExp(escaped, 'g'));
+    else source += source === '' ? escaped : `|${escaped}`;
   }
-  return [...patterns, new RegExp(source, 'g')];
+  return source === '' ? patterns : [...patterns, new RegExp(source, 'g')];
 }
 
 function hiddenFrom(form: string): number {

@@ -151,6 +151,16 @@ t.test('OBS-1 · the time for a text that was cut grows no faster than the numbe
   t.end();
 });
 
+t.test('OBS-1 · secrets of any length are hidden together', (t) => {
+  for (const lengths of [[50_000, 15_000], [33_000, 100, 32_000], Array(12).fill(8_192), [1_000_000, 6, 9_000]]) {
+    const redactor = createRedactor();
+    const secrets = lengths.map((length: number, at) => `${at}/+=`.repeat(length).slice(0, length));
+    for (const secret of secrets) redactor.learn(secret);
+    t.equal(redactor.text(secrets.join(' ')), secrets.map(() => '[redacted]').join(' '), `${lengths}`);
+  }
+  t.end();
+});
+
 t.test('OBS-1 · values under secret-looking names are masked, counts are not', (t) => {
   const masked = ['password', 'api_key', 'apiKey', 'accessToken', 'X-Api-Key', 'clientSecret', 'Set-Cookie', 'tokens'];
   const shown = ['max_tokens', 'monkey', 'tokenizer', 'secretary', 'key', 'route'];
