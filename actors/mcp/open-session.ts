@@ -271,17 +271,19 @@ function checkedOf(message: JSONRPCMessage, hasOpened: boolean): unknown {
   return hasOpened ? [result?.contents, result?.messages, result?.completion] : result;
 }
 
+/** Without recursion, which a deep message would carry beyond the stack. */
 function hasMoreThan(most: number, value: Json): boolean {
-  let left = most;
-  const spend = (held: Json): boolean => {
-    if (typeof held !== 'object' || held === null) return false;
+  const open: Json[] = [value];
+  let members = 0;
+  for (let held = open.pop(); held !== undefined; held = open.pop()) {
+    if (typeof held !== 'object' || held === null) continue;
     for (const inner of Array.isArray(held) ? (held as readonly Json[]) : Object.values(held)) {
-      left -= 1;
-      if (left < 0 || spend(inner)) return true;
+      members += 1;
+      if (members > most) return true;
+      if (typeof inner === 'object') open.push(inner);
     }
-    return false;
-  };
-  return spend(value);
+  }
+  return false;
 }
 
 /** A member of a result that is `null` counts as absent, and a result that is `null` as empty; the SDK would refuse both. */
