@@ -64,8 +64,8 @@ const unit = [
   'Description=Agent Gateway: MCP servers and webhooks for agents',
   'After=network-online.target',
   'Wants=network-online.target',
-  'StartLimitIntervalSec=300',
-  'StartLimitBurst=5',
+  // systemd counts every start, those by hand too, and would leave the gateway down after a crash that follows a few of them.
+  'StartLimitIntervalSec=0',
 ];
 
 function service(input: UnitInput): readonly string[] {

@@ -63,6 +63,16 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
   t.end();
 });
 
+t.test('DUR-1 · PKG-1 · a crash is followed by a start, however many starts came before it', (t) => {
+  for (const scope of ['user', 'system'] as const) {
+    const unit = systemdUnit({ ...input, scope });
+    t.match(unit, '\nStartLimitIntervalSec=0\n');
+    t.match(unit, '\nRestart=on-failure\n');
+    t.notMatch(unit, 'StartLimitBurst');
+  }
+  t.end();
+});
+
 t.test('CLI-2 · PKG-1 · a program in a home folder is found, since a system unit cannot start it', (t) => {
   const installed = '/usr/local/lib/node_modules/agent-gateway/dist/cli/main.js';
   t.equal(hiddenFromUnit(['/usr/bin/node', installed]), undefined);
