@@ -82,6 +82,8 @@ function service(input: UnitInput): readonly string[] {
     'ExecReload=/bin/kill -HUP $MAINPID',
     'Restart=on-failure',
     'RestartSec=2',
+    '# When memory runs out, the kernel ends one program, such as that of a run; systemd would stop the gateway for it.',
+    'OOMPolicy=continue',
     '# SIGTERM drains; only what outlives that is killed, the servers too.',
     'KillMode=mixed',
     `TimeoutStopSec=${input.drainSeconds + graceSeconds}`,

@@ -73,6 +73,15 @@ t.test('DUR-1 · PKG-1 · a crash is followed by a start, however many starts ca
   t.end();
 });
 
+t.test(
+  'PKG-1 · a program that the kernel ends because memory ran out does not stop the gateway that started it',
+  (t) => {
+    for (const scope of ['user', 'system'] as const)
+      t.match(systemdUnit({ ...input, scope }), '\nOOMPolicy=continue\n');
+    t.end();
+  },
+);
+
 t.test('CLI-2 · PKG-1 · a program in a home folder is found, since a system unit cannot start it', (t) => {
   const installed = '/usr/local/lib/node_modules/agent-gateway/dist/cli/main.js';
   t.equal(hiddenFromUnit(['/usr/bin/node', installed]), undefined);
