@@ -28,6 +28,13 @@ t.test('PKG-1 · CON-2 · a container is given as long to stop as a unit', (t) =
   t.end();
 });
 
+t.test('SCA-2 · PKG-1 · the balancer keeps the body of a request that it sends again when a gateway died', (t) => {
+  const file = readFileSync(new URL('../../../docs/deploy/Caddyfile', import.meta.url), 'utf8');
+  t.match(file, /\n\t\trequest_buffers \d+MiB\n/);
+  t.match(file, '\n\t\tlb_try_duration 5s\n');
+  t.end();
+});
+
 t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes what systemd would read', (t) => {
   const unit = systemdUnit(input);
   t.match(unit, `ExecStart=${process.execPath} "/opt/agent gateway/100%%/main.js" gateway run\n`);
