@@ -33,7 +33,7 @@ export function fault(code: FaultCode, message: string, cause?: string): Fault {
   return cause === undefined ? { code, message } : { code, message, cause };
 }
 
-/** The text of a thrown value: an error's message, with its cure if it is that of Node for a replaced file, else the value as a string. */
+/** The text of a thrown value: an error's message, else the value as a string; with the cure where a file of the program is gone. */
 export function causeOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   const cure = 'if another version was installed while the gateway ran, stop it and start it again';
