@@ -10,12 +10,11 @@ import {
   extractWWWAuthenticateParams,
   type FetchLike,
   InsufficientScopeError,
-  type JSONRPCMessage,
   ProtocolError,
   SdkError,
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
-import { defined, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { type ConnectFailure, isSessionExpiry, refusesMember } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
@@ -23,6 +22,7 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import { createStopSignal, unlessAborted } from '../stop-signal.ts';
 import { type EndedStreams, type Handler, reportEndedStreams, streamEndedWords } from './adapt-transport.ts';
+import { boundMessages } from './bound-messages.ts';
 import { readConnectError } from './connect-errors.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
@@ -60,9 +60,6 @@ export type OpenVerdict =
 /** The revision whose era has no `initialize`. */
 const statelessRevision = '2026-07-28';
 const invalidRequest = -32_600;
-/** Of a message that the SDK checks: it explains each item of a list that is wrong. */
-const mostMembers = 10_000;
-const tooManyMembers = `a message may have ${mostMembers} members, and this one has more`;
 /** A result that may be cached has one of these members. */
 const cacheable = ['tools', 'resources', 'resourceTemplates', 'prompts', 'contents'] as const;
 /** Servers that refused a handshake for the modes of elicitation, which are newer than the capability. */
@@ -139,7 +136,7 @@ async function attemptOnce(
     // The pipes of a child are one stream, and its end is the end of the connection.
     if (settings.transport.kind !== 'stdio') ended = reportEndedStreams(opened.transport);
     opened.putBefore([
-      boundMessages(opened.transport, () => accepted),
+      boundMessages(opened.transport, handshake, () => accepted),
       readNulls,
       ...(handshake === 'discover' ? [completeResults] : []),
       ended ?? {},
@@ -242,49 +239,6 @@ const completeResults: Handler = {
     next(message, extra);
   },
 };
-
-/**
- * Refuses messages that would take the SDK's schemas seconds and gigabytes. The data of a log notification, and what a tool
- * returns, are not checked by them.
- */
-function boundMessages(transport: OpenTransport['transport'], hasOpened: () => boolean): Handler {
-  return {
-    receive(message, extra, next) {
-      if (!hasMoreThan(mostMembers, checkedOf(message, hasOpened()) as Json)) {
-        next(message, extra);
-        return;
-      }
-      const { id } = message as { readonly id?: string | number };
-      if (id === undefined) return;
-      const refusal = { jsonrpc: '2.0', id, error: { code: invalidRequest, message: tooManyMembers } } as const;
-      if ('method' in message) transport.send(refusal).catch(() => {});
-      else next(refusal, extra);
-    },
-  };
-}
-
-/** What the SDK checks of a message. */
-function checkedOf(message: JSONRPCMessage, hasOpened: boolean): unknown {
-  if ('method' in message) return message.method === 'notifications/message' ? undefined : message.params;
-  if (!('result' in message)) return undefined;
-  const { result } = message;
-  return hasOpened ? [result?.contents, result?.messages, result?.completion] : result;
-}
-
-/** Without recursion, which a deep message would carry beyond the stack. */
-function hasMoreThan(most: number, value: Json): boolean {
-  const open: Json[] = [value];
-  let members = 0;
-  for (let held = open.pop(); held !== undefined; held = open.pop()) {
-    if (typeof held !== 'object' || held === null) continue;
-    for (const inner of Array.isArray(held) ? (held as readonly Json[]) : Object.values(held)) {
-      members += 1;
-      if (members > most) return true;
-      if (typeof inner === 'object') open.push(inner);
-    }
-  }
-  return false;
-}
 
 /** A member of a result that is `null` counts as absent, and a result that is `null` as empty; the SDK would refuse both. */
 const readNulls: Handler = {

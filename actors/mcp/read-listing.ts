@@ -19,6 +19,7 @@ import { servedGateways } from '../../machines/mcp/served-gateways.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Handler } from './adapt-transport.ts';
+import { hasMoreThan, mostMembers } from './bound-messages.ts';
 import { OversizedFailure, OwnToolsFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
@@ -42,6 +43,10 @@ const lists = {
 const maxEmptyPages = 64;
 
 const wrongHeader = 'an x-mcp-header in its inputSchema is not one that the protocol allows';
+
+/** Of one listing: the SDK explains each. */
+const mostMistakes = 100_000;
+const tooManyMistakes = `the entries before have more than ${mostMistakes} mistakes`;
 
 type Method = keyof typeof lists;
 type List = (typeof lists)[Method];
@@ -80,6 +85,8 @@ interface Listed {
   cut: string | undefined;
   /** The names of the entries that the client was given. */
   readonly given: (string | undefined)[];
+  /** How many mistakes its entries had. */
+  mistakes: number;
   gateways: readonly string[];
 }
 
@@ -173,6 +180,7 @@ function begin(method: Method, request: string | number): Listed {
     known: new Set(),
     cut: undefined,
     given: [],
+    mistakes: 0,
     gateways: [],
   };
 }
@@ -197,7 +205,7 @@ interface Reading {
 
 /** A page without a list is left to the client, which refuses it. */
 function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Reading): void {
-  const { list, leftOut, admission } = listed;
+  const { list, admission } = listed;
   if (page._meta !== undefined) listed.gateways = servedGateways(page._meta);
   // Go writes an empty list as null.
   if (page[list.key] === null) Object.assign(page, { [list.key]: [] });
@@ -212,7 +220,8 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
     const id = idOf(entry);
     if (typeof id === 'string') listed.known.add(id);
   }
-  const given = repairs ? repaired(admitted, { list, leftOut, isLegacy }) : admitted;
+  const isChecked = repairs || hasMoreThan(mostMembers, admitted);
+  const given = isChecked ? repaired(admitted, listed, isLegacy) : admitted;
   for (const entry of given) listed.given.push(nameOf(entry));
   Object.assign(page, { [list.key]: given });
   listed.emptyPages = listed.known.size === before ? listed.emptyPages + 1 : 0;
@@ -223,37 +232,42 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
   delete (page as Record<string, Json>).nextCursor;
 }
 
-function repaired(
-  entries: readonly Json[],
-  { list, leftOut, isLegacy }: Pick<Listed, 'list' | 'leftOut'> & Pick<Reading, 'isLegacy'>,
-): readonly Json[] {
+function repaired(entries: readonly Json[], listed: Listed, isLegacy: boolean): readonly Json[] {
+  const { list, leftOut } = listed;
   return entries.flatMap((entry) => {
+    if (listed.mistakes > mostMistakes) {
+      leftOut.add(nameOf(entry), tooManyMistakes);
+      return [];
+    }
     const given = isJsonObject(entry) ? withoutNulls(entry) : entry;
     const wrong = wrongWith(given, list, isLegacy);
     if (wrong === undefined) return [given];
-    leftOut.add(nameOf(given), wrong);
+    leftOut.add(nameOf(given), wrong.first);
+    listed.mistakes += wrong.count;
     return [];
   });
 }
 
-function wrongWith(entry: Json, { schema }: List, isLegacy: boolean): string | undefined {
-  const wrong = firstIssue(schema, entry);
-  if (wrong !== undefined || !isLegacy || !isJsonObject(entry) || entry.outputSchema === undefined) return wrong;
-  // In the era of handshakes the rules for the schema of arguments apply to that of results too.
-  return firstIssue(specTypeSchemas.Tool, { name: 'x', inputSchema: entry.outputSchema })?.replace(
-    'inputSchema',
-    'outputSchema',
-  );
+interface Wrong {
+  readonly first: string;
+  readonly count: number;
 }
 
-function firstIssue(schema: List['schema'], value: Json): string | undefined {
-  const verdict = schema['~standard'].validate(value) as {
+function wrongWith(entry: Json, { schema }: List, isLegacy: boolean): Wrong | undefined {
+  const wrong = mistakesOf(schema, entry);
+  if (wrong !== undefined || !isLegacy || !isJsonObject(entry) || entry.outputSchema === undefined) return wrong;
+  // In the era of handshakes the rules for the schema of arguments apply to that of results too.
+  const found = mistakesOf(specTypeSchemas.Tool, { name: 'x', inputSchema: entry.outputSchema });
+  return found && { ...found, first: found.first.replace('inputSchema', 'outputSchema') };
+}
+
+function mistakesOf(schema: List['schema'], value: Json): Wrong | undefined {
+  const { issues = [] } = schema['~standard'].validate(value) as {
     readonly issues?: readonly { readonly path?: readonly unknown[]; readonly message: string }[];
   };
-  const [issue] = verdict.issues ?? [];
+  const [issue] = issues;
   if (issue === undefined) return undefined;
   const place = (issue.path ?? []).map(String).join('.');
-  return strangersWords(
-    `${place === '' ? 'it' : place} is not as it has to be: ${issue.message.replace(/^Invalid input: /, '')}`,
-  );
+  const words = `${place === '' ? 'it' : place} is not as it has to be: ${issue.message.replace(/^Invalid input: /, '')}`;
+  return { first: strangersWords(words), count: issues.length };
 }
