@@ -35,11 +35,15 @@ export async function openForward(link: string, env: Env, opened: Promise<boolea
     remove();
     process.kill(process.pid, signal);
   };
+  // One that the command handles itself ends the wait below.
+  const signals = (['SIGTERM', 'SIGHUP'] as const).filter((signal) => process.listenerCount(signal) === 0);
   const release = (): void => {
-    process.off('exit', remove).off('SIGTERM', endBy).off('SIGHUP', endBy);
+    process.off('exit', remove);
+    for (const signal of signals) process.off(signal, endBy);
   };
   // Ctrl-C exits the process before the wait below ends; the other signals skip `exit`.
-  process.once('exit', remove).on('SIGTERM', endBy).on('SIGHUP', endBy);
+  process.once('exit', remove);
+  for (const signal of signals) process.on(signal, endBy);
   let timer: NodeJS.Timeout | undefined;
   try {
     const file = join(folder, fileName);

@@ -1,11 +1,11 @@
 /** Browser logins through a real daemon and the real command line, against a real authorization server and a scripted one. */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { askCli } from '../support/daemon.ts';
-import { makeHome } from '../support/home.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
 import { eventually, type ServerEntries, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import {
   type AuthorizationServer,
@@ -58,20 +58,11 @@ t.test('OAU-1 · OAU-2 · OAU-8 · a browser login with a real authorization ser
 
 t.test('OAU-8 · SEC-1 · the list of processes does not show the address of a login', { skip: noDesktop }, async (t) => {
   const { home } = await real(t);
-  const [bin, desk, seen] = ['bin', 'desk', 'seen'].map((name) => join(home.path, name)) as [string, string, string];
-  for (const folder of [bin, desk]) mkdirSync(folder);
-  writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\necho "$*" > ${seen}.new && mv ${seen}.new ${seen}\n`, {
-    mode: 0o700,
-  });
-  const places = { PATH: `${bin}:${process.env.PATH}`, HOME: desk, DISPLAY: ':0' };
-  const running = startCli(t, home, ['mcp', 'login', 'hub'], {
-    ...places,
-    SSH_CONNECTION: undefined,
-    SSH_TTY: undefined,
-  });
+  const { desk, env, opened } = installDesktop(home);
+  const running = startCli(t, home, ['mcp', 'login', 'hub'], env);
   const url = await running.shows(shownUrl);
 
-  const words = (await eventually(() => (existsSync(seen) ? readFileSync(seen, 'utf8') : undefined))).trim();
+  const words = await opened();
 
   t.match(words, /^file:\/\/\/\S+\.html$/, 'with its state, another user could answer the login');
   const file = fileURLToPath(words);
@@ -84,6 +75,37 @@ t.test('OAU-8 · SEC-1 · the list of processes does not show the address of a l
   t.match(await running.ended, { code: 0, stdout: /Logged in to hub/ });
   t.same(readdirSync(desk), [], 'the file is removed again');
 });
+
+t.test('OAU-8 · a signal cancels a login whose address the desktop was given', { skip: noDesktop }, async (t) => {
+  const { home } = await real(t);
+  const { desk, env, opened } = installDesktop(home);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const running = startCli(t, home, ['mcp', 'login', 'hub'], env);
+    await opened();
+    running.interrupt(signal);
+    t.match(await running.ended, { code: 130, stderr: /the login was cancelled \[login-stopped\]/ }, signal);
+    t.same(readdirSync(desk), [], signal);
+  }
+});
+
+/** A desktop whose program for addresses writes down what it is given, and an empty folder as the user's home. */
+function installDesktop(home: TestHome) {
+  const [bin, desk, seen] = ['bin', 'desk', 'seen'].map((name) => join(home.path, name)) as [string, string, string];
+  for (const folder of [bin, desk]) mkdirSync(folder);
+  const script = `#!/bin/sh\necho "$*" > ${seen}.new && mv ${seen}.new ${seen}\n`;
+  writeFileSync(join(bin, 'xdg-open'), script, { mode: 0o700 });
+  const places = { PATH: `${bin}:${process.env.PATH}`, HOME: desk, DISPLAY: ':0' };
+  return {
+    desk,
+    env: { ...places, SSH_CONNECTION: undefined, SSH_TTY: undefined },
+    /** Resolves with what it was given, once. */
+    async opened(): Promise<string> {
+      const words = await eventually(() => (existsSync(seen) ? readFileSync(seen, 'utf8') : undefined));
+      rmSync(seen);
+      return words.trim();
+    },
+  };
+}
 
 t.test('OAU-8 · --no-browser prints the URL, and the redirect is pasted back', async (t) => {
   const { gateway, login, browser } = await real(t);

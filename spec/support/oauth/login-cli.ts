@@ -16,7 +16,7 @@ export interface RunningCli {
   /** Resolves with what a pattern catches first, once it is shown. */
   shows(pattern: RegExp): Promise<string>;
   type(line: string): void;
-  interrupt(): void;
+  interrupt(signal?: 'SIGINT' | 'SIGTERM'): void;
   readonly ended: Promise<CliResult>;
 }
 
@@ -85,7 +85,7 @@ export function startCli(
       return Promise.race([caught, gone]);
     },
     type: (line) => void child.stdin.write(`${line}\n`),
-    interrupt: () => void child.kill('SIGINT'),
+    interrupt: (signal = 'SIGINT') => void child.kill(signal),
     ended,
   };
 }
