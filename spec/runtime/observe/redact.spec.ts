@@ -161,6 +161,32 @@ t.test('OBS-1 · secrets of any length are hidden together', (t) => {
   t.end();
 });
 
+t.test('OBS-1 · a long secret of few characters is hidden, in time linear in the length of the text', (t) => {
+  for (const part of ['z', '/', 'ab', '"', 'zy']) {
+    const redactor = createRedactor();
+    const secret = part.repeat(65_536 / part.length);
+    redactor.learn(secret);
+    redactor.learn('another secret');
+    for (const text of [secret, JSON.stringify({ token: secret }), encodeURIComponent(secret)])
+      t.notOk(redactor.text(`${text} ${text}…`).includes(part.repeat(12)), part);
+    t.equal(redactor.known(`a ${secret}${secret} another secret`), 'a [redacted][redacted] [redacted]', part);
+  }
+  const mixed = (size: number) => {
+    const redactor = createRedactor();
+    const half = 'z'.repeat(size);
+    redactor.learn(`${half}y${half}`);
+    return { redactor, half };
+  };
+  const { redactor, half } = mixed(30_000);
+  t.equal(redactor.known(`${half}${half}y${half}y${half}`), `${half}[redacted]y${half}`);
+  const masking = (size: number) => {
+    const { redactor, half } = mixed(size);
+    return () => redactor.known(half.repeat(4));
+  };
+  t.ok(isLinear(masking, 5_000));
+  t.end();
+});
+
 t.test('OBS-1 · values under secret-looking names are masked, counts are not', (t) => {
   const masked = ['password', 'api_key', 'apiKey', 'accessToken', 'X-Api-Key', 'clientSecret', 'Set-Cookie', 'tokens'];
   const shown = ['max_tokens', 'monkey', 'tokenizer', 'secretary', 'key', 'route'];
