@@ -204,10 +204,22 @@ const putOff: readonly (readonly [reason: string, ending: Ending])[] = [
       cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
     },
   ],
+  [
+    'another event of the same body ',
+    {
+      decidedIn: 'claiming',
+      verdict: 'Put off: the events of a body are accepted together.',
+      cure: 'Correct what stopped the other event, which `agent events --status refused` lists beside this one.',
+    },
+  ],
 ];
 
+/** Before the reason of a request that one event of its array has stopped. */
+const ofOneEvent = /^event \d+ of \d+: /;
+
 export function endingOf(outcome: OutcomeKind, { reason = '' }: Pick<EventRecord, 'reason'>): Ending | undefined {
-  const other = outcome === 'unavailable' ? putOff.find(([words]) => reason.startsWith(words)) : undefined;
+  const other =
+    outcome === 'unavailable' ? putOff.find(([words]) => reason.replace(ofOneEvent, '').startsWith(words)) : undefined;
   return other?.[1] ?? endings[outcome];
 }
 

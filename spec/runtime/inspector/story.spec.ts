@@ -111,6 +111,12 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     ['unavailable', 'filter: u in_file "a.json" was not tried: the list is JSON with a syntax error', 'matching'],
     ['unavailable', 'when: u in_file "a.json" was not tried: the list is JSON with a syntax error', 'rendering'],
     ['unavailable', 'script: could not be started: EAGAIN', 'transforming'],
+    [
+      'unavailable',
+      'event 2 of 3: filter: u in_file "a.json" was not tried: the list is JSON with a syntax error',
+      'matching',
+    ],
+    ['unavailable', 'another event of the same body stopped it: filter: u in_file "a.json" was not tried', 'claiming'],
     ['deliveryFailed', 'the target said no', 'dispatching'],
   ];
   /** What the sender, or the target, has to do. */
@@ -130,6 +136,7 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     t.match(story.verdict, /^[A-Z].*\.$/, outcome);
     t.notMatch(story.verdict, new RegExp(`: ${outcome}\\.`), 'no name of an outcome is shown');
     t.notMatch(story.verdict, /(: .*)\1/, 'nor a reason twice');
+    t.equal(story.verdict.includes('written down'), reason === 'the disk is full', reason);
     t.ok(outcome === 'duplicate' || story.cure !== '', `${outcome} has a cure`);
     if (!ofSender.has(outcome)) t.match(story.cure, /`agent [a-z]+ [^`<>]+`/, `${outcome} names the command`);
     for (const { state: name, told } of stairs.slice(0, -2))
