@@ -38,6 +38,8 @@ export interface LogSettings {
 
 const ranks: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
 const colours: Readonly<Record<LogLevel, string>> = { debug: '2', info: '36', warn: '33', error: '31' };
+/** What journald takes for the priority of a line; without one it is info. @see sd-daemon(3) */
+const priorities: Readonly<Record<LogLevel, string>> = { debug: '<7>', info: '', warn: '<4>', error: '<3>' };
 /** Bounds the remembered keys of `warnOnce`, some of which come from third parties. */
 const mostWarned = 4_096;
 /** Above this many waiting characters, lines are written before the turn of the loop ends. */
@@ -53,6 +55,7 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
   let inode = file === undefined ? undefined : sharedInode(given, file);
   const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
   const coloured = isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
+  const isJournal = isJournalStream(given, env.JOURNAL_STREAM);
   const warned = new Set<string>();
   let waiting = '';
   let scheduled = false;
@@ -105,7 +108,7 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
     if (ranks[level] < threshold) return;
     counted?.(level);
     const line = isTerminal ? readable(level, message, fields, coloured) : lineOf(level, message, fields);
-    waiting += `${line}\n`;
+    waiting += `${isJournal ? priorities[level] : ''}${line}\n`;
     if (waiting.length > mostWaiting) flush();
     else if (!scheduled) {
       scheduled = true;
@@ -207,6 +210,13 @@ function sharedInode(fd: number, path: string): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether systemd connected the descriptor to its journal: children inherit the variable, but have other descriptors. */
+function isJournalStream(fd: number, named: string | undefined): boolean {
+  if (named === undefined) return false;
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  return named === `${dev}:${ino}`;
 }
 
 /** The descriptor comes from the process that started this one and stays, so the file is copied and emptied. */

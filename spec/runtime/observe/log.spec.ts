@@ -35,6 +35,25 @@ t.test('OBS-1 · lines are JSON on a pipe, readable on a terminal, and hold no s
   t.end();
 });
 
+t.test('OBS-1 · journald keeps the level of each line as its priority', (t) => {
+  const path = `${makeHome(t).path}/stream`;
+  const fd = openSync(path, 'w');
+  const { dev, ino } = statSync(path);
+  for (const stream of [`${dev}:${ino}`, `${dev}:${ino + 1}`]) {
+    const env = { JOURNAL_STREAM: stream, AGENT_LOG_LEVEL: 'debug' };
+    const log = createLog({ env, redactor: createRedactor(), sink: { fd, isTerminal: false } });
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) log.log(level, 'a\nb');
+    log.flush();
+  }
+  closeSync(fd);
+  const starts = readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.slice(0, line.indexOf('{')));
+  t.strictSame(starts, ['<7>', '', '<4>', '<3>', '', '', '', '']);
+  t.end();
+});
+
 t.test('OBS-1 · a log that is a file of the home is bounded while the gateway runs', (t) => {
   const path = `${makeHome(t, { 'gateway.log': 'old\n'.repeat(4_500_000) }).path}/gateway.log`;
   const fd = openSync(path, 'a');
