@@ -110,7 +110,7 @@ export function checkAgent(agent: JsonObject): readonly EntryFinding[] {
     const unset = unresolvedReference(base_url);
     const why =
       unset === undefined
-        ? 'is no http or https address without a login; give one such as https://api.example.com/v1'
+        ? `is no http or https address without a login; give one such as ${exampleOf[section]}`
         : refersToUnset(unset);
     report([section, 'base_url'], `${section}.base_url ${why}`, 'agent-endpoint');
   }
@@ -118,6 +118,7 @@ export function checkAgent(agent: JsonObject): readonly EntryFinding[] {
 }
 
 const endpoints = ['model', 'web_search'] as const;
+const exampleOf = { model: 'https://api.example.com/v1', web_search: 'http://127.0.0.1:8888' } as const;
 
 /** What of the interpolated section is probably not meant. */
 export function doubtsOfAgent(agent: JsonObject, scope: InterpolationScope): readonly EntryFinding[] {

@@ -58,7 +58,7 @@ export function readSecret(
   if (secret?.kind === 'insecure' && isPublic(context.publicUrl)) {
     warn(
       isOwn ? [secretKey] : [],
-      `uses ${insecureSecret} while platforms.webhook.extra.public_url is "${context.publicUrl}", so that everyone who reaches that address can send to it; give the route a secret`,
+      `uses ${insecureSecret} while platforms.webhook.extra.public_url is "${originOf(context.publicUrl)}", so that everyone who reaches that address can send to it; give the route a secret`,
       'insecure-not-loopback',
     );
   }
@@ -140,6 +140,11 @@ export function isPublic(publicUrl = ''): boolean {
   return URL.canParse(publicUrl) && !loopbackHosts.has(new URL(publicUrl).hostname.replace(/[[\]]/g, ''));
 }
 
+/** The address as a message may show it: without a login that the proxy asks for. */
+function originOf(publicUrl = ''): string {
+  return new URL(publicUrl).origin;
+}
+
 export const weakSecretCode = 'secret-weak';
 
 /**
@@ -153,7 +158,9 @@ export function weakOutside(
   const weakness = secret === insecureSecret ? undefined : weaknessOf(secret, route);
   const isBound = !loopbackHosts.has(host);
   if (weakness === undefined || !(isBound || isPublic(publicUrl))) return undefined;
-  const reached = isBound ? `the adapter binds "${host}"` : `platforms.webhook.extra.public_url is "${publicUrl}"`;
+  const reached = isBound
+    ? `the adapter binds "${host}"`
+    : `platforms.webhook.extra.public_url is "${originOf(publicUrl)}"`;
   const cure = isBound
     ? ', bind 127.0.0.1, localhost or ::1, or set platforms.webhook.extra.allow_weak_secrets: true'
     : '';

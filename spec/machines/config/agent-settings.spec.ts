@@ -57,6 +57,7 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
     t.same(found, expected, JSON.stringify(agent));
   }
   t.notMatch(JSON.stringify(checkAgent({ model: { ...model, base_url: 'https://user:pw@api.example' } })), 'pw@');
+  t.match(checkAgent({ web_search: { base_url: 'ftp://search' } })[0]?.message, /such as http:..127\.0\.0\.1:8888$/);
   t.match(checkAgent({ web_search: { base_url: '${SEARCH_URL}' } }), [
     {
       message:
