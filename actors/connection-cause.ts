@@ -49,10 +49,32 @@ export function certificateProblem(thrown: unknown): CertificateProblem | undefi
 /** OpenSSL's code for an answer that is not TLS, such as that of a server to which `http://` leads. */
 const notTls = 'ERR_SSL_WRONG_VERSION_NUMBER';
 
-/** `connectionCode` as words for a person. */
-export function connectionCause(thrown: unknown): string {
+/** undici shows only in words that a proxy did not open the tunnel, or wants a login for a request without one. */
+const notOpened = /^(?:Proxy response|Proxy Authentication Required) \((\d{3})\)/;
+/** Behind a proxy, only the proxy is looked up and connected to. */
+const neverReached = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
+
+/** Why the proxy refused to carry a request, of which nothing was sent, with the fix; undefined if the cause is another. */
+export function proxyRefusal(thrown: unknown): string | undefined {
+  let error = thrown;
+  for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
+    const [, status] = notOpened.exec(error.message) ?? [];
+    const cure =
+      status === '407' ? 'the login in HTTPS_PROXY or HTTP_PROXY' : 'what it allows, or name the host in NO_PROXY';
+    if (status !== undefined)
+      return `the proxy of the environment refused the connection (HTTP ${status}); check ${cure}`;
+    error = error.cause;
+  }
+  return undefined;
+}
+
+/** The cause as words for a person. */
+export function connectionCause(thrown: unknown, isProxied = false): string {
+  const refusal = proxyRefusal(thrown);
+  if (refusal !== undefined) return refusal;
   const code = connectionCode(thrown);
   if (code === undefined) return 'the connection failed';
+  if (isProxied && neverReached.test(code)) return `the proxy of the environment was not reached (${code})`;
   const cure = code === notTls ? '; the server does not speak TLS at this port: correct the port, or use http://' : '';
   return `the connection failed (${code})${cure}`;
 }

@@ -8,24 +8,26 @@ import { causeOf } from '../machines/base/fault.ts';
 
 export type ProxyRoute =
   /** Additional options for `fetch`. */
-  | { readonly kind: 'open'; readonly init: RequestInit }
+  | { readonly kind: 'open'; readonly init: RequestInit; readonly isProxied: boolean }
   /** The environment's proxy setting is invalid; the reason quotes no password. */
   | { readonly kind: 'unusable'; readonly why: string };
 
+const direct: ProxyRoute = { kind: 'open', init: {}, isProxied: false };
 const variables = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];
 
 export async function throughProxy(
   url: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<ProxyRoute> {
-  if (!variables.some((name) => (env[name] ?? '') !== '')) return { kind: 'open', init: {} };
+  if (!variables.some((name) => (env[name] ?? '') !== '')) return direct;
   const [{ proxyFor }, { sharedProxyAgent }] = await Promise.all([
     import('./mcp/env-proxy.ts'),
     import('./proxy-agent.ts'),
   ]);
   try {
     const proxy = proxyFor(new URL(url), env);
-    return { kind: 'open', init: proxy === undefined ? {} : ({ dispatcher: sharedProxyAgent(proxy) } as object) };
+    if (proxy === undefined) return direct;
+    return { kind: 'open', init: { dispatcher: sharedProxyAgent(proxy) } as object, isProxied: true };
   } catch (thrown) {
     return { kind: 'unusable', why: causeOf(thrown) };
   }

@@ -173,11 +173,13 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const stop = createStopSignal([signal, silence.signal]);
   // When the connection breaks, the draft may already hold the complete answer.
   const draft = emptyDraft();
+  let isProxied = false;
   try {
     const body = requestWithout(without, model, question);
     const request = requestOf(model, body);
     const route = await throughProxy(request.url);
     if (route.kind === 'unusable') throw new Unusable(route.why, false);
+    isProxied = route.isProxied;
     // The signal is passed here, because Node may collect a signal of the `Request` with it before the answer is read.
     const response = await fetch(request, { ...route.init, signal: stop.signal });
     timer.refresh();
@@ -191,7 +193,9 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
     if (untrusted !== undefined)
       return { kind: 'failed', why: `the model endpoint: ${untrusted.why}`, passing: untrusted.passes, tokens };
     if (!signal.aborted && (draft.stop !== null || draft.ended)) return verdictOn(draft, 'it broke off before its end');
-    const why = silence.signal.aborted ? `it was silent for ${limits.idleMs / 1_000} s` : connectionCause(thrown);
+    const why = silence.signal.aborted
+      ? `it was silent for ${limits.idleMs / 1_000} s`
+      : connectionCause(thrown, isProxied);
     return verdictOn(draft, why);
   } finally {
     clearTimeout(timer);

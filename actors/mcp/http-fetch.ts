@@ -9,6 +9,7 @@ import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
 import { plainChallenge } from '../../machines/oauth/plain-answer.ts';
+import { proxyRefusal } from '../connection-cause.ts';
 import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
 import { unlessAborted } from '../stop-signal.ts';
 import { boundBody } from './bounded-body.ts';
@@ -142,8 +143,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       const dispatcher = dispatcherFor(url, trusted);
       const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
       const answer = (await undiciFetch(url, outgoing as UndiciInit).catch((thrown: unknown) => {
-        if (proxyFor(url, env) !== undefined) nameProxy(thrown);
-        throw thrown;
+        throw proxyFor(url, env) === undefined ? thrown : namingProxy(thrown);
       })) as Response;
 
       const next = init.redirect === 'manual' ? undefined : redirectOf(request, headers, answer);
@@ -187,12 +187,16 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
 }
 
 /** Behind a proxy only the proxy is looked up and connected to, and its address alone could be taken for the server's. */
-function nameProxy(thrown: unknown): void {
+function namingProxy(thrown: unknown): unknown {
+  const refusal = proxyRefusal(thrown);
+  // The code says that nothing was sent. undici's own error is an abort, which would be taken for one of ours.
+  if (refusal !== undefined) return Object.assign(new Error(refusal), { code: 'ECONNREFUSED' });
   for (let error: unknown = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth += 1) {
     const { code, message, syscall } = error as NodeJS.ErrnoException;
     if (error instanceof AggregateError || syscall === 'connect' || syscall === 'getaddrinfo')
       error.message = `${message || code} (the proxy of the environment)`;
   }
+  return thrown;
 }
 
 function withPlainChallenge(answer: Response): Response {

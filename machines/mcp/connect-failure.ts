@@ -255,6 +255,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       if (isOldSse(place)) return `raise connect_timeout, or ${newTransport}`;
       return failure.words === undefined ? 'raise connect_timeout' : `${readWords(place)}, or raise connect_timeout`;
     case 'network':
+      // Its message includes a remedy.
+      if (failure.message.startsWith('the proxy of the environment')) return '';
       return wantsCertificate(failure.message, place)
         ? 'check url and the network, or set client_cert if the server demands a certificate of its clients'
         : 'check url and the network';

@@ -67,10 +67,10 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
   if (request === undefined)
     return refused('permanent', 'no request can be made of these settings; check api_base and the credentials');
   const mine: Progress = { written: false };
+  const route = await throughProxy(call.url);
+  if (route.kind === 'unusable') return refused('permanent', route.why);
   const stop = createStopSignal([signal], call.timeoutMs);
   try {
-    const route = await throughProxy(call.url);
-    if (route.kind === 'unusable') return refused('permanent', route.why);
     // The signal is passed here, because Node may collect a signal of the `Request` with it before the body is read.
     const response = await progress.run(mine, () => fetch(request, { ...route.init, signal: stop.signal }));
     if (call.ignoresBody !== true) return await readAnswer(response);
@@ -89,7 +89,7 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
       ? 'stopped before an answer came'
       : stop.isTimeOver()
         ? `no answer within ${call.timeoutMs / 1_000} s`
-        : connectionCause(thrown);
+        : connectionCause(thrown, route.isProxied);
     return mine.written
       ? unknownOutcome(`the request was sent, and then: ${why}`)
       : transient(`${hostOf(call.url)} was not reached: ${why}`);

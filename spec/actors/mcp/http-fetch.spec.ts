@@ -10,6 +10,7 @@ import { readCallError } from '../../../actors/mcp/call-outcome.ts';
 import { readConnectError } from '../../../actors/mcp/connect-errors.ts';
 import { createServerFetch, type ServerFetch, type ServerFetchSettings } from '../../../actors/mcp/http-fetch.ts';
 import { readTlsFiles } from '../../../actors/mcp/tls-files.ts';
+import { describeFailure } from '../../../machines/mcp/connect-failure.ts';
 import type { HttpPlan, TlsPlan } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
@@ -354,6 +355,28 @@ t.test('TLS-2 · a proxy that is not reached is named as one', async (t) => {
     const thrown = await fetch('http://mcp.test/mcp').catch((error: unknown) => error);
     t.match(readConnectError(thrown, { timeoutMs: 1 }), { kind: 'network', message: what });
     t.match(readCallError(thrown, circumstances), { kind: 'lost', dispatched: false }, 'nothing was sent');
+  }
+});
+
+t.test('TLS-2 · TRU-4 · a proxy that refuses the tunnel is named, with its status, and nothing was sent', async (t) => {
+  const circumstances = { timeoutMs: 1, hadSession: false, exitStatus: undefined, whyClosed: undefined };
+  for (const [status, cure] of [
+    [407, 'the login in HTTPS_PROXY or HTTP_PROXY'],
+    [403, 'what it allows, or name the host in NO_PROXY'],
+  ] as const) {
+    const proxy = createServer();
+    proxy.on('connect', (_request, socket) => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`));
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => proxy.close());
+    const https_proxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const { fetch } = await fetchOf(t, 'https://mcp.test/mcp', { env: { https_proxy } });
+    const thrown = await fetch('https://mcp.test/mcp').catch((error: unknown) => error);
+    const message = `the proxy of the environment refused the connection (HTTP ${status}); check ${cure}`;
+    const failure = readConnectError(thrown, { timeoutMs: 1 });
+    t.strictSame(failure, { kind: 'network', message });
+    const shown = describeFailure('github', [failure], { profile: 'default', hasLog: true });
+    t.equal(shown, `mcp server "github": cannot be reached: ${message}`);
+    t.match(readCallError(thrown, circumstances), { kind: 'lost', dispatched: false });
   }
 });
 

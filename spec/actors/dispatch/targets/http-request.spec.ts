@@ -164,10 +164,19 @@ t.test(
     t.match(await ask('http://direct.invalid/'), { kind: 'transient', reason: /direct\.invalid was not reached/ });
     t.match(
       await ask('https://platform.invalid/send'),
-      { kind: 'transient' },
+      {
+        kind: 'transient',
+        reason:
+          /^platform\.invalid was not reached: the proxy of the environment refused the connection \(HTTP 502\); .*NO_PROXY$/,
+      },
       'a tunnel that fails has carried nothing',
     );
     t.same(asked, ['http://platform.invalid/send', '/own', 'CONNECT platform.invalid:443']);
+    process.env.http_proxy = 'http://127.0.0.1:1';
+    t.match(await ask('http://platform.invalid/'), {
+      kind: 'transient',
+      reason: 'platform.invalid was not reached: the proxy of the environment was not reached (ECONNREFUSED)',
+    });
     process.env.http_proxy = 'socks5://sec-user:sec-word@127.0.0.1:1';
     const refused = await ask('http://platform.invalid/');
     t.match(refused, { kind: 'refused', reason: /only http and https proxies/ });
