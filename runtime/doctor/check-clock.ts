@@ -4,6 +4,7 @@
  * @see SIG-3 and CLI-2 in docs/specification.md
  */
 
+import { throughProxy } from '../../actors/through-proxy.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
@@ -84,7 +85,10 @@ function endpointsOf(home: Examined['home']): readonly string[] {
 
 async function dateOf(url: string): Promise<string | undefined> {
   try {
-    const answer = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
+    const route = await throughProxy(url);
+    if (route.kind === 'unusable') return undefined;
+    const signal = AbortSignal.timeout(patienceMs);
+    const answer = await fetch(url, { ...route.init, method: 'HEAD', redirect: 'manual', signal });
     return answer.headers.get('date') ?? undefined;
   } catch {
     // Another check reports whether it can be reached.
