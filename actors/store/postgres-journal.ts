@@ -18,6 +18,7 @@ import {
   connectTimeoutMs,
   createTurns,
   isAnswer,
+  ownLimits,
   reach,
   refuseLentProcess,
 } from './postgres-reach.ts';
@@ -137,7 +138,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     connectionTimeoutMillis: Math.max(connectTimeoutMs, answerMs),
     query_timeout: answerMs,
     // Each query has an index; a plan that was made for empty tables would not use it.
-    onConnect: (client) => client.query('set enable_seqscan = off; set jit = off'),
+    onConnect: (client) => client.query(`set enable_seqscan = off; set jit = off; ${ownLimits}`),
     // An idle connection that was cut silently must not keep the process from ending.
     allowExitOnIdle: true,
   });

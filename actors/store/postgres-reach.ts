@@ -20,6 +20,12 @@ export const answerTimeoutMs = 10_000;
  */
 const settings = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
   set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`;
+/**
+ * A role or a database may have time limits for what people ask. A normal wait for the rows of another gateway, or a prune,
+ * would end by them, and count as an outage; what a gateway asks has limits of its own. Only some versions have each of them.
+ */
+export const ownLimits = `select set_config(name, '0', false) from pg_settings
+  where name in ('lock_timeout', 'statement_timeout', 'idle_session_timeout', 'transaction_timeout') and setting <> '0'`;
 const keepAliveMs = 10_000;
 const endTries = 50;
 const endPauseMs = 20;
@@ -50,7 +56,7 @@ export async function reach(url: string, answerMs = answerTimeoutMs): Promise<Cl
   client.on('error', () => {});
   try {
     await client.connect();
-    await client.query(settings);
+    await client.query(`${settings}; ${ownLimits}`);
     return client;
   } catch (thrown) {
     void client.end().catch(() => {});

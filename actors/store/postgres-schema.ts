@@ -33,7 +33,7 @@ const tables = `
     if exists (select from pg_attribute where attrelid = 'agent_record'::regclass and attname = 'value' and attcompression <> 'l') then
       set local lock_timeout = '2s';
       alter table agent_record alter column value set compression lz4;
-      reset lock_timeout;
+      set local lock_timeout = 0;
     end if;
   exception when undefined_column or syntax_error or feature_not_supported or lock_not_available then null; end $$;
   create index if not exists agent_record_due on agent_record (collection, due_at, key) where due_at is not null;
@@ -180,7 +180,7 @@ export function placeOf(url: string): string {
 export const useLock = `hashtext('agent_gateway'), hashtext(current_schema)`;
 
 /** Waits for another migration. A gateway without a session, as where its clock is wrong, is connected too. */
-const takeAlone = `set lock_timeout = '2s'; select pg_advisory_lock(${useLock}); reset lock_timeout`;
+const takeAlone = `set lock_timeout = '2s'; select pg_advisory_lock(${useLock}); set lock_timeout = 0`;
 const lockTimedOut = '55P03';
 
 export interface Migrated {

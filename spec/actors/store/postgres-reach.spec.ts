@@ -111,3 +111,30 @@ t.test(
     await Promise.all([journal.close(), documents.close()]);
   },
 );
+
+t.test(
+  'SCA-1 · DUR-1 · the time limits of a role end neither a wait for another gateway nor a connection',
+  { skip: withoutPostgres },
+  async (t) => {
+    const postgres = await startPostgres(t);
+    const limits = ['lock_timeout=1', 'statement_timeout=5s', 'idle_session_timeout=5s'];
+    const url = await postgres.url(limits.map((one) => ` -c ${one}`).join(''));
+    const journal = got(await openPostgresJournal({ url }));
+    const other = await reach(url);
+    for (const limit of limits) {
+      const [name = ''] = limit.split('=');
+      t.same((await other.query(`show ${name}`)).rows, [{ [name]: '0' }]);
+    }
+    await other.query('begin; lock table agent_claim in share mode');
+    let isSettled = false;
+    const committed = journal.commit([{ kind: 'claim', name: 'a', value: {}, forMs: 60_000 }]).finally(() => {
+      isSettled = true;
+    });
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    while (!isSettled && (await postgres.run(url, waits)).length === 0);
+    await other.query('select pg_sleep(0.02); commit');
+
+    t.match(await committed, { kind: 'committed' });
+    await Promise.all([journal.close(), other.end()]);
+  },
+);
