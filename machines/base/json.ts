@@ -88,6 +88,13 @@ export function stringify(
   value: Json,
   { limit = Number.POSITIVE_INFINITY, indent = 0 }: StringifyOptions = {},
 ): string {
+  if (limit === Number.POSITIVE_INFINITY && indent === 0) {
+    try {
+      return JSON.stringify(value);
+    } catch {
+      // It is deeper than the stack.
+    }
+  }
   // A character takes at most two UTF-16 units, so twice the limit is enough.
   const enough = limit * 2;
   const open: OpenValue[] = [];

@@ -18,7 +18,13 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** @returns undefined if the text is not JSON */
+/**
+ * The deepest nesting that is read: each level of a value costs microseconds wherever it is used, and a text of a few
+ * megabytes may have millions. Each takes two characters, so that most texts, which are shorter, need not be searched.
+ */
+const deepestRead = 131_072;
+
+/** @returns undefined if the text is not JSON, or is nested deeper than any that is read */
 export function readJson(text: string): Json | undefined {
   const value = parseJson(text);
   if (value === undefined || !holdsLongDigits(text)) return value;
@@ -28,6 +34,7 @@ export function readJson(text: string): Json | undefined {
 
 /** The same with every number as `JSON.parse` rounds it. */
 export function parseJson(text: string): Json | undefined {
+  if (isBeyondReading(text)) return undefined;
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -43,6 +50,11 @@ export function parseObject(text: string): JsonObject | undefined {
 
 /** The deepest nesting allowed for values that are walked recursively; the configuration has the same limit. */
 export const deepestJson = 200;
+
+/** Whether a text is nested deeper than any that is read. */
+export function isBeyondReading(text: string): boolean {
+  return text.length > 2 * deepestRead && isTooDeep(text, deepestRead);
+}
 
 /** Whether lists and objects are nested deeper in JSON text; `JSON.parse` accepts any depth. */
 export function isTooDeep(text: string, deepest = deepestJson): boolean {

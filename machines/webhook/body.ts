@@ -5,7 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject, lookUp, stringify } from '../base/json.ts';
-import { readJson } from '../base/read-json.ts';
+import { isBeyondReading, readJson } from '../base/read-json.ts';
 import type { BodyRule } from '../config/sources.ts';
 
 export type ParsedBody =
@@ -41,7 +41,8 @@ export function parseBody(
   const read = shape === 'object' ? readObject : readArray;
   if (isForm(headers)) return parseForm(text, read);
   const value = readJson(text);
-  return value === undefined ? fault(notJson) : read(value);
+  if (value !== undefined) return read(value);
+  return fault(isBeyondReading(text) ? 'the body is nested too deep' : 'the body is not JSON');
 }
 
 /** Whether the headers, with lower-case names, declare the body as a form. */
@@ -154,8 +155,6 @@ export function hasMoreFieldsThan(most: number, form: string): boolean {
   for (let at = form.indexOf('&'); at >= 0 && count <= most; at = form.indexOf('&', at + 1)) count += 1;
   return count > most;
 }
-
-const notJson = 'the body is not JSON';
 
 function readObject(value: Json): ParsedBody {
   if (isJsonObject(value)) return { ok: true, value };

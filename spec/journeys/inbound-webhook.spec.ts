@@ -167,6 +167,9 @@ for (const { front, skip } of fronts) {
         t.same([grouped.status, grouped.body.status], [202, 'coalesced'], title);
         t.same((await send('filtered', body, `filtered-${title}`)).body.reason, 'filter', title);
       }
+      const deeper = `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`;
+      for (const route of ['bare', 'co'])
+        t.same((await send(route, deeper, `${route}-deeper`)).status, 400, 'no reading of millions of levels');
       const scripted = await daemon.line(({ message }) => message.startsWith('response: scripted|push|scripted-deep|'));
       t.match(scripted.message, new RegExp(`\\|${deep.length}$`), 'the script was given all of it');
       for (const route of ['searched', 'unsearched'])
@@ -181,6 +184,7 @@ for (const { front, skip } of fronts) {
       for (const route of ['searched', 'unsearched']) {
         t.match(reasonOf(route), /text regex .* was not tried: the text has 1000000 characters; this pattern/, route);
       }
+      t.equal(reasonOf('co-deeper'), 'the body is nested too deep');
       t.match(reasonOf('filtered-deep'), /^filter: a contains "x" saw \[{120}…$/);
     });
 
