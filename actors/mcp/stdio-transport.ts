@@ -14,7 +14,7 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { isJsonObject } from '../../machines/base/json.ts';
+import { parseObject } from '../../machines/base/read-json.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
@@ -303,15 +303,11 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
 
 /** The message of a line; undefined if it is none. */
 export function messageOf(line: Buffer): JSONRPCMessage | undefined {
-  try {
-    // A byte order mark before the brace is no JSON.
-    const message: unknown = JSON.parse(line.toString('utf8', line.indexOf('{')));
-    if (!isJsonObject(message) || message.jsonrpc !== '2.0') return undefined;
-    // The client validates each message itself; doing it here too would double the cost of reading.
-    return messageWithoutNulls(message) as unknown as JSONRPCMessage;
-  } catch {
-    return undefined;
-  }
+  // A byte order mark before the brace is no JSON.
+  const message = parseObject(line.toString('utf8', line.indexOf('{')));
+  if (message?.jsonrpc !== '2.0') return undefined;
+  // The client validates each message itself; doing it here too would double the cost of reading.
+  return messageWithoutNulls(message) as unknown as JSONRPCMessage;
 }
 
 /** A child's last output may quote its environment. */
