@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { type ModelVerdict, type StreamLimits, streamModel } from '../../../actors/agent/stream-model.ts';
 import type { Turn } from '../../../machines/agent/model-talk.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
+import { lendEnv } from '../../support/lent-env.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { costOfAnswer, type ModelReply, type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { until } from '../../support/processes.ts';
@@ -64,19 +65,12 @@ t.test('DIS-3 · CON-3 · both kinds of endpoint stream an answer: text, calls, 
 });
 
 t.test('TLS-2 · an endpoint of either kind is asked through the proxy of the environment', async (t) => {
-  const before = { ...process.env };
-  t.teardown(() => {
-    for (const name of ['http_proxy', 'no_proxy']) {
-      if (before[name] === undefined) delete process.env[name];
-      else process.env[name] = before[name];
-    }
-  });
   for (const [provider, baseUrl, url] of [
     ['openai-compatible', 'http://model.invalid/v1', 'http://model.invalid/v1/chat/completions'],
     ['anthropic', 'http://model.invalid', 'http://model.invalid/v1/messages'],
   ] as const) {
     const proxy = await startModelServer(t, [{ kind: 'says', text: 'Hi' }]);
-    Object.assign(process.env, { http_proxy: proxy.url, no_proxy: '' });
+    lendEnv(t, { http_proxy: proxy.url, no_proxy: '' });
     const { verdict } = await ask(t, [], { provider, baseUrl });
     t.match(verdict, { kind: 'answered', answer: { text: 'Hi' } });
     t.same(

@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { createWebSearch } from '../../../actors/agent/web-search.ts';
+import { listenHttp } from '../../support/http-listener.ts';
+import { lendEnv } from '../../support/lent-env.ts';
 import { page, startPageServer } from '../../support/page-server.ts';
 
 const never = new AbortController().signal;
@@ -57,29 +57,16 @@ t.test('DIS-5 · an endpoint that fails is told without its address', async (t) 
 });
 
 t.test('TLS-2 · DIS-5 · a search goes through the proxy of the environment', async (t) => {
-  const before = { ...process.env };
-  t.teardown(() => {
-    for (const name of ['http_proxy', 'no_proxy']) {
-      if (before[name] === undefined) delete process.env[name];
-      else process.env[name] = before[name];
-    }
-  });
   const asked: (string | undefined)[] = [];
-  const proxy = createServer((req, res) => {
+  const proxy = await listenHttp(t, (req, res) => {
     asked.push(req.url);
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results }));
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  const { port } = proxy.address() as AddressInfo;
-  Object.assign(process.env, { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '' });
+  lendEnv(t, { http_proxy: proxy.url, no_proxy: '' });
   const { call } = createWebSearch({ baseUrl: 'http://search.invalid' });
   t.match(await call({ query: 'q' }, never), { text: /^1\. One\n/, isError: false });
   t.same(asked, ['http://search.invalid/search?q=q&format=json']);
-  Object.assign(process.env, { http_proxy: 'socks5://user:hunter2@127.0.0.1:9' });
+  lendEnv(t, { http_proxy: 'socks5://user:hunter2@127.0.0.1:9' });
   const refused = await call({ query: 'q' }, never);
   t.match(refused, { text: /^web_search: .*http_proxy: .*speaks socks5/, isError: true });
   t.notMatch(refused.text, 'hunter2');

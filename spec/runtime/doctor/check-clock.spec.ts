@@ -1,8 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { checkClock } from '../../../runtime/doctor/check-clock.ts';
 import { codes, examined, troubles } from '../../support/examined.ts';
+import { listenHttp } from '../../support/http-listener.ts';
+import { lendEnv } from '../../support/lent-env.ts';
 
 const config = `mcp_servers: {a: {url: "https://one.example/mcp"}, b: {url: "https://two.example/mcp"}, off: {url: "https://off.example", enabled: false}, here: {url: "http://127.0.0.1:1/"}}
 agent: {runner: model, model: {provider: anthropic, base_url: "https://model.example/v1", name: m}}
@@ -37,25 +37,12 @@ t.test('SIG-3 · CLI-2 · the clock is held against the endpoints, and one that 
 });
 
 t.test('TLS-2 · CLI-2 · the endpoints are asked through the proxy of the environment', async (t) => {
-  const before = { ...process.env };
-  t.teardown(() => {
-    for (const name of ['http_proxy', 'no_proxy']) {
-      if (before[name] === undefined) delete process.env[name];
-      else process.env[name] = before[name];
-    }
-  });
   const asked: (string | undefined)[] = [];
-  const proxy = createServer((request, response) => {
+  const proxy = await listenHttp(t, (request, response) => {
     asked.push(request.url);
     response.writeHead(200, { date: new Date(0).toUTCString() }).end();
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  const { port } = proxy.address() as AddressInfo;
-  Object.assign(process.env, { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '' });
+  lendEnv(t, { http_proxy: proxy.url, no_proxy: '' });
   const one = examined(t, { 'config.yaml': 'mcp_servers: {a: {url: "http://mcp.invalid/mcp"}}\n' });
   t.same(codes(await checkClock(one)), ['wrong clock-skew']);
   t.same(asked, ['http://mcp.invalid/']);

@@ -1,10 +1,11 @@
-import { createServer as createHttpServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { httpRequest } from '../../../../actors/dispatch/targets/http-request.ts';
 import { makeHome } from '../../../support/home.ts';
+import { listenHttp } from '../../../support/http-listener.ts';
+import { lendEnv } from '../../../support/lent-env.ts';
 import { freePort } from '../../../support/oauth/ports.ts';
 import { makeCertificates } from '../../../support/tls.ts';
 
@@ -135,7 +136,7 @@ t.test(
   'TLS-2 · requests go through the proxy of the environment, but for loopback and what NO_PROXY names',
   async (t) => {
     const asked: string[] = [];
-    const server = createHttpServer((request, response) => {
+    const { server, url: own } = await listenHttp(t, (request, response) => {
       asked.push(request.url ?? '');
       response.end('{}');
     });
@@ -143,20 +144,7 @@ t.test(
       asked.push(`CONNECT ${request.url}`);
       socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.teardown(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const before = { ...process.env };
-    t.teardown(() => {
-      for (const name of ['http_proxy', 'https_proxy', 'no_proxy']) {
-        if (before[name] === undefined) delete process.env[name];
-        else process.env[name] = before[name];
-      }
-    });
-    Object.assign(process.env, { http_proxy: own, https_proxy: own, no_proxy: 'direct.invalid' });
+    lendEnv(t, { http_proxy: own, https_proxy: own, no_proxy: 'direct.invalid' });
     const ask = (url: string) => httpRequest({ method: 'POST', url, json: {}, timeoutMs }, never);
 
     t.match(await ask('http://platform.invalid/send'), { kind: 'answered', status: 200 });
@@ -172,12 +160,12 @@ t.test(
       'a tunnel that fails has carried nothing',
     );
     t.same(asked, ['http://platform.invalid/send', '/own', 'CONNECT platform.invalid:443']);
-    process.env.http_proxy = 'http://127.0.0.1:1';
+    lendEnv(t, { http_proxy: 'http://127.0.0.1:1' });
     t.match(await ask('http://platform.invalid/'), {
       kind: 'transient',
       reason: 'platform.invalid was not reached: the proxy of the environment was not reached (ECONNREFUSED)',
     });
-    process.env.http_proxy = 'socks5://sec-user:sec-word@127.0.0.1:1';
+    lendEnv(t, { http_proxy: 'socks5://sec-user:sec-word@127.0.0.1:1' });
     const refused = await ask('http://platform.invalid/');
     t.match(refused, { kind: 'refused', reason: /only http and https proxies/ });
     t.notMatch(JSON.stringify(refused), /sec-/);
