@@ -44,6 +44,14 @@ t.test('OAU-1 · what is no JSON object is passed on', async (t) => {
   t.equal((await answering(null, { status: 204 })).status, 204);
 });
 
+t.test('OAU-1 · a form is read as JSON would be, and a long one is passed on', async (t) => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await answering('access_token=at&expires_in=9', { headers });
+  t.match(await answer.json(), { access_token: 'at' });
+  const long = `access_token=at&${'a=b&'.repeat(70_000)}`;
+  t.ok((await (await answering(long, { headers })).text()) === long);
+});
+
 t.test('OAU-7 · an answer that breaks off, or does not end, is named by its address', async (t) => {
   for (const [thrown, why] of [
     [new DOMException('aborted', 'TimeoutError'), 'it did not end in time'],
