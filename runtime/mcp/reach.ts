@@ -11,6 +11,7 @@ import { type Connections, isDown } from '../../machines/mcp/connection-state.ts
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
 import { toolPrefix } from '../../machines/mcp/tool-name.ts';
+import { serverCommand } from '../../machines/oauth/login-hint.ts';
 
 export interface Reach {
   /** Whether a call may be sent at once. */
@@ -95,9 +96,12 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
       connections().each((_, connection) => {
         const { value, context } = connection.getSnapshot();
         if (context.profile !== profile || context.tools > 0) return true;
-        if (value !== 'connecting' && !isDown(value)) return true;
+        if (value !== 'connecting' && value !== 'disabled' && !isDown(value)) return true;
         if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) return true;
-        const why = context.why ?? `mcp server "${context.server}" is not connected`;
+        const why =
+          value === 'disabled'
+            ? `mcp server "${context.server}" is disabled; \`${serverCommand('enable', context.server, profile)}\` connects it`
+            : (context.why ?? `mcp server "${context.server}" is not connected`);
         const needsLogin = value === 'needsLogin' ? ({ code: 'needs_login' } as const) : {};
         found = { server: context.server, comes: value === 'connecting', why, ...needsLogin };
         return !found.comes;

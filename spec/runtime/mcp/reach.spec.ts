@@ -122,7 +122,14 @@ t.test('LIF-6 · LIF-7 · a name without a tool is of a server that has listed n
     ],
     [{ value: 'connecting', tools: 2 }, undefined],
     [{ value: 'connected' }, undefined],
-    [{ value: 'disabled' }, undefined],
+    [
+      { value: 'disabled' },
+      {
+        server: 's',
+        comes: false,
+        why: 'mcp server "s" is disabled; `agent mcp enable s --profile work` connects it',
+      },
+    ],
   ];
   for (const [connection, found] of rows) {
     const { reach } = stage({ 's@work': connection });
