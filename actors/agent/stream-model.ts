@@ -297,6 +297,10 @@ function verdictOn(draft: Draft, otherwise: string): Attempt {
       'the conversation is longer than the context of the model; give the model a larger one, or ask for less';
     return { kind: 'failed', why, passing: false, overflows: true, tokens };
   }
+  if (fault?.kind === 'torn') {
+    const why = 'the model endpoint sent an event that is no JSON';
+    return { kind: 'failed', why, passing: true, tokens };
+  }
   if (fault !== null) {
     const why = `the model endpoint ended its answer with an error (${fault.type})`;
     return { kind: 'failed', why, passing: fault.passing, tokens };

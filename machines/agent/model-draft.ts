@@ -51,7 +51,9 @@ export type StreamFault =
       readonly passing: boolean;
     }
   /** The conversation is too long for the model. */
-  | { readonly kind: 'overflow' };
+  | { readonly kind: 'overflow' }
+  /** An event was no JSON, so a piece of the answer is missing. */
+  | { readonly kind: 'torn' };
 
 export function emptyDraft(): Draft {
   return { text: '', calls: new Map(), stop: null, tokens: noTokens, reasoning: null, ended: false, fault: null };

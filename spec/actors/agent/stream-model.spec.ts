@@ -126,6 +126,29 @@ t.test('DIS-3 · a passing failure is asked again, and the answer is the whole o
   }
 });
 
+t.test('DIS-3 · an answer with a torn event is asked for again, as its text would lack a piece', async (t) => {
+  const openAi = (content: string, reason: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: reason }] })}\n\n`;
+  const anthropic = (text: string) =>
+    `data: ${JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })}\n\n`;
+  const stop = 'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n';
+  for (const [provider, piece, end] of [
+    ['openai-compatible', openAi, openAi('', 'stop')],
+    ['anthropic', anthropic, stop],
+  ] as const) {
+    const raw = (body: string): ModelReply => ({ kind: 'raw', type: 'text/event-stream', body });
+    const torn = `${piece('It is ')}${piece('not 4').slice(0, -6)}\n\n${piece('2.')}${end}`;
+    const whole = { kind: 'says', text: 'Whole' } as const;
+    t.match((await ask(t, [raw(torn), whole], { provider })).verdict, { answer: { text: 'Whole' } }, provider);
+    const lasting = await ask(t, [raw(torn)], { provider });
+    t.match(lasting.verdict, { kind: 'failed', why: /sent an event that is no JSON; asked 4 times$/ });
+    const counted = raw(`data: ping\n\n${piece('Hi')}${end}data: {"usage":{"tot\n\n`);
+    const { verdict, server } = await ask(t, [counted], { provider });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Hi' } }, 'a torn count after the end is no loss');
+    t.equal(server.asked.length, 1);
+  }
+});
+
 t.test('DIS-3 · a model that wrote a call which its endpoint cannot read is asked again', async (t) => {
   const error = {
     message: "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
