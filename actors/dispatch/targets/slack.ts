@@ -10,13 +10,16 @@ import { withEntities } from '../../../machines/dispatch/inert-text.ts';
 import { bearer, type Description } from './described-target.ts';
 import { wordOf } from './platform-target.ts';
 
+/** The three characters that Slack escapes in the texts of its events, which agents quote: escaped again, `&` is `&amp;`. */
+const escaped: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>' };
+
 export const slack: Description = {
   name: 'slack',
   base: 'https://slack.com/api',
   needs: ['token'],
   limit: { most: 4_000, unit: 'entities' },
   maxPieces: 20,
-  inert: withSingleStars,
+  inert: (text) => withSingleStars(text.replace(/&(?:amp|lt|gt);/g, (entity) => escaped[entity] ?? entity)),
   headers: bearer,
   call: ({ chat, text, extra }) => ({
     path: '/chat.postMessage',

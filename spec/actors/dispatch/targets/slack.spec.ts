@@ -15,13 +15,23 @@ t.test('DLV-1 · a thread is named by thread_ts or thread_id', async (t) => {
   );
 });
 
-t.test('DLV-1 · what Slack would read as a mention, a link or an entity is shown as it is', async (t) => {
+t.test('DLV-1 · what Slack would read as a mention or a link is shown as it is', async (t) => {
   const bench = await openBench(t, slackApi);
   await bench.deliver('<!channel> <@U1> <#C1> <https://example.org|a link> 1 < 2');
 
   t.equal(
     bench.platform.requests[0]?.json.text,
     '&lt;!channel&gt; &lt;@U1&gt; &lt;#C1&gt; &lt;https://example.org|a link&gt; 1 &lt; 2',
+  );
+});
+
+t.test('DLV-4 · a text that comes from an event of Slack, where it is escaped, is not escaped twice', async (t) => {
+  const bench = await openBench(t, slackApi);
+  await bench.deliver('R&amp;D: 1 &lt; 2 &amp;amp; https://example.org/?a=1&amp;b=2 &lt;!channel&gt; &quot;');
+
+  t.equal(
+    bench.platform.requests[0]?.json.text,
+    'R&amp;D: 1 &lt; 2 &amp;amp; https://example.org/?a=1&amp;b=2 &lt;!channel&gt; &amp;quot;',
   );
 });
 
