@@ -329,7 +329,8 @@ async function refusalOf(
     (passingStatuses.has(status) && !(status === 429 && spentQuota.test(text))) ||
     (status === 400 && text.includes(`"${unreadCall}"`));
   const message = tellingStatuses.has(status) ? messageIn(text, model) : '';
-  const cure = passing ? '' : cureOf(status, text);
+  const overflows = saysOverflow(message);
+  const cure = passing ? '' : overflows ? '; give the model a larger context, or ask for less' : cureOf(status, text);
   const isInvalid = status === 400 || status === 422;
   const refuses = isInvalid ? refusedIn(text, { body, without }) : undefined;
   const waitMs = passing
@@ -349,7 +350,7 @@ async function refusalOf(
     tokens: noTokens,
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(refuses === undefined ? {} : { refuses }),
-    ...(saysOverflow(message) ? { overflows: true } : {}),
+    ...(overflows ? { overflows } : {}),
   };
 }
 
