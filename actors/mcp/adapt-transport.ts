@@ -125,8 +125,14 @@ export function readPlainAnswers(fetch: FetchLike): FetchLike {
   };
 }
 
+/** Messages of one batch: the client reads all of them in one turn. */
+const mostTogether = 1_000;
+
 function plainAnswer(given: unknown, posted: RequestInit['body']): unknown {
-  if (Array.isArray(given)) return given.map((each) => plainAnswer(each, posted));
+  if (Array.isArray(given)) {
+    if (given.length > mostTogether) throw new Error(`answers with a batch of more than ${mostTogether} messages`);
+    return given.map((each) => plainAnswer(each, posted));
+  }
   if (!isJsonObject(given)) return given;
   const answer = messageWithoutNulls(given);
   const { result } = answer;

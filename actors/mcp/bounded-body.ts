@@ -1,13 +1,24 @@
 /**
- * Limits the body of an answer: one message must fit in memory, either a complete plain answer or one event of a stream.
- * A stream itself may be endless. Counts bytes and looks for the blank lines that end an event.
- * @see LIF-13 in docs/specification.md
+ * Limits the body of an answer: one message must fit in memory, either a complete plain answer or one event of a stream, and
+ * must not take the parser seconds. A stream itself may be endless. Counts bytes and values and looks for the blank lines
+ * that end an event.
+ * @see LIF-13 and LIF-14 in docs/specification.md
  * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
  */
 
+import { deepestRead } from '../../machines/base/read-json.ts';
 import type { TurnShare } from './turn-share.ts';
 
 const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+/** The brackets that open and close a list or an object. */
+const opening: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const closing: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+/** A result of as many characters as a caller gets by default has no more values. */
+const mostValues = 1_000_000;
 /** Lines of a stream that are passed on in one piece. */
 const linesTogether = 16;
 
@@ -46,11 +57,18 @@ export async function boundBody(
     exceeded?.();
     return new Error(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
   };
+  const tooMany = (): Error => {
+    exceeded?.();
+    return new Error(
+      `${who}: answers with more than ${mostValues} values in one message, or nested more than ${deepestRead} deep`,
+    );
+  };
   if (!isStream && Number(headers.get('content-length')) > maxBytes) {
     ended();
     await body.cancel();
     throw tooLong();
   }
+  const isReadable = maxBytes === Number.POSITIVE_INFINITY ? () => true : valuesOfMessage(isStream);
   const bytesAfter = maxBytes === Number.POSITIVE_INFINITY ? () => 0 : isStream ? bytesOfEvent() : bytesOfAll();
   const reader = body.getReader();
   /** The part of a chunk that has not been passed on yet. */
@@ -67,6 +85,7 @@ export async function boundBody(
               return;
             }
             if (bytesAfter(value) > maxBytes) throw tooLong();
+            if (!isReadable(value)) throw tooMany();
             passes?.(value);
             rest = value;
           }
@@ -130,5 +149,45 @@ function bytesOfEvent(): ByteCount {
     bytes = end > before.length ? text.length - end : bytes + chunk.byteLength;
     before = Buffer.from(text.subarray(-(longestBlank - 1)));
     return bytes;
+  };
+}
+
+/**
+ * Returns after each chunk whether the message has few enough values and is not nested too deep. Reads only the characters of
+ * JSON that are outside of strings, which end with their line.
+ */
+function valuesOfMessage(isStream: boolean): (chunk: Uint8Array) => boolean {
+  let values = 0;
+  let depth = 0;
+  let quoted = false;
+  let escaped = false;
+  /** The byte before, which shows a blank line and that CR LF ends one line. */
+  let last = 0;
+  let isLineBlank = true;
+  return (chunk) => {
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      const before = last;
+      last = byte;
+      if (byte === lineFeed || byte === carriageReturn) {
+        if (byte === lineFeed && before === carriageReturn) continue;
+        if (isStream && isLineBlank) values = depth = 0;
+        isLineBlank = true;
+        quoted = escaped = false;
+        continue;
+      }
+      isLineBlank = false;
+      if (escaped) escaped = false;
+      else if (byte === backslash) escaped = quoted;
+      else if (byte === quote) quoted = !quoted;
+      else if (quoted) continue;
+      else if (byte === comma) values += 1;
+      else if (opening.has(byte)) {
+        values += 1;
+        depth += 1;
+      } else if (closing.has(byte)) depth -= 1;
+      if (values > mostValues || depth > deepestRead) return false;
+    }
+    return true;
   };
 }

@@ -22,7 +22,7 @@ const closeBracket = 0x5d;
  * The deepest nesting that is read: each level of a value costs microseconds wherever it is used, and a text of a few
  * megabytes may have millions. Each takes two characters, so that most texts, which are shorter, need not be searched.
  */
-const deepestRead = 131_072;
+export const deepestRead = 131_072;
 
 /** @returns undefined if the text is not JSON, or is nested deeper than any that is read */
 export function readJson(text: string): Json | undefined {

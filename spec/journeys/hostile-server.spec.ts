@@ -2,8 +2,10 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
 import {
   child,
@@ -173,12 +175,52 @@ t.test(
   },
 );
 
+t.test('LIF-14 · an answer of millions of values is refused before it is parsed', async (t) => {
+  const wide = await jsonPeer(t, ({ method }) => {
+    if (method === 'tools/list') return { result: { tools: [{ name: 'tool', inputSchema: { type: 'object' } }] } };
+    return method === 'tools/call'
+      ? { result: { content: [], structuredContent: { a: Array(2_000_000).fill(0) } } }
+      : undefined;
+  });
+  const gateway = await startGateway(t, { wide, healthy: child(t).entry });
+  for (const server of ['healthy', 'wide']) await gateway.reaches(server, 'connected');
+
+  const { error } = await gateway.call('mcp__wide__tool');
+
+  t.match(error, { code: 'outcome_uncertain', message: /answers with more than 1000000 values in one message/ });
+  await isWell(t, gateway);
+});
+
+t.test('LIF-14 · a batch of more than a thousand messages is refused', async (t) => {
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method, params } = JSON.parse((await text(request)) || '{}') as Record<string, JsonObject>;
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const results: Readonly<Record<string, JsonObject>> = {
+      initialize: {
+        protocolVersion: params?.protocolVersion ?? '',
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: 'batching', version: '1' },
+      },
+      'tools/list': { tools: [{ name: 'tool', inputSchema: { type: 'object' } }] },
+    };
+    const answer = { jsonrpc: '2.0', id, result: results[String(method)] ?? { content: [] } };
+    const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+    const batch = String(method) === 'tools/call' ? [...Array(1_000).fill(changed), answer] : [answer];
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(batch));
+  });
+  const gateway = await startGateway(t, { batching: { url, skip_preflight: true }, healthy: child(t).entry });
+  for (const server of ['healthy', 'batching']) await gateway.reaches(server, 'connected');
+
+  const { error } = await gateway.call('mcp__batching__tool');
+
+  t.match(error, { code: 'outcome_uncertain', message: /answers with a batch of more than 1000 messages/ });
+  await isWell(t, gateway);
+});
+
 t.test('LIF-13 · an event without an end is cut off', async (t) => {
   let cut = false;
   const server = createServer(async (req, res) => {
-    let text = '';
-    for await (const chunk of req) text += chunk;
-    const { id, method, params } = (text === '' ? {} : JSON.parse(text)) as Record<string, Record<string, unknown>>;
+    const { id, method, params } = JSON.parse((await text(req)) || '{}') as Record<string, Record<string, unknown>>;
     const answer = (result: unknown): void => {
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
     };

@@ -120,3 +120,41 @@ t.test('LIF-14 · of an event stream one turn hands over no more than its share,
   t.equal(mostLinesInTurn, 16);
   t.ok(most <= 2 * mostLinesInTurn, `${most} lines in one turn`);
 });
+
+t.test(
+  'LIF-14 · a message of more values, or nested deeper, than are read is refused, whatever hides them',
+  async (t) => {
+    const json = (text: string): Response => new Response(text, { headers: { 'content-type': 'application/json' } });
+    const many = '[0,'.repeat(500_001);
+    const deep = '['.repeat(131_073);
+    const rows: readonly (readonly [string, Response, 'passes' | 'fails'])[] = [
+      ['values', json(many), 'fails'],
+      ['depth', json(deep), 'fails'],
+      ['in strings', json(`["${many}\\"${deep}\\\\"]`), 'passes'],
+      ['behind an escaped quote', json(`["\\"",${deep}`), 'fails'],
+      [
+        'over lines of one event',
+        stream([...Array<string>(2)].map(() => `data: ${'[],'.repeat(300_000)}\r\n`)),
+        'fails',
+      ],
+      ['behind a quote of another line', stream([`: "\ndata: ${deep}\n\n`]), 'fails'],
+      ['of several events', stream([...Array<string>(4)].map(() => `data: ${'0,'.repeat(400_000)}\r\n\r\n`)), 'passes'],
+      [
+        'of several events with a return',
+        stream([...Array<string>(4)].map(() => `data: ${'0,'.repeat(400_000)}\r\r`)),
+        'passes',
+      ],
+    ];
+    for (const [name, response, expected] of rows) {
+      const { bounded, told } = await bound(response, 10_000_000);
+      if (expected === 'passes') t.ok(await bounded.text(), name);
+      else
+        await t.rejects(
+          bounded.text(),
+          { message: /more than 1000000 values in one message, or nested more than/ },
+          name,
+        );
+      t.equal(told.ends, 1);
+    }
+  },
+);
