@@ -14,7 +14,7 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { parseObject } from '../../machines/base/read-json.ts';
+import { deepestRead, isBeyondReading, parseObject } from '../../machines/base/read-json.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
@@ -124,6 +124,11 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   const onLine = (line: Buffer): boolean => {
     if (ending !== undefined) return true;
     const message = messageOf(line);
+    if (message === undefined && isBeyondReading(line.toString('latin1'))) {
+      // Not even its id is read, so the caller would wait for the timeout.
+      cutOff(`it wrote a message that is nested more than ${deepestRead} deep`);
+      return true;
+    }
     if (message === undefined) return onRubbish(Buffer.concat([line, lineFeed]), 1);
     lineBytes = line.length;
     try {
