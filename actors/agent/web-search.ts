@@ -8,6 +8,7 @@ import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import { parseJson } from '../../machines/base/read-json.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import { certificateProblem, connectionCause } from '../connection-cause.ts';
 import { createStopSignal } from '../stop-signal.ts';
 import { throughProxy } from '../through-proxy.ts';
 import type { BuiltInTool, ToolAnswer } from './model-loop.ts';
@@ -41,12 +42,14 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
       if (typeof query !== 'string' || query.trim() === '') return failure('give the query as a text');
       const most = typeof limit === 'number' ? Math.min(mostResults, Math.max(1, Math.floor(limit))) : usualResults;
       const stop = createStopSignal([signal], timeoutMs);
+      let isProxied = false;
       try {
         const url = new URL(`${baseUrl.replace(/\/+$/, '')}/search`);
         url.searchParams.set('q', query);
         url.searchParams.set('format', 'json');
         const route = await throughProxy(url.href);
         if (route.kind === 'unusable') return failure(route.why);
+        isProxied = route.isProxied;
         const response = await fetch(url, {
           ...route.init,
           headers: {
@@ -64,12 +67,11 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
         const found = resultsIn(await boundedText(response));
         if (found === undefined) return failure('the search endpoint answered with what is no list of results');
         return { text: formatResults(found.slice(0, most)), isError: false };
-      } catch {
-        // The error may quote the address, which may contain credentials.
+      } catch (thrown) {
         if (signal.aborted) return failure('the run was stopped');
-        return failure(
-          stop.isTimeOver() ? `no answer within ${timeoutMs / 1_000} s` : 'the search endpoint was not reached',
-        );
+        if (stop.isTimeOver()) return failure(`no answer within ${timeoutMs / 1_000} s`);
+        const cause = certificateProblem(thrown)?.why ?? connectionCause(thrown, isProxied);
+        return failure(`the search endpoint was not reached: ${cause}`);
       } finally {
         stop.release();
       }
