@@ -62,7 +62,7 @@ export function parseWords(words: readonly string[]): Parsed {
   const required = command.args.filter((arg) => !arg.startsWith('['));
   if (args.length < required.length) return misused(`missing <${required[args.length] ?? ''}>`);
   if (args.length > command.args.length && !takesMore(command)) {
-    return misused(`unexpected "${args[command.args.length] ?? ''}"`);
+    return misused(`unexpected "${args[command.args.length] ?? ''}"; several words for one value need quotes`);
   }
   // Such as a variable of a script that is not set: it must not choose everything.
   const empty = command.args.find((arg, at) => args[at] === '' && !arg.endsWith('…]'));

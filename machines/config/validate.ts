@@ -70,7 +70,7 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
       return { path: [...path, property], message: `unknown key "${property}"; ${cure}`, code: 'unknown-key' };
     }
     case 'type':
-      return { path, message: `${name} must be ${typeNames(asks)}; ${isOr(asks, value)}`, code: 'wrong-type' };
+      return { path, message: `${name} must be ${typeNames(asks)}; ${isOr(asks, value, schema)}`, code: 'wrong-type' };
     case 'enum': {
       const known = (asks as readonly unknown[]).map(String);
       return wrong(`${name} must be one of ${known.join(', ')}${meant(value, known)}`);
@@ -126,21 +126,26 @@ export function isPlainAddress(text: string): boolean {
 }
 
 /** What a value is; for a word that means true or false in other YAML versions, what to write. */
-function isOr(asks: unknown, value: Json): string {
+function isOr(asks: unknown, value: Json, schema: Schema): string {
   const word = asks === 'boolean' && typeof value === 'string' ? value.toLowerCase() : '';
   if (['true', 'yes', 'on'].includes(word)) return 'write true';
   if (['false', 'no', 'off'].includes(word)) return 'write false';
-  const cure = cureOf(asks, value);
+  const cure = cureOf(asks, value, schema);
   return `it is ${typeOf(value)}${cure === undefined ? '' : `; ${cure}`}`;
 }
 
 /** The value itself is not quoted: it may be a secret. */
-function cureOf(asks: unknown, value: Json): string | undefined {
+function cureOf(asks: unknown, value: Json, { required = [] }: Schema): string | undefined {
   if (asks === 'string' && isBareText(value)) return 'put it in quotes';
   if (asks === 'array') return `write it as ${isJsonObject(value) ? '[{ a: b }]' : '[a, b]'}`;
-  if (asks === 'object') return 'write it as { a: b }';
-  const isNumber = typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value);
-  return isNumber && (asks === 'integer' || asks === 'number') ? 'drop its quotes' : undefined;
+  if (asks === 'object') {
+    if (value === null) return 'indent its keys below it';
+    return required.length === 1 ? `write it as { ${required[0]}: … }` : 'write it as { a: b }';
+  }
+  if (typeof value !== 'string' || (asks !== 'integer' && asks !== 'number')) return undefined;
+  const [, unit] = /^\d+(?:\.\d+)?( ?[a-z]*)$/i.exec(value) ?? [];
+  if (unit === undefined) return undefined;
+  return unit === '' ? 'drop its quotes' : 'write the number alone, without a unit';
 }
 
 /** Whether YAML made another value of a text without quotes: `4711`, or `{action}`, which is a mapping without values. */

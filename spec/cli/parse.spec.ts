@@ -18,6 +18,7 @@ t.test('CLI-2 · what is wrong with the words is named with what was probably me
     ['webhook list --jsn', /unknown flag --jsn; did you mean --json\?/, /agent help webhook list/],
     ['webhook show', /missing <name>/, /Usage: agent webhook show <name> \[--profile <name>\] \[--json\]/],
     ['webhook show a b', /unexpected "b"/, /Usage/],
+    ['cron add x 0 9 1 1 1', /unexpected "9"; several words for one value need quotes$/, /Usage/],
     ['--jsno', /unknown flag --jsno/, /agent help/],
     ['mcp add -e KEY=1 x -- npx server', /unknown flag -e/, /\[--env <name=value>…\]/],
     ['mcp add x -e KEY=1 -- npx server', /unknown flag -e/, /\[--env <name=value>…\]/],

@@ -12,6 +12,19 @@ t.test('CFG-1 · CFG-2 · every difference is a sentence with the name, what is 
     [{ type: 'array' }, 'push', '"a" must be a list; it is a text; write it as [a, b]', 'wrong-type'],
     [{ type: 'array' }, {}, '"a" must be a list; it is a mapping; write it as [{ a: b }]', 'wrong-type'],
     [{ type: 'object' }, [], '"a" must be a mapping; it is a list; write it as { a: b }', 'wrong-type'],
+    [{ type: 'object' }, null, '"a" must be a mapping; it is empty; indent its keys below it', 'wrong-type'],
+    [
+      { type: 'object', required: ['to'] },
+      'slack',
+      '"a" must be a mapping; it is a text; write it as { to: … }',
+      'wrong-type',
+    ],
+    [
+      { type: 'number' },
+      '30s',
+      '"a" must be a number; it is a text; write the number alone, without a unit',
+      'wrong-type',
+    ],
     [{ type: ['string', 'null'] }, true, '"a" must be a text or null; it is true or false', 'wrong-type'],
     [
       { anyOf: [{ type: 'string' }, { type: 'array' }] },
