@@ -209,6 +209,10 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
     out.print(
       `Added ${added.map(oneLine).join(', ')}. ${withHomeNamed(context.gateway, 'A running gateway connects them by itself; see `agent mcp list`.')}\n`,
     );
+  const unset = chosen.filter(({ name }) => added.includes(name)).flatMap(({ missing }) => missing);
+  if (unset.length > 0 && !hasFlag(context, 'json'))
+    out.print(`Put into .env: ${[...new Set(unset.map(({ variable }) => variable))].map(oneLine).join(', ')}
+`);
   return failed ? 1 : 0;
 }
 

@@ -66,10 +66,10 @@ function shownName({ name, profile }: ServerRow): string {
   return oneLine(profile === 'default' ? name : `${name} of profile ${profile}`);
 }
 
-/** Why the server takes no calls, and which tools are left out. */
+/** The unset variables, which often explain the rest, why the server takes no calls, and which tools are left out. */
 function remarksOn(row: ServerRow): readonly string[] {
   const why = withoutPlace(row);
-  return [...(why === '' ? [] : [why]), ...(row.left_out ?? [])];
+  return [...(row.unset ?? []), ...(why === '' ? [] : [why]), ...(row.left_out ?? [])];
 }
 
 /** The reason without the server's name, which begins the row. */

@@ -200,9 +200,15 @@ function readServers(findings: Findings, folders: FolderScope): readonly ServerE
       findings.report({ ...found, message, path: ['mcp_servers', name, ...found.path] }, severity);
     };
     checkServerEntry(resolved).forEach(report('error'));
-    if (resolved.enabled !== false) doubtsOf(resolved).forEach(report('warning'));
+    const doubts = resolved.enabled === false ? [] : doubtsOf(resolved);
+    doubts.forEach(report('warning'));
+    const unset = doubts.filter(({ code }) => code === 'variable-unset').map(({ message }) => message);
     const problem = findings.problemOf(part);
-    return { ...normaliseServerEntry(name, resolved), ...(problem === undefined ? {} : { problem }) };
+    return {
+      ...normaliseServerEntry(name, resolved),
+      ...(problem === undefined ? {} : { problem }),
+      ...(unset.length === 0 ? {} : { unset }),
+    };
   });
 }
 

@@ -222,6 +222,8 @@ export interface ServerEntry {
   readonly entry: WrittenServer;
   /** The first finding of an unusable entry (CFG-3). */
   readonly problem?: string;
+  /** The findings of its references to variables that are not set. */
+  readonly unset?: readonly string[];
 }
 
 const stdioOnly = ['args', 'env', 'cwd', 'idle_timeout_seconds', 'max_lifetime_seconds', 'lifecycle'] as const;

@@ -67,6 +67,8 @@ export interface SamplingPolicy {
 export interface ServerSettings {
   readonly name: string;
   readonly enabled: boolean;
+  /** The findings of its references to variables that are not set. */
+  readonly unset?: readonly string[];
   readonly transport: TransportPlan;
   readonly protocol: Protocol;
   readonly timeoutMs: number;
@@ -92,11 +94,12 @@ export interface ServerSettings {
   readonly breaker: { readonly failures: number; readonly resetMs: number };
 }
 
-export function readServerSettings({ name, enabled, entry }: ServerEntry): ServerSettings {
+export function readServerSettings({ name, enabled, entry, unset }: ServerEntry): ServerSettings {
   const { tools, sampling, elicitation, circuit_breaker: breaker } = entry;
   return defined({
     name,
     enabled,
+    unset,
     transport: entry.command === undefined ? httpPlan(entry) : stdioPlan(entry.command, entry),
     protocol: entry.protocol,
     timeoutMs: entry.timeout * 1_000,

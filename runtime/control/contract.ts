@@ -806,6 +806,8 @@ export interface ServerRow {
   /** The time of the next attempt, if one is planned. */
   readonly next_at?: string;
   readonly error?: string;
+  /** Its references to variables that are not set. */
+  readonly unset?: readonly string[];
   /** The tools that are left out, and why, and the patterns of the filter that match none. */
   readonly left_out?: readonly string[];
 }

@@ -118,7 +118,7 @@ function serverTrouble(row: ServerRow): Judged | undefined {
         level: 'wrong',
         code: 'server-unreachable',
         what: why,
-        cure: `${command('test')}; ${command('logs')}`,
+        cure: [...(row.unset ?? []).map((words) => `it ${words}`), command('test'), command('logs')].join('; '),
       };
     case 'needsLogin':
       return { level: 'warning', code: 'server-login', what: why, cure: command('login') };

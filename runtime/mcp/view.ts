@@ -93,19 +93,22 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
         const { profile, server } = context;
         const registry = servers.registry(profile);
         const leftOut = registry?.leftOut(server) ?? [];
+        const settings = reconcile.settings(profile, server);
+        const unset = settings?.unset ?? [];
         const why = value === 'stopping' ? leaving.why : whyOf(context, steadyMs());
         const row = {
           name: server,
           profile,
           state: stateOf(value),
           // Empty for an entry with neither a command nor a url.
-          transport: isNowhere(reconcile.settings(profile, server)) ? '' : context.transport,
+          transport: isNowhere(settings) ? '' : context.transport,
           era: context.era,
           tools: registry?.count(server) ?? context.tools,
           since: new Date(since).toISOString(),
           ...(context.failures === 0 ? {} : { failures: context.failures }),
           ...(isWaiting(value) ? { next_at: new Date(since + context.retryMs).toISOString() } : {}),
           ...(why === null ? {} : { error: redactor.text(why) }),
+          ...(unset.length === 0 ? {} : { unset: unset.map((words) => redactor.text(words)) }),
           ...(leftOut.length === 0 ? {} : { left_out: leftOut.map((words) => redactor.text(words)) }),
         };
         rows.push({ place: places.get(connectionKey(profile, server)) ?? places.size, row });

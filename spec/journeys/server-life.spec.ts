@@ -540,7 +540,7 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
   const peer = await started(t, { tools: ['echo', 'add', 'fail'] });
   const gateway = await startGateway(t, {
     peer: entryOf(peer),
-    lost: { url: 'http://127.0.0.1:9/mcp' },
+    lost: { url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer ${KEY_OF_LOST}' } },
   });
   await gateway.reaches('peer', 'connected');
   await gateway.reaches('lost', 'backingOff', 'parked');
@@ -557,6 +557,11 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
     t.notOk(Number.isNaN(Date.parse(String(first?.since))));
     t.notOk('error' in (first ?? {}));
     t.match(second, { name: 'lost', tools: 0, era: null, error: /^mcp server "lost": / });
+    t.notOk('unset' in (first ?? {}));
+    const unset =
+      'refers to "KEY_OF_LOST" in headers.Authorization, which is not set; set KEY_OF_LOST in .env or in the environment';
+    t.same(second?.unset, [unset]);
+    t.match((await cli('mcp', 'list')).stdout, `${unset}; `, 'before what follows from it');
   });
 
   t.test('CON-4 · `mcp tools --json`', async (t) => {

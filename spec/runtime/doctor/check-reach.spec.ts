@@ -27,6 +27,7 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
       row('again', 'connecting', { error: 'no answer in 60 s', failures: 1 }),
       row('after-login', 'connecting', { error: 'needs a login' }),
       row('g', 'connected', { left_out: ['its tool "x" is left out: a reason'] }),
+      row('unset', 'parked', { error: 'it ended with 1', unset: ['refers to "KEY"; set KEY in .env'] }),
       row('My notes', 'failed'),
     ],
   });
@@ -40,7 +41,10 @@ t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stan
     'note server-waiting',
     'warning server-tools',
     'wrong server-unreachable',
+    'wrong server-unreachable',
   ]);
+  const cure = 'it refers to "KEY"; set KEY in .env; agent mcp test unset; agent mcp logs unset';
+  t.equal(found.at(-2)?.cure, cure, 'the likely cause comes first');
   t.equal(found.at(-1)?.cure, "agent mcp test 'My notes'; agent mcp logs 'My notes'", 'as a shell reads it');
   t.match(found, [
     { what: 'it ended with 1', cure: /agent mcp test a/ },
