@@ -273,7 +273,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       // A folder may have a blank in its name, the name of a program hardly.
       return /^[^/\\]*\s/.test(failure.command)
         ? 'command is the program alone: move its arguments into args'
-        : 'check command and PATH';
+        : 'install it, or write its full path, since PATH may differ from that of your shell';
     case 'exited':
       return readWords(place);
     case 'tls':

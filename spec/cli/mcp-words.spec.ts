@@ -159,7 +159,10 @@ t.test('CLI-2 · on a terminal a reason stands in full, and a question with how 
     return terminal.shown();
   };
   const list = (await shown('mcp', 'list')).replace(/\n\s+/g, ' ');
-  t.match(list, /gone: command cannot be started: no-such-command-here \(ENOENT\); check command and PATH/);
+  t.match(
+    list,
+    /gone: command cannot be started: no-such-command-here \(ENOENT\); install it, or write its full path, since PATH may differ from that of your shell/,
+  );
   t.notMatch(list, /WHY/);
   const tools = await shown('mcp', 'tools', 'careful');
   t.match(tools, /TOOL *\n/);

@@ -140,7 +140,10 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
       'offers revision 1999-01-01 of the protocol, which is not spoken here; run a newer version of the server',
     ],
     [[spawn('EACCES')], 'command cannot be started: npx (EACCES); make the file of command executable'],
-    [[spawn('ENOENT')], 'command cannot be started: npx (ENOENT); check command and PATH'],
+    [
+      [spawn('ENOENT')],
+      'command cannot be started: npx (ENOENT); install it, or write its full path, since PATH may differ from that of your shell',
+    ],
     [
       [{ kind: 'spawn', code: 'ENOENT', command: 'npx -y x' }],
       'command cannot be started: npx -y x (ENOENT); command is the program alone: move its arguments into args',

@@ -47,7 +47,8 @@ t.test('CLI-5 · LIF-7 · a server that cannot be reached is told in one line wi
   });
   t.match(await probeServer(settingsOf({ command: 'no-such-command-here' }), ports(t)), {
     ok: false,
-    error: /command cannot be started: no-such-command-here \(ENOENT\); check command and PATH$/,
+    error:
+      /command cannot be started: no-such-command-here \(ENOENT\); install it, or write its full path, since PATH may differ from that of your shell$/,
   });
 });
 
