@@ -22,7 +22,7 @@ import {
   withHomeNamed,
 } from '../context.ts';
 import { oneLine, printJson } from '../terminal.ts';
-import { printReport, readObject } from './mcp.ts';
+import { printReport, readObject, sayConnecting } from './mcp.ts';
 
 /** Connects first and shows the result; writes the entry only if the server was reached, or with --no-test. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {
@@ -43,6 +43,7 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   }
   let report: Result<'mcp.test'> | undefined;
   if (!hasFlag(context, 'no-test')) {
+    sayConnecting(context);
     report = await context.ask('mcp.test', asked);
     // An entry with credentials of its own, or with a decision about them, is kept as it is.
     if (!report.ok && report.names_oauth && given.auth === undefined && given.headers === undefined) {

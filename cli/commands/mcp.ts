@@ -152,9 +152,15 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
   }
 }
 
+/** A first start may take a minute, such as that of `npx`, which downloads the package. */
+export function sayConnecting({ args: [server = ''], out, flags }: CommandContext): void {
+  if (out.isTerminal && flags.json === undefined) out.complain(`Connecting to ${oneLine(server)} …\n`);
+}
+
 /** Connects once, separately from the daemon's connections, and reports the result. */
 export async function testServer(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
+  sayConnecting(context);
   const report = await context.ask('mcp.test', serverChoice(context));
   if (hasFlag(context, 'json')) printJson(context, report);
   else printReport(context, server, report);

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { showAudit } from '../../cli/commands/audit.ts';
 import { showConfig } from '../../cli/commands/config.ts';
 import { listJobs, showJob } from '../../cli/commands/cron.ts';
-import { listServers, listTools, showServerLog } from '../../cli/commands/mcp.ts';
+import { listServers, listTools, showServerLog, testServer } from '../../cli/commands/mcp.ts';
 import { listWebhooks } from '../../cli/commands/webhook.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { type Listing, sayWhyNone, showList } from '../../cli/listing.ts';
@@ -209,6 +209,18 @@ t.test('CLI-6 · a server’s log and the history of a cron job say when they st
   t.equal(await showJob(long.context), 0);
   t.equal(JSON.parse(long.seen.printed).history.length, 1_000);
   t.equal(long.seen.complained, 'agent: The newest 1000 firings. `agent events --route cron/j` lists them all.\n');
+});
+
+t.test('CLI-2 · a test of a server says on a terminal that it connects, which may take a minute', async (t) => {
+  const answer = { ok: true, era: 'modern', milliseconds: 1, tools: [], filtered: 0 };
+  const said = async (more: object): Promise<string> => {
+    const { context, seen } = stageCommand({ answer, args: ['notes'], ...more });
+    t.equal(await testServer(context), 0);
+    return seen.complained;
+  };
+  t.equal(await said({ isTerminal: true }), 'Connecting to notes …\n');
+  t.equal(await said({}), '');
+  t.equal(await said({ isTerminal: true, flags: { json: true } }), '');
 });
 
 t.test('CLI-2 · a list of servers or tools without a row says so, and what comes next', async (t) => {
