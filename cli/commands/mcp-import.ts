@@ -211,8 +211,7 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
     );
   const unset = chosen.filter(({ name }) => added.includes(name)).flatMap(({ missing }) => missing);
   if (unset.length > 0 && !hasFlag(context, 'json'))
-    out.print(`Put into .env: ${[...new Set(unset.map(({ variable }) => variable))].map(oneLine).join(', ')}
-`);
+    out.print(`Put into .env: ${[...new Set(unset.map(({ variable }) => variable))].map(oneLine).join(', ')}\n`);
   return failed ? 1 : 0;
 }
 
