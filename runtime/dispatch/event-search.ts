@@ -1,6 +1,6 @@
 /**
  * Searches the history: rows newest first, and counts over the complete range. A search that takes too long stops at a
- * time that the answer contains; the next request continues it.
+ * time that the answer contains; the next request continues it. Followers of one search share the work.
  * @see INS-4, DUR-2 and CLI-6 in docs/specification.md
  */
 
@@ -63,8 +63,17 @@ interface Meant {
   readonly statuses: ReadonlySet<string> | undefined;
 }
 
+/** A search that is followed. */
+interface Followed {
+  readonly listeners: Set<(news: EventNews) => void>;
+  /** Aborted when the last listener has left. */
+  readonly left: AbortController;
+  readonly counts: Promise<() => SearchedEvents>;
+}
+
 export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
   const { stats, journal, nowMs } = ports;
+  const followed = new Map<string, Followed>();
 
   async function meantBy({ q = '', range = 'all' }: EventSearch): Promise<Meant> {
     const read = readQuery(q);
@@ -166,6 +175,61 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     return rows.filter((row) => row !== undefined);
   }
 
+  function begin(asked: EventSearch): Followed {
+    const listeners = new Set<(news: EventNews) => void>();
+    const left = new AbortController();
+    const hear = (news: EventNews): void => {
+      for (const heard of listeners) heard(news);
+    };
+    return { listeners, left, counts: keepLooking(asked, hear, left.signal) };
+  }
+
+  /** Checks for changes until the signal aborts. Resolves with the latest counts. */
+  async function keepLooking(
+    asked: EventSearch,
+    heard: (news: EventNews) => void,
+    signal: AbortSignal,
+  ): Promise<() => SearchedEvents> {
+    const meant = await meantBy(asked);
+    let sinceMs = nowMs() - followedMs;
+    const first = await stats.read(meant.range, meant.test, mostMs);
+    const seen = new Map<string, CountedEvent>();
+    changesOf(first, meant, seen, { sinceMs, isFirst: true });
+    let refused = countsOf(first.refused);
+    let counts = searchedEvents(meant, first);
+    let last = JSON.stringify(counts);
+    const look = async (): Promise<void> => {
+      // The range "the last hour" moves.
+      const now = await meantBy(asked);
+      const beganMs = nowMs();
+      const reading = await stats.read(now.range, now.test, mostMs);
+      const turnedAway = reading.refused.filter(
+        ({ key, event, alike }) => hasStatus(now, event) && refused.get(key) !== (alike?.count ?? 1),
+      );
+      refused = countsOf(reading.refused);
+      const changed = changesOf(reading, now, seen, { sinceMs });
+      sinceMs = beganMs - followedMs;
+      const keys = [...changed, ...turnedAway.map(({ key }) => key)].sort().reverse();
+      counts = searchedEvents(now, reading);
+      const text = JSON.stringify(counts);
+      if (keys.length === 0 && text === last) return;
+      last = text;
+      const rows = await rowsOf(keys.slice(0, mostNews), turnedAway);
+      const leftOut = keys.length > mostNews ? { left_out: keys.length - mostNews } : {};
+      if (!signal.aborted) heard({ ...counts, rows, ...leftOut });
+    };
+    const repeat = async (): Promise<void> => {
+      for (;;) {
+        await pause(newsEveryMs, undefined, { signal });
+        // A journal that cannot be read just now, such as a database that restarts, is asked again.
+        await look().catch(() => {});
+      }
+    };
+    // Only the signal ends it.
+    repeat().catch(() => {});
+    return () => counts;
+  }
+
   return {
     async search({ cursor, limit, ...asked }) {
       const meant = await meantBy(asked);
@@ -190,43 +254,25 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     },
 
     async follow(asked, heard, signal) {
-      const meant = await meantBy(asked);
-      let sinceMs = nowMs() - followedMs;
-      const first = await stats.read(meant.range, meant.test, mostMs);
-      const followed = new Map<string, CountedEvent>();
-      changesOf(first, meant, followed, { sinceMs, isFirst: true });
-      let refused = countsOf(first.refused);
-      let last = JSON.stringify(searchedEvents(meant, first));
-      const look = async (): Promise<void> => {
-        // The range "the last hour" moves.
-        const now = await meantBy(asked);
-        const beganMs = nowMs();
-        const reading = await stats.read(now.range, now.test, mostMs);
-        const turnedAway = reading.refused.filter(
-          ({ key, event, alike }) => hasStatus(now, event) && refused.get(key) !== (alike?.count ?? 1),
-        );
-        refused = countsOf(reading.refused);
-        const changed = changesOf(reading, now, followed, { sinceMs });
-        sinceMs = beganMs - followedMs;
-        const keys = [...changed, ...turnedAway.map(({ key }) => key)].sort().reverse();
-        const counts = searchedEvents(now, reading);
-        const text = JSON.stringify(counts);
-        if (keys.length === 0 && text === last) return;
-        last = text;
-        const rows = await rowsOf(keys.slice(0, mostNews), turnedAway);
-        const leftOut = keys.length > mostNews ? { left_out: keys.length - mostNews } : {};
-        if (!signal.aborted) heard({ ...counts, rows, ...leftOut });
+      const name = JSON.stringify([asked.q, asked.range]);
+      const one = followed.get(name) ?? begin(asked);
+      followed.set(name, one);
+      one.listeners.add(heard);
+      const leave = (): void => {
+        one.listeners.delete(heard);
+        if (one.listeners.size > 0) return;
+        one.left.abort();
+        if (followed.get(name) === one) followed.delete(name);
       };
-      const keepLooking = async (): Promise<void> => {
-        for (;;) {
-          await pause(newsEveryMs, undefined, { signal });
-          // A journal that cannot be read just now, such as a database that restarts, is asked again.
-          await look().catch(() => {});
-        }
-      };
-      // Only the signal ends it.
-      keepLooking().catch(() => {});
-      return { ...searchedEvents(meant, first), rows: [] };
+      if (signal.aborted) leave();
+      else signal.addEventListener('abort', leave, { once: true });
+      try {
+        const counts = await one.counts;
+        return { ...counts(), rows: [] };
+      } catch (thrown) {
+        leave();
+        throw thrown;
+      }
     },
   };
 }

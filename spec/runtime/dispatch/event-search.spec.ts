@@ -9,6 +9,7 @@ import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';
 import { openKeeper } from '../../support/keeper.ts';
 import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
+import { deferred } from '../../support/turns.ts';
 
 const begunMs = 1_700_000_000_000;
 const hourMs = 3_600_000;
@@ -33,10 +34,18 @@ async function stage(journal: Journal = openMemoryJournal(), redact = createReda
   const turnedAway = [{ key: timeKey(begunMs - 1_000), event: refusedEvent }];
   const refused = { newestFirst: () => [...turnedAway] };
   const stats = createEventStats({ ...ports, keeper, refused });
-  const events = createSearchEvents({ ...ports, stats, journal: keeper.journal, redact });
+  /** The readings so far; each waits for `allowed`. */
+  const readings = { count: 0, allowed: Promise.resolve() };
+  const read: typeof stats.read = async (...asked) => {
+    readings.count += 1;
+    await readings.allowed;
+    return stats.read(...asked);
+  };
+  const events = createSearchEvents({ ...ports, stats: { ...stats, read }, journal: keeper.journal, redact });
   return {
     keeper,
     clock,
+    readings,
     waiting,
     turnAway: (deliveryId: string) =>
       turnedAway.unshift({ key: timeKey(clock.nowMs), event: { ...refusedEvent, deliveryId } }),
@@ -399,6 +408,41 @@ t.test(
     t.equal(second?.left_out, undefined);
   },
 );
+
+t.test('INS-4 · followers of one search share its readings, and each hears until it leaves', async (t) => {
+  const { keeper, events, readings } = await stage();
+  await keeper.commit(came(5_000, { deliveryId: 'old', status: 'ignored' }));
+  const allowed = deferred<void>();
+  readings.allowed = allowed.promise;
+  const followers = Array.from({ length: 20 }, () => ({ left: new AbortController(), news: deferred<EventNews>() }));
+  t.teardown(() => {
+    for (const { left } of followers) left.abort();
+  });
+  const begun = followers.map((one) =>
+    events.follow({ q: 'route:r', range: '1h' }, (news) => one.news.resolve(news), one.left.signal),
+  );
+  await new Promise((turn) => setImmediate(turn));
+  t.equal(readings.count, 1);
+  allowed.resolve();
+  for (const { total } of await Promise.all(begun)) t.equal(total, 2);
+
+  const hear = async (deliveryId: string, hearing: typeof followers): Promise<void> => {
+    await keeper.commit(came(0, { deliveryId, status: 'ignored' }));
+    for (const { news } of hearing) t.same(idsOf(await news.promise), [deliveryId]);
+  };
+  await hear('first', followers);
+  for (const { left } of followers.slice(1)) left.abort();
+  const late = { left: new AbortController(), news: deferred<EventNews>() };
+  t.teardown(() => late.left.abort());
+  const joined = await events.follow({ q: 'route:r', range: '1h' }, late.news.resolve, late.left.signal);
+  t.equal(joined.total, 3);
+  await hear('second', [late]);
+  const other = { left: new AbortController(), news: deferred<EventNews>() };
+  t.teardown(() => other.left.abort());
+  await events.follow({ q: 'route:x', range: '1h' }, other.news.resolve, other.left.signal);
+  await keeper.commit(came(0, { deliveryId: 'elsewhere', route: 'x', status: 'ignored' }));
+  t.same(idsOf(await other.news.promise), ['elsewhere'], 'another search is another reading');
+});
 
 t.test('INS-4 · a follower of many unfinished events hears of a new one alone', async (t) => {
   const { keeper, events } = await stage();
