@@ -184,6 +184,19 @@ t.test('a page with many routes', options, async (t) => {
     }
   });
 
+  await t.test('INS-4 · the counts of the daemon stay within their panels', async (t) => {
+    await page.setViewportSize({ width: 1120, height: 800 });
+    await goTo(page, '#/actors');
+    const counts = page.locator('table.counts').first();
+    await counts.waitFor();
+    t.ok(
+      await counts.evaluate((one) => {
+        const panel = one.closest('.panel');
+        return panel !== null && one.getBoundingClientRect().right <= panel.getBoundingClientRect().right;
+      }),
+    );
+  });
+
   await t.test('INS-2 · a toast takes the width of a phone before it wraps', async (t) => {
     await page.setViewportSize({ width: 390, height: 844 });
     await goTo(page, '#/events');

@@ -1,7 +1,7 @@
 /** The inspector's page in a real browser, where it shows failed deliveries and what a person does with them. */
 
 import t from 'tap';
-import { type Answer, answerFor, goTo, refusal } from '../support/browser.ts';
+import { type Answer, answerFor, clippedParts, goTo, refusal } from '../support/browser.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { opened, options, sendReview } from '../support/page-scene.ts';
 import { deferred } from '../support/turns.ts';
@@ -221,6 +221,8 @@ t.test(
     t.ok((box?.width ?? 0) >= 24 && (box?.height ?? 0) >= 24);
     const isCut = await select.locator('xpath=..').evaluate((cell) => cell.scrollWidth > cell.clientWidth);
     t.notOk(isCut, 'it has room in its cell');
+    await page.setViewportSize({ width: 320, height: 844 });
+    t.same(await clippedParts(page), [], 'nor is a choice of the head, on a narrow one');
     await page.getByRole('link', { name: 'ci · push' }).click();
     await page.waitForURL(/#\/events\/e0$/);
   },
