@@ -6,6 +6,7 @@
 
 /** Returns the reason why the URL is refused, without quoting it; undefined if it can be used. */
 export function databaseUrlProblem(url: string): string | undefined {
+  if (severalHosts.test(url)) return 'names several hosts; name one that leads to the primary, such as a proxy';
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
   }
@@ -21,5 +22,8 @@ export function databaseUrlProblem(url: string): string | undefined {
 function authorityOf(url: string): string {
   return /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
 }
+
+/** Between the last "@" and the path, or in the query. A password may contain a comma. */
+const severalHosts = /^postgres(ql)?:\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#][^@]*)?$|[?&]host=[^&]*(?:,|%2c)/i;
 
 const encode = 'percent-encode / ? # @ and % of its password';

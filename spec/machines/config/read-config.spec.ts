@@ -1,4 +1,5 @@
 import t from 'tap';
+import { databaseUrlProblem } from '../../../machines/config/database-url.ts';
 import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
 import { fc } from '../../support/property.ts';
 import { readText as read, keptSecret as secret } from '../../support/read-config.ts';
@@ -205,8 +206,12 @@ t.test(
       'postgres://me:1#hunter2@db/agent',
       'postgres://me:hunter2#@db/agent',
       'postgres:///hunter2',
+      'postgres://me:hunter2@db1:5432,db2:5432/agent',
+      'postgres:///agent?host=db1,db2',
     ])
       t.same(reading(of('${DB}'), { DB: misread }), ['', 'error postgres-url-missing'], misread);
+    t.match(databaseUrlProblem('postgres://me:hunter2@db1:5432,db2:5432/agent'), /^names several hosts/);
+    t.match(databaseUrlProblem('postgres:///agent?host=db1,db2'), /^names several hosts/);
     t.same(reading(of(url)), [url, 'warning secret-in-config']);
     t.same(reading('{journal: postgres}'), ['', 'error postgres-url-missing']);
     t.same(reading(of('${DB}')), ['', 'error postgres-url-missing']);
