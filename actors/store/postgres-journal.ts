@@ -23,7 +23,7 @@ import {
   refuseLentProcess,
 } from './postgres-reach.ts';
 import { createReads } from './postgres-reads.ts';
-import { isNewEvent, isRowKey } from './postgres-rows.ts';
+import { claimName, isNewEvent, isRowKey } from './postgres-rows.ts';
 import { codeOf, type Migrated, migrateSchema, placeOf, postgresFault } from './postgres-schema.ts';
 import { createSessions } from './postgres-sessions.ts';
 import { createTake } from './postgres-take.ts';
@@ -271,12 +271,19 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     return unlessOvertaken(() => transact(commits, false));
   }
 
-  /** Refuses all of the commits if their events do not fit beside those that wait. */
+  /**
+   * Refuses all of the commits if their events do not fit beside those that wait, and while the database cannot write: a probe,
+   * behind which they would wait, may take long.
+   */
   function submitAll(commits: readonly Commit[]): void {
     const bytes = bytesOf(commits);
     const isOver = waitingBytes > 0 && waitingBytes + bytes > database.waitingBytes;
-    if (isOver && commits.some(({ writes }) => writes.some(isNewEvent))) {
-      const verdict = { kind: 'unavailable', fault: busyFault, alone: true } as const;
+    const isBusy = isOver && commits.some(({ writes }) => writes.some(isNewEvent));
+    if (stopped !== undefined || isBusy) {
+      const verdict: CommitVerdict =
+        stopped === undefined
+          ? { kind: 'unavailable', fault: busyFault, alone: true }
+          : { kind: 'unavailable', fault: stopped };
       for (const { settled, writes } of commits) callBackSafely(() => settled(verdict, writes));
       return;
     }
@@ -298,21 +305,27 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
 
   async function probe(): Promise<Fault | undefined> {
     const isWell = stopped === undefined && (await writer.isWell());
-    const fault = isWell ? undefined : ((await writer.connectAgain()) ?? (await noRoom()));
+    const fault = isWell ? undefined : ((await writer.connectAgain()) ?? (await noCommit()));
     // Commits are refused for the latest reason. Whether there is room again is asked once there is a connection.
     if (stopped?.code !== fullCode || fault === undefined) stopped = fault;
     return fault;
   }
 
-  /** After the disk was full, resolves with the fault if pages of a table cannot be added; the claim expires at once. */
-  async function noRoom(): Promise<Fault | undefined> {
-    if (stopped?.code !== fullCode) return undefined;
-    const value = { filling: randomBytes(fillingBytes).toString('base64') };
-    const write: Write = { kind: 'claim', name: `probe/${randomUUID()}`, value, forMs: 1 };
+  /**
+   * After commits have failed, resolves with the fault if another one fails: the disk may be full, so it needs pages of a
+   * table, or a standby may not confirm it. The claim expires at once.
+   */
+  async function noCommit(): Promise<Fault | undefined> {
+    if (stopped === undefined) return undefined;
+    const value = JSON.stringify({ filling: randomBytes(fillingBytes).toString('base64') });
     try {
-      await transact([{ writes: [write] }], false);
+      await writer.query('insert into agent_claim values ($1, $2, agent_now() + 1)', [
+        claimName(`probe/${randomUUID()}`),
+        value,
+      ]);
       return undefined;
     } catch (thrown) {
+      writer.endUnanswered(thrown);
       return postgresFault(place, thrown);
     }
   }

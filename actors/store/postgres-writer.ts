@@ -17,7 +17,7 @@ import {
   reach,
   refuseLentProcess,
 } from './postgres-reach.ts';
-import { checkUse, postgresFault, prepareSchema, useLock } from './postgres-schema.ts';
+import { checkStandby, checkUse, postgresFault, prepareSchema, useLock } from './postgres-schema.ts';
 
 /** How long exclusive use waits: the lock of a killed gateway is released with its connection. */
 const alonePatienceMs = 1_000;
@@ -120,6 +120,7 @@ async function connect(
       return { ok: false, fault: obstacle };
     }
     await checkUse(client);
+    await checkStandby(client, place);
     if (earlier !== undefined && !(await endBackend(client, earlier))) {
       throw new Error('an earlier connection of this gateway does not end there');
     }

@@ -651,6 +651,42 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await Promise.all([journal.close(), owner.end()]);
   });
 
+  t.test('DUR-1 · CLI-2 · commits that no standby confirms are refused at once, and for that', async (t) => {
+    const url = await postgres.url();
+    const journal = got(await openPostgresJournal({ url, answerMs: 1_000, outcomeMs: 100 }));
+    const owner = await reach(url);
+    const standbys = async (names: string) => {
+      await owner.query(`alter system set synchronous_standby_names = '${names}'`);
+      await owner.query('select pg_reload_conf()');
+      while ((await owner.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== names)
+        await turn();
+    };
+    await standbys('pg_receivewal');
+    for (let n = 0; (await journal.commit([put(`k${n}`)])).kind === 'committed'; n += 1);
+    const fault = { code: 'journal-unavailable', message: /commits wait for a standby, and none is connected; start/ };
+    t.match(await journal.probe(), fault);
+    t.match(await journal.commit([put('k')]), { kind: 'unavailable', fault });
+    t.match(await openPostgresJournal({ url }), { ok: false, fault });
+
+    // Without `--synchronous` it confirms nothing.
+    postgres.beside('pg_receivewal', '-D', '.', '--no-loop');
+    const streams = `select from pg_stat_replication where state = 'streaming'`;
+    while ((await owner.query(streams)).rowCount === 0) await turn();
+    const order: string[] = [];
+    const probing = journal.probe().then((found) => {
+      order.push('probe');
+      return found;
+    });
+    t.match(await journal.commit([put('k')]), { kind: 'unavailable', fault });
+    order.push('commit');
+    t.match(await probing, { code: 'journal-unavailable', message: /does not answer/ });
+    t.same(order, ['commit', 'probe'], 'a commit does not wait for a probe');
+    await standbys('');
+    while ((await journal.probe()) !== undefined) await turn();
+    t.same(await journal.commit([put('other')]), { kind: 'committed' });
+    await Promise.all([journal.close(), owner.end()]);
+  });
+
   t.test('DUR-1 · SCA-1 · an event of a key that another gateway has used refuses its whole commit', async (t) => {
     const [one, other] = await openTwo(await postgres.url());
     const event: Write = { kind: 'put', collection: 'events', key: 'e', expect: 'absent', value: {} as never };
