@@ -7,7 +7,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import type { Anew, CommitVerdict, Journal, News, SessionId, Settled, Write } from './journal.ts';
-import { leaderLock, releaseLock, takeLock, withReleases } from './shared-claims.ts';
+import { createLeadership } from './leadership.ts';
+import { withReleases } from './shared-claims.ts';
 
 export interface KeeperSettings {
   readonly open: () => Promise<Result<Journal>>;
@@ -102,7 +103,6 @@ const sureMarginMs = 3_000;
  * (`postgres-sessions.ts`). A silently cut connection is noticed here once an answer is overdue.
  */
 export const sureWhileLostMs = 500;
-const leadsWhileLostMs = 1_000;
 const refusedSkewMs = 60_000;
 const notedSkewMs = 5_000;
 
@@ -124,11 +124,6 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   const steadyMs = settings.steadyMs ?? (() => performance.now());
   /** Until then no other gateway considers the session ended, by the steady clock. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
-  /** The session with which this gateway became the leader. */
-  let leadsAs: SessionId | undefined;
-  let leadHolder: string | undefined;
-  let isLeaving = false;
-  let seeking: Promise<unknown> = Promise.resolve();
   let lateRenewals = 0;
   let aheadMs = 0;
   /** This machine's clock minus the steady one when it was last compared with that of a shared journal. */
@@ -166,7 +161,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     if (renewed.ok) {
       // Another gateway may have become the leader since the session expired.
       if (steadyMs() >= sureUntilMs) {
-        leadsAs = undefined;
+        leadership.doubt();
         lateRenewals += 1;
       }
       sureUntilMs = steadyAtMs + settings.sessionTtlMs;
@@ -227,18 +222,18 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     new Promise((resolve) => submit(writes, resolve));
   const lostMs = (): number => journal?.lostMs() ?? 0;
   /** Without an open journal it is false, because the journal may be shared. */
-  const leads = (): boolean => {
-    if (shared() === undefined) return journal !== undefined;
-    // Its deliveries have been released by then, so it must become the leader anew.
-    if (lostMs() >= leadsWhileLostMs) leadsAs = undefined;
-    return leadsAs !== undefined && leadsAs === session && steadyMs() < sureUntilMs;
-  };
+  const leads = (): boolean => (shared() === undefined ? journal !== undefined : leadership.leads());
   const ports = {
     commit,
     isElsewhere,
     journal: () => journal,
     session: () => (unfitClock() === undefined ? session : undefined),
   };
+  const leadership = createLeadership({
+    locks: ports,
+    isAlive: (id) => id === session && steadyMs() < sureUntilMs,
+    lostMs,
+  });
 
   return {
     ownerOf: (of) => owners.get(of),
@@ -308,22 +303,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     isShared: () => shared() !== undefined,
     node: () => (shared() === undefined ? undefined : settings.owner),
     leads,
-    async seekLead() {
-      if (shared() === undefined || isLeaving) return false;
-      const seeker = ports.session();
-      const taking = takeLock(ports, leaderLock, '');
-      seeking = taking.catch(() => {});
-      leadHolder = await taking;
-      const led = leads();
-      leadsAs = leadHolder === undefined || isLeaving ? undefined : seeker;
-      return !led && leads();
-    },
-    async giveLead() {
-      isLeaving = true;
-      leadsAs = undefined;
-      await seeking;
-      if (leadHolder !== undefined) await releaseLock(ports, leaderLock, leadHolder);
-    },
+    seekLead: async () => shared() !== undefined && leadership.seek(),
+    giveLead: leadership.give,
     place() {
       const all = [...living].sort();
       return { of: Math.max(1, all.length), at: Math.max(0, all.indexOf(session ?? '')) };

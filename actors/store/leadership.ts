@@ -1,0 +1,65 @@
+/**
+ * Which gateway of a shared journal is the leader: the one that has the lock of this name, with the session that took it.
+ * Without a lock that was taken with the present session, and as soon as another gateway could have it, this one is not.
+ * @see SCA-1 in docs/specification.md
+ */
+
+import type { SessionId } from './journal.ts';
+import { type LockPorts, leaderLock, releaseLock, takeLock } from './shared-claims.ts';
+
+interface LeadershipPorts {
+  readonly locks: LockPorts;
+  /** Whether a session is this gateway's present one, and no other gateway can consider it ended. */
+  readonly isAlive: (session: SessionId) => boolean;
+  /** How long the connection to the journal has been lost, in milliseconds. */
+  readonly lostMs: () => number;
+}
+
+interface Leadership {
+  leads(): boolean;
+  /** Becomes the leader if there is none. Resolves with whether it has just become the leader. */
+  seek(): Promise<boolean>;
+  /** Stops being the leader until the lock is taken again, because another gateway may have taken it. */
+  doubt(): void;
+  /** Stops being the leader, and never becomes it again. */
+  give(): Promise<void>;
+}
+
+const leadsWhileLostMs = 1_000;
+
+export function createLeadership({ locks, isAlive, lostMs }: LeadershipPorts): Leadership {
+  /** The session with which this gateway became the leader. */
+  let leadsAs: SessionId | undefined;
+  let holder: string | undefined;
+  let isLeaving = false;
+  let seeking: Promise<unknown> = Promise.resolve();
+
+  function leads(): boolean {
+    // Its deliveries have been released by then, so it must become the leader anew.
+    if (lostMs() >= leadsWhileLostMs) leadsAs = undefined;
+    return leadsAs !== undefined && isAlive(leadsAs);
+  }
+
+  return {
+    leads,
+    async seek() {
+      if (isLeaving) return false;
+      const seeker = locks.session();
+      const taking = takeLock(locks, leaderLock, '');
+      seeking = taking.catch(() => {});
+      holder = await taking;
+      const led = leads();
+      leadsAs = holder === undefined || isLeaving ? undefined : seeker;
+      return !led && leads();
+    },
+    doubt() {
+      leadsAs = undefined;
+    },
+    async give() {
+      isLeaving = true;
+      leadsAs = undefined;
+      await seeking;
+      if (holder !== undefined) await releaseLock(locks, leaderLock, holder);
+    },
+  };
+}
