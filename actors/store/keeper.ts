@@ -6,6 +6,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import { type ComparedClock, createClockCheck } from './clock-check.ts';
 import type { Anew, CommitVerdict, Journal, News, SessionId, Settled, Write } from './journal.ts';
 import { createLeadership } from './leadership.ts';
 import { withReleases } from './shared-claims.ts';
@@ -16,7 +17,7 @@ export interface KeeperSettings {
   readonly owner: string;
   readonly sessionTtlMs: number;
   /** This machine's clock, by which work is due. One far from the clock of a shared journal is refused. */
-  readonly clock?: { readonly nowMs: () => number; readonly differs: (message: string) => void };
+  readonly clock?: ComparedClock;
   /** Called while a session of another live gateway with the same owner is seen. */
   readonly namesake?: () => void;
   /** Milliseconds of a clock that only rises. */
@@ -91,11 +92,6 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
-const setClock = fault(
-  'journal-clock',
-  "journal: this machine's clock was set; nothing is taken until it has been compared with that of the journal's database",
-);
-
 const mostOwners = 1_000;
 const sureMarginMs = 3_000;
 /**
@@ -103,8 +99,6 @@ const sureMarginMs = 3_000;
  * (`postgres-sessions.ts`). A silently cut connection is noticed here once an answer is overdue.
  */
 export const sureWhileLostMs = 500;
-const refusedSkewMs = 60_000;
-const notedSkewMs = 5_000;
 
 export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let journal: Journal | undefined;
@@ -119,15 +113,11 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let isReaping = false;
   /** Renewals that a database does not answer would queue up, and the end of the session behind them. */
   let isBeating = false;
-  /** While set, no work begins and nothing is written. */
-  let offClock: Fault | undefined;
   const steadyMs = settings.steadyMs ?? (() => performance.now());
+  const clock = settings.clock && createClockCheck(settings.clock, steadyMs);
   /** Until then no other gateway considers the session ended, by the steady clock. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
   let lateRenewals = 0;
-  let aheadMs = 0;
-  /** This machine's clock minus the steady one when it was last compared with that of a shared journal. */
-  let comparedMs: number | undefined;
   /** The journal, if it is shared. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
 
@@ -155,8 +145,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   }
 
   async function renew(opened: Journal, standing: SessionId): Promise<Fault | undefined> {
-    const askedAtMs = settings.clock?.nowMs() ?? 0;
     const steadyAtMs = steadyMs();
+    const compare = clock?.begin();
     const renewed = await opened.renewSession(standing, settings.sessionTtlMs);
     if (renewed.ok) {
       // Another gateway may have become the leader since the session expired.
@@ -165,11 +155,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
         lateRenewals += 1;
       }
       sureUntilMs = steadyAtMs + settings.sessionTtlMs;
-      if (shared() === undefined || settings.clock === undefined) return undefined;
-      const read = { askedAtMs, theirsMs: renewed.value.nowMs, answeredAtMs: settings.clock.nowMs() };
-      offClock = clockFault(read, settings.clock);
-      comparedMs = askedAtMs - steadyAtMs;
-      aheadMs = aheadOf(read, aheadMs);
+      const offClock = shared() && compare?.(renewed.value.nowMs);
       if (offClock !== undefined) {
         // It can neither write the records that it holds nor send as the leader, so the others take over both.
         await opened.endSession(standing);
@@ -191,17 +177,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     living = new Set([...living].filter((one) => one !== ended));
   }
 
-  /** A clock that is set is found before the next renewal: what it says is due could be done hours early. */
-  function unfitClock(): Fault | undefined {
-    if (offClock !== undefined || comparedMs === undefined || settings.clock === undefined) return offClock;
-    const setMs = Math.abs(settings.clock.nowMs() - steadyMs() - comparedMs);
-    return setMs > refusedSkewMs ? setClock : undefined;
-  }
-
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
-    const unfit = journal === undefined || session === undefined ? notOpen : unfitClock();
+    const unfit = journal === undefined || session === undefined ? notOpen : clock?.obstacle();
     if (journal === undefined || unfit !== undefined) {
-      settled({ kind: 'unavailable', fault: offClock ?? unfit ?? notOpen }, writes);
+      settled({ kind: 'unavailable', fault: clock?.found() ?? unfit ?? notOpen }, writes);
       return;
     }
     const isOwn = shared() === undefined;
@@ -227,7 +206,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     commit,
     isElsewhere,
     journal: () => journal,
-    session: () => (unfitClock() === undefined ? session : undefined),
+    session: () => (clock?.obstacle() === undefined ? session : undefined),
   };
   const leadership = createLeadership({
     locks: ports,
@@ -311,7 +290,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     },
     life: () => session && `${session}/${lateRenewals}`,
     isSure: () => session !== undefined && steadyMs() < sureUntilMs - sureMarginMs && lostMs() < sureWhileLostMs,
-    aheadMs: () => aheadMs,
+    aheadMs: () => clock?.aheadMs() ?? 0,
 
     async keep(history) {
       if (journal === undefined || session === undefined) return notOpen;
@@ -348,32 +327,4 @@ function releasing(anew: Anew): Anew {
     const writes = anew(stale);
     return writes && withReleases(writes);
   };
-}
-
-interface ClockReading {
-  readonly askedAtMs: number;
-  readonly theirsMs: number;
-  readonly answeredAtMs: number;
-}
-
-/** Compares the clocks. Differences within the duration of the request are not counted. */
-function clockFault(
-  { askedAtMs, theirsMs, answeredAtMs }: ClockReading,
-  { differs }: NonNullable<KeeperSettings['clock']>,
-): Fault | undefined {
-  const aheadMs = Math.max(0, askedAtMs - theirsMs);
-  const behindMs = Math.max(0, theirsMs - answeredAtMs);
-  const offMs = Math.max(aheadMs, behindMs);
-  if (offMs <= notedSkewMs) return undefined;
-  const seconds = Math.round(offMs / 1_000);
-  const message = `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the journal's database; synchronize both`;
-  if (offMs > refusedSkewMs) return fault('journal-clock', `journal: ${message}`);
-  differs(message);
-  return undefined;
-}
-
-/** How far the journal's clock is ahead. Keeps the known value if this reading allows it, so that times do not jump. */
-function aheadOf({ askedAtMs, theirsMs, answeredAtMs }: ClockReading, knownMs: number): number {
-  const [least, most] = [theirsMs - answeredAtMs, theirsMs - askedAtMs];
-  return knownMs >= least && knownMs <= most ? knownMs : Math.round((least + most) / 2);
 }
