@@ -2,20 +2,17 @@
  * Counts the events that pass a test, by spans of time. The first reading goes through the journal, newest first, within
  * its time limit, and the next one continues; afterwards only events that a commit has touched are read. So counts of
  * millions of events cost only the reading of a few.
- *
- * Recent and unfinished events are kept individually. Spans of older finished events are kept as sums, and are read again
- * if one of their events changes.
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import type { TimeRange } from '../../machines/base/time-range.ts';
 import { runKeyOf } from '../../machines/webhook/responses.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
-import { type CountedEvent, type Sums, sumsOf, unite } from './event-sums.ts';
+import { createEventCells, type EventCells, isOpen } from './event-cells.ts';
+import type { CountedEvent } from './event-sums.ts';
 import { membersOf } from './history.ts';
 import { type Question, recordsOf } from './newest-first.ts';
 
@@ -34,30 +31,20 @@ export interface Judged {
   readonly isOpen: boolean;
 }
 
-export interface Tally {
+export interface Tally extends Pick<EventCells, 'find' | 'known' | 'sums'> {
   /**
    * Reads the missing part of a range, for at most `mostMs`.
    * @returns the time from which on everything is counted; the start of the range if the reading got there
    */
   settle(range: TimeRange, mostMs: number): Promise<number>;
-  /** The sums from one edge of a span to another. */
-  sums(fromMs: number, toMs: number): Sums;
-  /** The events before a key, newest first. Returns the time below which only sums are kept. */
-  known(before?: string): Generator<CountedEvent, number>;
-  /** One event; undefined also if it is only part of a sum. */
-  find(key: string): CountedEvent | undefined;
   /** Records the changes of a commit. */
   landed(writes: readonly Write[]): void;
   /** Records that the state of runs has changed without a commit. */
   changed(works: Iterable<string>): void;
 }
 
-/** Limit of events that are kept individually, without the unfinished ones. */
-const mostKnown = 20_000;
 /** Limit of changes that wait to be read; beyond it, everything is read again. */
 const mostChanged = 50_000;
-/** Limit of sums over several spans: each range that ends now has others a moment later. */
-const mostUnited = 1_000;
 /** Requests that began within this time may not be committed yet. */
 const settlingMs = 60_000;
 /** How often to check which of the oldest events the history has removed. */
@@ -68,21 +55,9 @@ const failedEveryMs = 60_000;
 const othersEveryMs = 2_000;
 const batchSize = 64;
 
-interface Cell {
-  /** Absent once only the sums are kept. */
-  events?: Map<string, CountedEvent>;
-  /** Absent after a change, until the next use. */
-  sums?: Sums;
-  /** The oldest event of the sums. */
-  firstKey?: string | undefined;
-}
-
 export function createTally(ports: TallyPorts): Tally {
   const { cellMs, nowMs } = ports;
-  const cells = new Map<number, Cell>();
-  const united = new LRUCache<string, { readonly fromMs: number; readonly toMs: number; readonly sums: Sums }>({
-    max: mostUnited,
-  });
+  const cells = createEventCells(cellMs);
   /** The unfinished events of each run or delivery. */
   const open = new Map<string, Set<string>>();
   const changedEvents = new Set<string>();
@@ -90,65 +65,26 @@ export function createTally(ports: TallyPorts): Tally {
   /** Everything since then is counted; undefined before the first reading. */
   let countedFromMs: number | undefined;
   let isWatching = false;
-  /** Absent after a span was added or removed. */
-  let newestSpans: readonly number[] | undefined;
   /** Too much has changed since the last reading. */
   let isOutdated = false;
-  let knownCount = 0;
-  let lastRemovedMs = nowMs();
-  let lastOthersMs = nowMs();
-  let lastFailedMs = nowMs();
   let turn: Promise<unknown> = Promise.resolve();
-  /** A clock that is set back must not delay the next check. */
-  const isWithin = (lastMs: number, spanMs: number): boolean => Math.abs(nowMs() - lastMs) < spanMs;
-  const cellOf = (key: string): number => Math.floor(timeOfKey(key) / cellMs);
+  const isRemovedDue = dueEvery(nowMs, removedEveryMs);
+  const isFailedDue = dueEvery(nowMs, failedEveryMs);
+  const areOthersDue = dueEvery(nowMs, othersEveryMs);
 
   function forgetAll(): void {
-    for (const held of [cells, united, open, changedEvents, changedWorks]) held.clear();
+    for (const held of [cells, open, changedEvents, changedWorks]) held.clear();
     countedFromMs = undefined;
     isWatching = false;
     isOutdated = false;
-    knownCount = 0;
-    newestSpans = undefined;
-  }
-
-  function spansNewestFirst(): readonly number[] {
-    newestSpans ??= [...cells.keys()].sort((one, other) => other - one);
-    return newestSpans;
-  }
-
-  function changed(at: number): void {
-    for (const [name, { fromMs, toMs }] of [...united]) {
-      if (fromMs < (at + 1) * cellMs && at * cellMs < toMs) united.delete(name);
-    }
   }
 
   function put(key: string, work: string | undefined, { counted, isOpen }: Judged): void {
-    const at = cellOf(key);
-    const cell = cells.get(at) ?? {};
-    const events = cell.events ?? new Map<string, CountedEvent>();
-    if (counted !== undefined || events.has(key)) {
-      knownCount -= events.size;
-      if (counted === undefined) events.delete(key);
-      else events.set(key, counted);
-      knownCount += events.size;
-      if (!cells.has(at)) newestSpans = undefined;
-      // What was united since the last change has left its sums here.
-      const isUnited = cell.sums !== undefined || !cells.has(at);
-      cells.set(at, { events });
-      if (isUnited) changed(at);
-    }
+    cells.put(key, counted);
     if (work === undefined) return;
     // An event that does not pass the test yet may pass it when it ends.
     if (isOpen) open.set(work, (open.get(work) ?? new Set<string>()).add(key));
     else if (open.get(work)?.delete(key) === true && open.get(work)?.size === 0) open.delete(work);
-  }
-
-  function drop(at: number): void {
-    knownCount -= cells.get(at)?.events?.size ?? 0;
-    cells.delete(at);
-    newestSpans = undefined;
-    changed(at);
   }
 
   async function count(batch: readonly StoredRecord<'events'>[]): Promise<void> {
@@ -189,7 +125,7 @@ export function createTally(ports: TallyPorts): Tally {
   }
 
   function readAgain(journal: JournalReader, at: number, range: TimeRange): Promise<number> {
-    drop(at);
+    cells.drop(at);
     const { fromMs = 0, toMs = Number.POSITIVE_INFINITY } = range.toMs === undefined ? {} : range;
     return readBack(journal, Math.max(at * cellMs, fromMs), Math.min((at + 1) * cellMs, toMs));
   }
@@ -210,9 +146,9 @@ export function createTally(ports: TallyPorts): Tally {
     for (const key of events) {
       const atMs = timeOfKey(key);
       if (atMs < (countedFromMs ?? 0) || atMs >= (range.toMs ?? Number.POSITIVE_INFINITY)) continue;
-      const cell = cells.get(cellOf(key));
-      if (cell !== undefined && cell.events === undefined) {
-        again.add(cellOf(key));
+      const at = cells.spanOf(key);
+      if (cells.isSummed(at)) {
+        again.add(at);
         continue;
       }
       const stored = await journal.get('events', key);
@@ -230,51 +166,26 @@ export function createTally(ports: TallyPorts): Tally {
 
   /** Adds the events that other gateways of a shared journal may have changed, whose commits are not seen here. */
   async function noteOthers(journal: JournalReader): Promise<void> {
-    if (isWithin(lastOthersMs, othersEveryMs)) return;
-    lastOthersMs = nowMs();
+    if (!areOthersDue()) return;
     for await (const { key } of recordsOf(journal, question(nowMs() - settlingMs, undefined))) {
-      const known = cells.get(cellOf(key))?.events?.get(key);
+      const known = cells.find(key);
       if (known === undefined || isOpen(known)) changedEvents.add(key);
     }
     for (const collection of ['runs', 'deliveries'] as const) {
       for (const key of await journal.dueKeys(collection)) changedWorks.add(runKeyOf(key));
     }
     for (const work of open.keys()) changedWorks.add(work);
-    if (isWithin(lastFailedMs, failedEveryMs)) return;
-    lastFailedMs = nowMs();
-    for (const { events } of cells.values()) {
-      for (const { key, status } of events?.values() ?? []) {
-        if (outcomeOfStatus(status) === 'failed') changedEvents.add(key);
-      }
-    }
-  }
-
-  /** Keeps only the sums of the oldest finished events, if too many are kept individually. */
-  function condense(): void {
-    if (knownCount <= mostKnown) return;
-    const settled = Math.floor((nowMs() - settlingMs) / cellMs);
-    let newer = 0;
-    for (const at of spansNewestFirst()) {
-      const cell = cells.get(at);
-      if (cell?.events === undefined) continue;
-      newer += cell.events.size;
-      // Reduces them to half, so that this happens rarely. What is read later could not be added to a sum.
-      const isPartial = at * cellMs < (countedFromMs ?? 0);
-      if (isPartial || newer <= mostKnown / 2 || at >= settled || [...cell.events.values()].some(isOpen)) continue;
-      cell.sums ??= sumsOf(cell.events.values());
-      cell.firstKey = oldestFinished(cell.events.values());
-      knownCount -= cell.events.size;
-      delete cell.events;
+    if (!isFailedDue()) return;
+    for (const { key, status } of cells.individual()) {
+      if (outcomeOfStatus(status) === 'failed') changedEvents.add(key);
     }
   }
 
   /** The history removes its oldest finished events first. */
   async function readRemoved(journal: JournalReader, range: TimeRange): Promise<void> {
-    if (isWithin(lastRemovedMs, removedEveryMs)) return;
-    lastRemovedMs = nowMs();
-    for (const at of spansNewestFirst().toReversed()) {
-      const cell = cells.get(at);
-      const first = cell?.firstKey ?? oldestFinished(cell?.events?.values() ?? []);
+    if (!isRemovedDue()) return;
+    for (const at of cells.spansNewestFirst().toReversed()) {
+      const first = cells.firstFinished(at);
       if (first === undefined) continue;
       if ((await journal.get('events', first)) !== undefined) return;
       await readAgain(journal, at, range);
@@ -295,49 +206,19 @@ export function createTally(ports: TallyPorts): Tally {
     if (countedFromMs === undefined || range.fromMs < countedFromMs) {
       countedFromMs = await readBack(journal, range.fromMs, countedFromMs ?? range.toMs, endMs);
     }
-    condense();
+    cells.condense(countedFromMs, nowMs() - settlingMs);
     return Math.max(range.fromMs, countedFromMs);
   }
 
   return {
+    find: cells.find,
+    known: cells.known,
+    sums: cells.sums,
     settle(range, mostMs) {
       const mine = turn.then(() => settle(range, mostMs));
       turn = mine.catch(forgetAll);
       return mine;
     },
-
-    sums(fromMs, toMs) {
-      const name = `${fromMs} ${toMs}`;
-      const found = united.get(name);
-      if (found !== undefined) return found.sums;
-      const parts: Sums[] = [];
-      for (let at = Math.floor(fromMs / cellMs); at * cellMs < toMs; at += 1) {
-        const cell = cells.get(at);
-        if (cell === undefined) continue;
-        cell.sums ??= sumsOf(cell.events?.values() ?? []);
-        parts.push(cell.sums);
-      }
-      const sums = unite(parts);
-      united.set(name, { fromMs, toMs, sums });
-      return sums;
-    },
-
-    *known(before) {
-      const last = before === undefined ? Number.POSITIVE_INFINITY : cellOf(before);
-      for (const at of spansNewestFirst()) {
-        if (at > last) continue;
-        const events = cells.get(at)?.events;
-        if (events === undefined) return (at + 1) * cellMs;
-        const keys = [...events.keys()].filter((key) => before === undefined || key < before).sort();
-        for (const key of keys.reverse()) {
-          const counted = events.get(key);
-          if (counted !== undefined) yield counted;
-        }
-      }
-      return Number.NEGATIVE_INFINITY;
-    },
-
-    find: (key) => cells.get(cellOf(key))?.events?.get(key),
 
     landed(writes) {
       if (!isWatching) return;
@@ -359,14 +240,12 @@ export function createTally(ports: TallyPorts): Tally {
   };
 }
 
-function isOpen({ status }: CountedEvent): boolean {
-  return outcomeOfStatus(status) === 'open';
-}
-
-function oldestFinished(events: Iterable<CountedEvent>): string | undefined {
-  let oldest: string | undefined;
-  for (const counted of events) {
-    if (!isOpen(counted) && (oldest === undefined || counted.key < oldest)) oldest = counted.key;
-  }
-  return oldest;
+/** Whether it is time for what is done at intervals. A clock that is set back must not delay it. */
+function dueEvery(nowMs: () => number, pauseMs: number): () => boolean {
+  let lastMs = nowMs();
+  return () => {
+    if (Math.abs(nowMs() - lastMs) < pauseMs) return false;
+    lastMs = nowMs();
+    return true;
+  };
 }
