@@ -7,6 +7,7 @@
 
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
+import { percentDecoded } from '../../machines/base/percent-decoded.ts';
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
 import { plainChallenge } from '../../machines/oauth/plain-answer.ts';
 import { proxyRefusal } from '../connection-cause.ts';
@@ -226,13 +227,4 @@ function configuredHeaders(server: string, { headers }: ServerFetchSettings['pla
     }
   }
   return configured;
-}
-
-/** A percent sign that is not followed by two hex digits is literal. */
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

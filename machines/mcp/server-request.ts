@@ -5,6 +5,7 @@
  */
 
 import { cutWithMark, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { percentDecoded } from '../base/percent-decoded.ts';
 import { redactShapes } from './redact-shapes.ts';
 import type { SamplingPolicy, ServerSettings } from './server-settings.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
@@ -111,7 +112,10 @@ export function admitElicitation(
 export function rootsAnswer(folderUrls: readonly string[]): RootsAnswer {
   const roots = folderUrls
     .filter((uri) => uri.startsWith('file://'))
-    .map((uri) => ({ uri, name: decoded(uri.slice('file://'.length).split('/').filter(Boolean).at(-1) ?? '/') }));
+    .map((uri) => ({
+      uri,
+      name: percentDecoded(uri.slice('file://'.length).split('/').filter(Boolean).at(-1) ?? '/'),
+    }));
   return { roots };
 }
 
@@ -183,12 +187,4 @@ function usesTool(content: Json): boolean {
 
 function blocksOf(content: Json): readonly Json[] {
   return Array.isArray(content) ? content : [content];
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

@@ -8,6 +8,7 @@
 import type { Logger } from '../../actors/ports.ts';
 import type { OpenSpan, SpanAttributes, SpanStart, Tracer } from '../../actors/telemetry/open-tracer.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { percentDecoded } from '../../machines/base/percent-decoded.ts';
 import { createTurns } from '../system/turns.ts';
 
 export interface TracingPorts {
@@ -56,7 +57,7 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
   );
 
   for (const variable of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
-    for (const pair of (env[variable] ?? '').split(',')) learn(decoded(pair.slice(pair.indexOf('=') + 1).trim()));
+    for (const pair of (env[variable] ?? '').split(',')) learn(percentDecoded(pair.slice(pair.indexOf('=') + 1).trim()));
   }
 
   const inTurn = createTurns((thrown) => {
@@ -113,12 +114,4 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
     apply: (endpoint) => inTurn(() => move(endpoint)),
     close: () => inTurn(close),
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

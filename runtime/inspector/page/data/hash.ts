@@ -3,6 +3,8 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { percentDecoded } from '../../../../machines/base/percent-decoded.ts';
+
 const views = [
   'overview',
   'events',
@@ -33,7 +35,7 @@ export function readHash(hash: string): Place {
   const view = views.find((one) => one === name) ?? 'overview';
   return {
     view,
-    chosen: rest.map(decoded).join('/'),
+    chosen: rest.map(percentDecoded).join('/'),
     query: Object.fromEntries(new URLSearchParams(search.join('?'))),
   };
 }
@@ -56,12 +58,4 @@ export function hashOf(view: View, chosen = '', query: Place['query'] = {}): str
 export function hashTo(named: string): string {
   const { view, chosen, query } = readHash(named);
   return hashOf(view, chosen, query);
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
