@@ -154,11 +154,6 @@ export function wrapped(text: string, width: number, margin: string): string[] {
   return [...lines, line].map((one, index) => (index === 0 ? one : `${margin}${one}`));
 }
 
-/** Any text as one word of a shell command, always in quotes; `shellWord` quotes only where it is necessary. */
-export function quotedWord(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 export function dim(out: Pick<Output, 'coloured'>, text: string): string {
   return out.coloured ? `\u001b[2m${text}\u001b[0m` : text;
 }

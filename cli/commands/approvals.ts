@@ -1,5 +1,6 @@
 /** `agent approvals …`: the questions that wait for a person. @see TRU-3, SRV-1 and SEC-7 in docs/specification.md */
 
+import { quotedWord } from '../../machines/base/shell-word.ts';
 import { inQuotes, shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, Params } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
@@ -14,7 +15,7 @@ import {
   textFlags,
 } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
-import { ago, bold, dim, oneLine, printJsonLine, quotedWord, show, table } from '../terminal.ts';
+import { ago, bold, dim, oneLine, printJsonLine, show, table } from '../terminal.ts';
 import { readObject } from './mcp.ts';
 
 const longestSaid = 1_000;

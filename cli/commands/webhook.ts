@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, profileOption } from '../../machines/base/names.ts';
 import { parseJson, readJson } from '../../machines/base/read-json.ts';
-import { shellWord } from '../../machines/base/shell-word.ts';
+import { quotedWord, shellWord } from '../../machines/base/shell-word.ts';
 import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
@@ -20,7 +20,7 @@ import {
   textFlags,
   withHomeNamed,
 } from '../context.ts';
-import { bold, oneLine, plain, printJson, printJsonLine, quotedWord, show, table } from '../terminal.ts';
+import { bold, oneLine, plain, printJson, printJsonLine, show, table } from '../terminal.ts';
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
   const bound = textFlag(context, 'route-profile');

@@ -4,6 +4,7 @@
  * @see DUR-2 and SIG-1 in docs/specification.md
  */
 
+import { quotedWord } from '../base/shell-word.ts';
 import type { Algorithm, SignatureScheme } from '../config/signature-scheme.ts';
 import { labelOf, stampOf } from './scheme.ts';
 import { ownScheme } from './verifier.ts';
@@ -47,11 +48,11 @@ export function curlCommand({
 }: CurlRequest): CurlVerdict {
   if (obeyed.test(body))
     return { kind: 'refused', why: 'the payload has control characters, which a terminal would obey' };
-  const lines = [`curl -sS ${quoted(url)}`, `-H ${quoted(`content-type: ${contentType}`)}`];
+  const lines = [`curl -sS ${quotedWord(url)}`, `-H ${quotedWord(`content-type: ${contentType}`)}`];
   for (const [name, value] of Object.entries(headers)) {
-    if (name !== 'content-type' && name !== 'user-agent') lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+    if (name !== 'content-type' && name !== 'user-agent') lines.push(`-H ${quotedWord(`${name}: ${value}`)}`);
   }
-  const vars = [`BODY=${quoted(body)}`];
+  const vars = [`BODY=${quotedWord(body)}`];
   if (scheme !== 'none') {
     const { at, algorithm, timestamp, id } = scheme;
     const isPlain = scheme.form === undefined && (algorithm === 'token' || digests[algorithm] !== undefined);
@@ -63,7 +64,7 @@ export function curlCommand({
     if (id !== undefined && 'header' in id) lines.push(`-H "${id.header}: $ID"`);
     if (timestamp !== undefined && 'header' in timestamp.at) lines.push(`-H "${timestamp.at.header}: $TIME"`);
     if ('header' in at) lines.push(`-H "${at.header}: ${signatureText(scheme, url, publicUrl)}"`);
-    else if ('query' in at) lines[0] = `curl -sS ${quoted(url)}"?${at.query}=$SECRET"`;
+    else if ('query' in at) lines[0] = `curl -sS ${quotedWord(url)}"?${at.query}=$SECRET"`;
   }
   // With `-d` a body that begins with @ would be the name of a file to send.
   lines.push('--data-raw "$BODY"');
@@ -94,10 +95,6 @@ function keyOption({ key }: SignatureScheme): string {
   return key === 'hex'
     ? `hexkey:"${bare}"`
     : `hexkey:"$(printf %s "${bare}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \\n')"`;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** A shell parameter, safe before any following text. */
