@@ -195,11 +195,6 @@ export function factsText({
     .join('  ');
 }
 
-/** A readable name for XState's own events. */
-export function eventText(type: string): string {
-  return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
-}
-
 /** A chart as its states in order, each with its transitions; active states are marked. */
 export function drawChart(out: Output, chart: Chart, active: string): string[] {
   const lit = new Set(active.split(' ').flatMap(outerStates));

@@ -5,10 +5,10 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { stateWords } from '../../machines/base/status.ts';
+import { eventWords, stateWords } from '../../machines/base/status.ts';
 import { connectGateway } from '../call.ts';
 import { type CommandContext, type ExitCode, hasFlag, refuse, textFlags } from '../context.ts';
-import { eventText, line } from '../draw.ts';
+import { line } from '../draw.ts';
 import { followConnection } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
 
@@ -40,7 +40,7 @@ function recordLine({ out }: CommandContext, record: JsonObject): string {
   const actor = oneLine(String(record.actor));
   if (record.from === undefined) return line(out, [[time, 'dim'], [actor], ['  spawned', 'dim']]);
   const event = record.eventless === true ? undefined : (record.event as JsonObject | undefined)?.type;
-  const facts = [event === undefined ? undefined : eventText(String(event)), record.delivery_id]
+  const facts = [event === undefined ? undefined : eventWords(String(event)), record.delivery_id]
     .filter((fact) => fact !== undefined)
     .map((fact) => oneLine(String(fact)));
   return line(out, [

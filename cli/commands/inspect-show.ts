@@ -2,12 +2,12 @@
  * `agent inspect show`: one actor in full, with its chart drawn. @see INS-2 in docs/specification.md
  */
 
-import { stateWords } from '../../machines/base/status.ts';
+import { eventWords, stateWords } from '../../machines/base/status.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
 import type { ActorShown } from '../../runtime/control/contract.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
 import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
-import { drawChart, eventText, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
+import { drawChart, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
 import { ago, inTime, oneLine, plain, show } from '../terminal.ts';
 
 const mostContextLines = 60;
@@ -91,7 +91,7 @@ function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] 
         line(out, [
           [`  ${at.slice(11, 23)}`, 'dim'],
           [`  ${oneLine(stateWords(`${from} → ${to}`))}`],
-          [event === '' ? '' : `  ${oneLine(eventText(event))}`, 'dim'],
+          [event === '' ? '' : `  ${oneLine(eventWords(event))}`, 'dim'],
           [why === undefined ? '' : `  ${oneLine(why)}`, 'yellow'],
         ]),
       ),

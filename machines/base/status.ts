@@ -1,4 +1,4 @@
-/** The words for the outcome of an event, a run and a delivery: in records, in rows and on the command line. */
+/** The words for the outcome of an event, a run and a delivery, and for the steps of a chart: in records, rows and texts. */
 
 /** What `gateway.status` says of a journal that is neither ready nor has a fault. */
 export const journalOpening = 'the journal is being opened, and nothing is accepted until it is open';
@@ -43,6 +43,11 @@ export const deliveryStatuses = [
 export function stateWords(state: string): string {
   if (state === 'unknown') return 'unconfirmed';
   return state.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** An event of a chart for people: of the interpreter's own ones, `xstate.done.actor.runScript` is "runScript done". */
+export function eventWords(type: string): string {
+  return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
 }
 
 /** The status that a person means: the value itself, or its words with spaces or hyphens. */

@@ -1,6 +1,7 @@
 import t from 'tap';
 import {
   deliveryStatuses,
+  eventWords,
   historyStatuses,
   meantStatus,
   runStatuses,
@@ -26,4 +27,11 @@ t.test('CLI-6 · a status may be given as its value, in words or with hyphens', 
     t.equal(meantStatus(text, deliveryStatuses), 'deadLettered');
   t.equal(meantStatus('unconfirmed', deliveryStatuses), 'unknown');
   t.equal(meantStatus('dead', deliveryStatuses), undefined);
+});
+
+t.test('INS-1 · the interpreter’s own events are named by what they mean', async (t) => {
+  t.equal(eventWords('xstate.done.actor.resumeWork'), 'resumeWork done');
+  t.equal(eventWords('xstate.error.actor.connectServer'), 'connectServer error');
+  t.equal(eventWords('xstate.after.retry.serverConnection.backingOff'), 'retry over');
+  t.equal(eventWords('call.began'), 'call.began');
 });

@@ -123,11 +123,6 @@ export function formatState(state: string): string {
     .join(', ');
 }
 
-/** Names the interpreter's own events by their meaning: `xstate.done.actor.runScript` is "runScript done". */
-export function formatEvent(type: string): string {
-  return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
-}
-
 /** Returns the last part of an actor's address, which identifies it among its siblings. */
 export function lastPart(id: string, parent: string | null): string {
   if (parent !== null && id.startsWith(`${parent}/`)) return id.slice(parent.length + 1);

@@ -2,8 +2,9 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { eventWords } from '../../../../machines/base/status.ts';
 import type { ActorDetails, EventRow, StepRow } from '../../wire.ts';
-import { formatEvent, formatState, formatStep } from '../data/format.ts';
+import { formatState, formatStep } from '../data/format.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Tabs } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
@@ -60,7 +61,7 @@ function Transitions({ steps }: { readonly steps: readonly StepRow[] }): JSX.Ele
               <b class="strong">{formatState(step.to)}</b>
             </td>
             <td class="muted wrap">
-              <code>{formatEvent(step.event)}</code> {step.why}
+              <code>{eventWords(step.event)}</code> {step.why}
             </td>
           </tr>
         ))}

@@ -3,7 +3,6 @@ import {
   counted,
   formatClock,
   formatCountdown,
-  formatEvent,
   formatSpan,
   formatStep,
   formatWord,
@@ -63,11 +62,4 @@ t.test('INS-2 · words and counts read as people write them', async (t) => {
   t.equal(counted(1, 'tool'), '1 tool');
   t.equal(counted(10_000, 'tool'), '10,000 tools');
   t.equal(counted(2, 'delivery', 'deliveries'), '2 deliveries');
-});
-
-t.test('INS-1 · the interpreter’s own events are named by what they mean', async (t) => {
-  t.equal(formatEvent('xstate.done.actor.resumeWork'), 'resumeWork done');
-  t.equal(formatEvent('xstate.error.actor.connectServer'), 'connectServer error');
-  t.equal(formatEvent('xstate.after.retry.serverConnection.backingOff'), 'retry over');
-  t.equal(formatEvent('call.began'), 'call.began');
 });
