@@ -244,13 +244,13 @@ export function createSession(
     return () => cut({ kind: 'cancelled' });
   }
 
-  function askFor(...[send, given, tell]: Parameters<typeof throughClient>): () => void {
+  function askFor(...[send, options, settle]: Parameters<typeof throughClient>): () => void {
     if (ended.signal.aborted) {
-      tell(unsent());
+      settle(unsent());
       return nothingToCancel;
     }
-    const { options, settle } = paced(given, tell);
-    return throughClient(send, options, settle);
+    const call = paced(options, settle);
+    return throughClient(send, call.options, call.settle);
   }
 
   async function offered(
@@ -321,12 +321,12 @@ export function createSession(
       };
     },
 
-    call(tool, args, given, tell) {
+    call(tool, args, given, settleGiven) {
       if (ended.signal.aborted) {
-        tell(unsent());
+        settleGiven(unsent());
         return nothingToCancel;
       }
-      const { options, settle } = paced(given, tell);
+      const { options, settle } = paced(given, settleGiven);
       const { id, onProgress, traceparent } = options;
       const held = (result: JsonObject): CallOutcome => heldAgainst(outputs.get(tool), tool, result, checks);
       if (direct === undefined) {
