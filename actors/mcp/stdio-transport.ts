@@ -7,13 +7,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  type JSONRPCMessage,
-  SdkError,
-  SdkErrorCode,
-  serializeMessage,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import { type JSONRPCMessage, SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
 import { deepestRead, isBeyondReading, parseObject } from '../../machines/base/read-json.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
@@ -25,6 +19,7 @@ import { createFloodMeter, linesOf } from './flood-meter.ts';
 import { createLineReader, type ReadState } from './line-reader.ts';
 import { endGroup, settlesWithin, signalGroup } from './process-exit.ts';
 import { notStarted, spawnServer } from './spawn-server.ts';
+import { createStdioInput } from './stdio-input.ts';
 import { createTurnShare } from './turn-share.ts';
 
 export interface StdioSettings {
@@ -59,21 +54,8 @@ export interface StdioTransport extends Transport {
   readonly putBefore: PutBefore;
 }
 
-/** Messages that wait for the end of the turn and of the previous write: none of them was passed to the system. */
-interface Outbox {
-  text: string;
-  readonly senders: Sender[];
-}
-
-interface Sender {
-  readonly resolve: () => void;
-  readonly reject: (thrown: Error) => void;
-}
-
 /** The same limit as in the SDK's own transport. */
 const defaultMaxMessageBytes = 10 * 1_048_576;
-/** What may be queued for a child that does not read. */
-const mostBacklogBytes = 16 * 1_048_576;
 const defaultGraceMs = 2_000;
 /** How long a descendant that escaped the group may keep the pipes open. */
 const pipeGraceMs = 500;
@@ -95,8 +77,6 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   let exited: Promise<void> = Promise.resolve();
   let drained: Promise<void> = Promise.resolve();
   let sweep = (): Promise<void> => Promise.resolve();
-  let outbox: Outbox = { text: '', senders: [] };
-  let writing = false;
   /** Of the current message. */
   let lineBytes = 0;
   let overflowed = false;
@@ -139,43 +119,21 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     return share.spend(linesOf(line.length));
   };
 
-  const refuse = (senders: readonly Sender[], code: SdkErrorCode): void => {
-    const refusal = new SdkError(code, `mcp server "${server}" took no input: it has ended`);
-    // A pipe breaks just before its child exits, and the reason should include the exit.
-    void settlesWithin(exited, pipeGraceMs).then(() => {
-      for (const { reject } of senders) reject(refusal);
-    });
-  };
-
-  /** One write at a time, so that messages queued behind it are known to be unsent; the last flush does not wait. */
-  const flush = (isLast = false): void => {
-    const { text, senders } = outbox;
-    const stdin = child?.stdin;
-    if (!stdin || senders.length === 0 || (writing && !isLast)) return;
-    outbox = { text: '', senders: [] };
-    if (!stdin.writable) {
-      refuse(senders, SdkErrorCode.SendFailed);
-      return;
-    }
-    writing = true;
-    // Called when the pipe has accepted the messages. A pipe that was destroyed meanwhile reports success.
-    stdin.write(text, (error) => {
-      writing = false;
-      if (!error && !stdin.destroyed) {
-        for (const { resolve } of senders) resolve();
-      } else {
-        // However the write failed, the child may have read and executed a part of it (TRU-4).
-        refuse(senders, SdkErrorCode.ConnectionClosed);
-      }
-      flush();
-    });
-  };
+  const input = createStdioInput({
+    server,
+    stdin: () => child?.stdin,
+    exited: () => exited,
+    overflowed: () => {
+      cutOff('it does not read what it is sent');
+      return new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: ${why}`);
+    },
+  });
 
   /** Runs once, for whichever is first: close, the child's exit, a line over the cap. */
   const end = (politeMs: number): Promise<void> => {
     ending ??= (async () => {
+      input.finish();
       if (child?.pid !== undefined) {
-        flush(true);
         child.stdin?.end();
         await endGroup({ group: child.pid, exited, sweep, politeMs, termMs: graceMs });
         await drained;
@@ -268,23 +226,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
         throw notStarted(server, plan.command, thrown);
       }
     },
-    send: (message) =>
-      new Promise((resolve, reject) => {
-        const stdin = child?.stdin;
-        if (!stdin?.writable || ending !== undefined) {
-          reject(new SdkError(SdkErrorCode.NotConnected, `mcp server "${server}" is not running`));
-          return;
-        }
-        if (stdin.writableLength + outbox.text.length > mostBacklogBytes) {
-          cutOff('it does not read what it is sent');
-          reject(new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: ${why}`));
-          return;
-        }
-        // Messages of one turn are written together: the write is the most expensive part of a call.
-        if (outbox.senders.length === 0) process.nextTick(() => flush());
-        outbox.text += serializeMessage(message);
-        outbox.senders.push({ resolve, reject });
-      }),
+    send: input.send,
     close: () => {
       why ??= 'it was closed';
       return end(graceMs);
