@@ -299,17 +299,17 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return refused('retry', ports.redact(why));
   }
 
-  const lose: Sessions['lose'] = (key, how, lost = live.get(key)?.session) => {
-    const standing = live.get(key);
-    if (lost === undefined || standing?.session !== lost) return;
+  const lose: Sessions['lose'] = (key, how, session = live.get(key)?.session) => {
+    const current = live.get(key);
+    if (session === undefined || current?.session !== session) return;
     live.delete(key);
     const others = leaving.get(key) ?? new Set();
-    leaving.set(key, others.add(lost));
-    const session = standing.number;
+    leaving.set(key, others.add(session));
+    const { number } = current;
     // The connection is notified first: calls that end with the session query its state.
-    if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session });
-    else ports.tell(key, { type: 'session.closed', session, why: how.why, chance: ports.random() });
-    void lost.retire().then(() => others.delete(lost));
+    if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session: number });
+    else ports.tell(key, { type: 'session.closed', session: number, why: how.why, chance: ports.random() });
+    void session.retire().then(() => others.delete(session));
   };
 
   /** Runs after the attempt and the close in progress, so that nothing of either is left. */
