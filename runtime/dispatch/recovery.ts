@@ -100,10 +100,10 @@ async function takeDeliveries(ports: ResumePorts, signal: AbortSignal, dueBefore
   }
   // The journal returns them by due time; a chat needs them in queue order, after the one that it waits for.
   taken.sort((one, other) => orderOf(one.value) - orderOf(other.value));
-  await inTurns(taken, { ports, signal }, ({ value: record }) => {
+  await handleEach(taken, { ports, signal }, ({ value: record }) => {
     if (record.status === 'waitingToRetry') ports.hold(record);
   });
-  await inTurns(taken, { ports, signal }, async (stored) => {
+  await handleEach(taken, { ports, signal }, async (stored) => {
     await resumeDelivery(stored, ports);
   });
 }
@@ -119,7 +119,7 @@ function withMore({ total, queues, ...memory }: Memory, taken: readonly StoredRe
 async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
   for await (const page of pagesOf(journal, (await journal.dueKeys('deliveries')).reverse(), signal)) {
-    await inTurns(page, { ports, signal }, ({ key, value, heldBy }) => {
+    await handleEach(page, { ports, signal }, ({ key, value, heldBy }) => {
       const order = orderOf(value);
       ports.order.saw(order);
       if (value.status === 'waitingToRetry') retried.push({ key, order });
@@ -130,7 +130,7 @@ async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal
   retried.sort((one, other) => one.order - other.order);
   const keys = retried.map(({ key }) => key);
   for await (const page of pagesOf(journal, keys, signal)) {
-    await inTurns(page, { ports, signal }, ({ key, value }) => ports.older.note(key, value));
+    await handleEach(page, { ports, signal }, ({ key, value }) => ports.older.note(key, value));
   }
 }
 
@@ -152,7 +152,7 @@ async function* pagesOf(
  * and the others continue. The record is left to the next start; on a shared journal, which may not have answered, it is
  * handled again, because no gateway finds it while this session holds it.
  */
-async function inTurns<Item extends { readonly key: string }>(
+async function handleEach<Item extends { readonly key: string }>(
   items: readonly Item[],
   { ports, signal }: { readonly ports: Pick<ResumePorts, 'keeper' | 'log'>; readonly signal: AbortSignal },
   handle: (item: Item) => Promise<void> | void,
@@ -177,7 +177,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
     const limit = Math.min(sliceSize, Math.ceil(ports.bound() / 4), ports.room());
     if (limit <= 0 || signal.aborted) return without;
     const taken = await take('runs', { limit, without }, ports);
-    await inTurns(taken, { ports, signal }, (stored) => resumeRun(stored, ports));
+    await handleEach(taken, { ports, signal }, (stored) => resumeRun(stored, ports));
     if (taken.length < limit) return without;
   }
 }
@@ -186,7 +186,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
 export async function refillGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   while (!signal.aborted) {
     const taken = await take('groups', { limit: sliceSize }, ports);
-    await inTurns(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
+    await handleEach(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
     if (taken.length < sliceSize) return;
   }
 }

@@ -70,7 +70,7 @@ export async function checkServers(examined: Examined, patienceMs = usualPatienc
   }
   const findings =
     gateway === undefined
-      ? await inTurns(sound, ({ profile, server }) => probed(examined, { profile, server, patienceMs }))
+      ? await fewAtOnce(sound, ({ profile, server }) => probed(examined, { profile, server, patienceMs }))
       : findingsOf(rows, (row) => (isBroken(row) ? undefined : serverTrouble(row)));
   if (findings.length > 0 || sound.length === 0) return findings;
   return [good(`${sound.length === 1 ? 'one answers' : `all ${sound.length} answer`}`)];
@@ -204,7 +204,7 @@ function notAsked(place: string, cure: string): Finding {
 }
 
 /** A few at a time: a home may have many servers, and each one is a process. */
-async function inTurns<Item>(
+async function fewAtOnce<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<Finding | undefined>,
 ): Promise<readonly Finding[]> {
