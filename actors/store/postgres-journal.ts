@@ -1,62 +1,35 @@
 /**
- * The journal in a Postgres database. Commits that arrive while a group is under way share the next one, which is one
- * transaction. Any number of gateways write at the same time.
+ * The journal in a Postgres database, to which any number of gateways write at the same time.
  * @see DUR-1 and SCA-1 in docs/specification.md
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, Pool } from 'pg';
-import { causeOf, done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
-import type { Json } from '../../machines/base/json.ts';
-import type { Anew, CommitVerdict, Journal, Settled, Write } from './journal.ts';
+import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import type { Anew, Journal, Settled, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
+import { createGroups } from './postgres-groups.ts';
 import { type PruneConnections, pruneRows } from './postgres-prune.ts';
 import {
   answerTimeoutMs,
   clientUrl,
   connectTimeoutMs,
   createTurns,
-  isAnswer,
   ownLimits,
   reach,
   refuseLentProcess,
 } from './postgres-reach.ts';
 import { createReads } from './postgres-reads.ts';
-import { claimName, isNewEvent, isRowKey } from './postgres-rows.ts';
-import { codeOf, type Migrated, migrateSchema, placeOf, postgresFault } from './postgres-schema.ts';
+import { claimName, isRowKey } from './postgres-rows.ts';
+import { type Migrated, migrateSchema, placeOf, postgresFault } from './postgres-schema.ts';
 import { createSessions } from './postgres-sessions.ts';
 import { createTake } from './postgres-take.ts';
-import { createTransact, isOvertaken, unlessOvertaken, type Verdicts } from './postgres-transaction.ts';
+import { createTransact, unlessOvertaken } from './postgres-transaction.ts';
 import { openWriter, type Writer } from './postgres-writer.ts';
-import { weightOf } from './record-bytes.ts';
 import { sessionEnded } from './sessions.ts';
-import { callBackSafely } from './tables.ts';
 
-interface Commit {
-  readonly writes: readonly Write[];
-  readonly settled: Settled;
-  readonly anew?: Anew | undefined;
-  readonly bytes: number;
-}
-
-/** Commits of one transaction; it is closed after the commit that reaches the size. */
-const groupSize = 400;
-const groupBytes = 8 * 1024 * 1024;
-/** A group whose connection broke may have been too large for a slow database: the next ones are half as large, down to this. */
-const leastGroupBytes = 256 * 1024;
 /** Takes a slow database ten seconds, for which most senders wait. */
 const defaultWaitingBytes = 192 * 1024 * 1024;
-/** How many groups check first which records exist, after one that was assumed to be new did exist. */
-const carefulGroups = 10;
-/**
- * A transaction costs the database some hundred microseconds even if it writes little. After a group of this size the next
- * commits are gathered as long as they keep arriving: that more than halves the transactions, and gateways wait less often
- * for each other's rows.
- */
-const busyGroup = 8;
-const gatherMs = 1;
-const mostGatherMs = 5;
 /** How long a query of a copy waits for its answer: a slow link carries a group of large records in minutes. */
 const aloneAnswerMs = 300_000;
 /** How long a commit whose connection broke waits for its outcome. */
@@ -127,10 +100,6 @@ export async function migratePostgresJournal(url: string): Promise<Result<Migrat
 function createPostgresJournal(database: Database, writer: Writer): Journal {
   const { url, place, outcomeMs, answerMs } = database;
   const closedFault = fault('journal-unavailable', `${place}: the journal is closed; nothing can be acknowledged`);
-  const busyFault = fault(
-    'journal-unavailable',
-    `${place}: more than ${Math.round(database.waitingBytes / 1024 ** 2)} MB of events wait to be written; send them again later, or use a faster database`,
-  );
   const pool = new Pool({
     connectionString: clientUrl(url),
     max: database.pool,
@@ -154,17 +123,19 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
   const ending = new AbortController();
   writer.watchEnd(() => closing === undefined && database.cut());
   const transact = createTransact({ writer, outcomeMs, ending: ending.signal, unsure: sessions.disown });
-  let waiting: (readonly Commit[])[] = [];
-  let underWay: Promise<void> | undefined;
-  let gathered: Commit[] | undefined;
-  /** How many of the next groups check first. */
-  let looksFor = 0;
-  let lastGroupSize = 0;
-  let groupLimit = groupBytes;
-  /** Of the commits that wait and of those under way. */
-  let waitingBytes = 0;
-  /** Other writes, in turn with the commits, on the one writing connection. */
+  /** The commits and all other writes have the one writing connection in turn. */
   const inTurn = createTurns();
+  const groups = createGroups({
+    place,
+    mostBytes: database.waitingBytes,
+    transact,
+    inTurn,
+    stopped: () => stopped,
+    stop: (thrown) => {
+      stopped = postgresFault(place, thrown);
+    },
+    closed: closedFault,
+  });
 
   /** Works on the writing connection; a permanent error stops the journal until a probe. */
   function asked<Value>(work: () => Promise<Value>, unsure: () => void): Promise<Result<Value>> {
@@ -192,115 +163,13 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     }
   }
 
-  async function drain(): Promise<void> {
-    while (waiting.length > 0) {
-      if (lastGroupSize >= busyGroup) await gather();
-      await inTurn(landGroup);
-    }
-    underWay = undefined;
-  }
-
-  async function gather(): Promise<void> {
-    for (let waitedMs = 0, before = -1; waitedMs < mostGatherMs && waiting.length > before; waitedMs += gatherMs) {
-      before = waiting.length;
-      await sleep(gatherMs);
-    }
-  }
-
-  async function landGroup(): Promise<void> {
-    let size = 0;
-    let taken = 0;
-    let bytes = 0;
-    while (taken < waiting.length && size < groupSize && bytes < groupLimit) {
-      const together = waiting[taken++] ?? [];
-      size += together.length;
-      bytes += bytesOf(together);
-    }
-    const parts = waiting.slice(0, taken);
-    waiting = waiting.slice(taken);
-    lastGroupSize = size;
-    const verdicts = stopped === undefined ? await judgedApart(parts) : [];
-    if (stopped === undefined) groupLimit = Math.min(groupBytes, 2 * groupLimit);
-    waitingBytes -= bytes;
-    const refused: CommitVerdict = { kind: 'unavailable', fault: stopped ?? closedFault };
-    for (const [index, one] of parts.flat().entries()) {
-      const { judged, verdict } = verdicts[index] ?? { judged: one.writes, verdict: refused };
-      callBackSafely(() => one.settled(verdict, judged));
-    }
-  }
-
-  /**
-   * Never rejects. If the database does not accept a value, the commits that are not submitted with it are written without
-   * it. Another error sets `stopped`; the returned verdicts then end with the last part that is durable or refused.
-   */
-  async function judgedApart(parts: readonly (readonly Commit[])[]): Promise<Verdicts> {
-    try {
-      return await judged(parts.flat());
-    } catch (thrown) {
-      if (!isOfData(thrown)) {
-        if (!isAnswer(thrown)) groupLimit = Math.max(leastGroupBytes, groupLimit / 2);
-        stopped = postgresFault(place, thrown);
-        return [];
-      }
-      const [first = [], ...others] = parts;
-      if (others.length === 0) {
-        const why = `${place}: the database does not accept a value of this commit (${causeOf(thrown)})`;
-        const verdict = { kind: 'unavailable', fault: fault('internal-error', why), alone: true } as const;
-        return first.map(({ writes }) => ({ judged: writes, verdict }));
-      }
-      const verdicts: Verdicts = [];
-      for (const part of parts) {
-        verdicts.push(...(await judgedApart([part])));
-        if (stopped !== undefined) break;
-      }
-      return verdicts;
-    }
-  }
-
-  /** If another gateway wrote the same records at the same time, the commits are judged again by its rows. */
-  async function judged(commits: readonly Commit[]): Promise<Verdicts> {
-    if (looksFor > 0) looksFor -= 1;
-    else {
-      try {
-        return await transact(commits, true);
-      } catch (thrown) {
-        if (!isOvertaken(thrown)) throw thrown;
-        looksFor = carefulGroups;
-      }
-    }
-    return unlessOvertaken(() => transact(commits, false));
-  }
-
-  /**
-   * Refuses all of the commits if their events do not fit beside those that wait, and while the database cannot write: a probe,
-   * behind which they would wait, may take long.
-   */
-  function submitAll(commits: readonly Commit[]): void {
-    const bytes = bytesOf(commits);
-    const isOver = waitingBytes > 0 && waitingBytes + bytes > database.waitingBytes;
-    const isBusy = isOver && commits.some(({ writes }) => writes.some(isNewEvent));
-    if (stopped !== undefined || isBusy) {
-      const verdict: CommitVerdict =
-        stopped === undefined
-          ? { kind: 'unavailable', fault: busyFault, alone: true }
-          : { kind: 'unavailable', fault: stopped };
-      for (const { settled, writes } of commits) callBackSafely(() => settled(verdict, writes));
-      return;
-    }
-    waiting.push(commits);
-    waitingBytes += bytes;
-    underWay ??= drain();
-  }
-
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
     // A single such key would fail all commits of its group.
     const obstacle = unstorable(writes, isRowKey);
-    const bytes = writes.reduce((sum, write) => sum + ('value' in write ? weightOf(write.value as Json) : 0), 0);
     if (obstacle !== undefined)
       settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`), alone: true }, writes);
     else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault }, writes);
-    else if (gathered === undefined) submitAll([{ writes, settled, anew, bytes }]);
-    else gathered.push({ writes, settled, anew, bytes });
+    else groups.submit(writes, settled, anew);
   }
 
   async function probe(): Promise<Fault | undefined> {
@@ -362,16 +231,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     watch: sessions.watch,
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
-    together(submitThem) {
-      const commits: Commit[] = [];
-      gathered = commits;
-      try {
-        submitThem();
-      } finally {
-        gathered = undefined;
-      }
-      if (commits.length > 0) submitAll(commits);
-    },
+    together: groups.together,
 
     ...createReads(pool, place, () => closing === undefined),
     take: taking.take,
@@ -387,7 +247,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     close() {
       ending.abort();
       closing ??= (async () => {
-        await underWay;
+        await groups.settled();
         await inTurn(async () => {});
         stopped = closedFault;
         await Promise.allSettled([writer.close(), pool.end(), sessions.close()]);
@@ -396,8 +256,3 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     },
   };
 }
-
-const bytesOf = (commits: readonly Commit[]): number => commits.reduce((sum, { bytes }) => sum + bytes, 0);
-
-/** A data exception, or a limit that a value exceeds: the value, not the database, is at fault. */
-const isOfData = (thrown: unknown): boolean => /^(22|54)...$/.test(codeOf(thrown));
