@@ -5,6 +5,7 @@
  */
 
 import type { Pace } from '../../machines/dispatch/pace.ts';
+import { type Asker, type Chat, createLaneChats, nextOf, parkIn } from './lane-chats.ts';
 
 export interface Lane {
   /**
@@ -63,92 +64,22 @@ export interface LanePorts {
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
-interface Asker {
-  readonly granted: () => void;
-  readonly isWaitedFor: boolean;
-  isParked: boolean;
-}
-
-interface Chat {
-  readonly name: string;
-  readonly waiting: Set<Asker>;
-  /** The delivery that sends another message there. */
-  continuing: Pick<Asker, 'granted'> | undefined;
-  /** The delivery that the chat is reserved for, and its entry once it asks. */
-  heldFor: string | undefined;
-  heldUntilMs: number;
-  holder: Asker | undefined;
-  busy: boolean;
-  /** Time of the steady clock before which nothing is sent. */
-  nextMs: number;
-}
-
-/** Idle chats are removed once the map has so many entries, and again when it has twice the number that was left. */
-const mostIdleChats = 1_000;
-
-export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
-  let { concurrency, gapMs, chatGapMs } = pace;
-  const chats = new Map<string, Chat>();
+export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
+  let pace = given;
+  const chats = createLaneChats(steadyMs);
   /** The chats with a delivery that waits; there may be many more that are only reserved. */
   const active = new Set<Chat>();
-  const held = new Map<string, Chat>();
   let running = 0;
   let nextMs = 0;
   let pausedMs = 0;
   let probing = false;
   let sleeping: (() => void) | undefined;
-  let pumping = false;
-  let again = false;
   let parking = false;
-  let sweepAt = mostIdleChats;
   /** Places from before the last `clear` no longer count. */
   let life = 0;
 
-  function chatOf(name: string): Chat {
-    let chat = chats.get(name);
-    if (chat === undefined) {
-      if (chats.size >= sweepAt) {
-        forgetIdle();
-        // A chat in use cannot be removed. Sweeping for each new chat would take quadratic time.
-        sweepAt = Math.max(mostIdleChats, 2 * chats.size);
-      }
-      chat = {
-        name,
-        waiting: new Set(),
-        continuing: undefined,
-        heldFor: undefined,
-        heldUntilMs: 0,
-        holder: undefined,
-        busy: false,
-        nextMs: 0,
-      };
-      chats.set(name, chat);
-    }
-    return chat;
-  }
-
-  function forgetIdle(): void {
-    const now = steadyMs();
-    for (const [name, chat] of chats) {
-      endHold(chat, now);
-      const { waiting, heldFor, busy, nextMs: until } = chat;
-      if (waiting.size === 0 && heldFor === undefined && !busy && until <= now) chats.delete(name);
-    }
-  }
-
   /** A granted delivery may end within the call and free a place for another. */
-  function pump(): void {
-    if (pumping) {
-      again = true;
-      return;
-    }
-    pumping = true;
-    do {
-      again = false;
-      grantDue();
-    } while (again);
-    pumping = false;
-  }
+  const pump = onceMoreIfCalled(grantDue);
 
   /** Grants what is due, and wakes again when the next one is. */
   function grantDue(): void {
@@ -168,8 +99,8 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       continuing.granted();
     }
     for (const chat of [...active]) {
-      if (running >= concurrency) break;
-      endHold(chat, now);
+      if (running >= pace.concurrency) break;
+      chats.endHold(chat, now);
       const first = nextOf(chat);
       if (first === undefined || chat.busy) {
         if (chat.heldFor !== undefined && chat.waiting.size > 0) soonest = Math.min(soonest, chat.heldUntilMs);
@@ -190,35 +121,12 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     sleeping = soonest === Number.POSITIVE_INFINITY ? undefined : wake(pump, soonest - now);
   }
 
-  function endHold(chat: Chat, now: number): void {
-    if (chat.heldFor === undefined || chat.heldUntilMs > now) return;
-    held.delete(chat.heldFor);
-    chat.heldFor = undefined;
-    chat.holder = undefined;
-  }
-
-  function nextOf({ waiting, heldFor, holder }: Chat): Asker | undefined {
-    const [longest] = waiting;
-    const first = heldFor === undefined ? longest : holder;
-    return first?.isParked === true ? undefined : first;
-  }
-
   function grant(chat: Chat, asker: Asker, now: number): void {
     forget(chat, asker);
     chat.busy = true;
     took(chat, now);
     running += 1;
     asker.granted();
-  }
-
-  /** Parks the deliveries with no awaited one behind them. */
-  function parkIn({ waiting, holder }: Chat): void {
-    let goes = false;
-    for (const asker of [...waiting].reverse()) {
-      goes ||= asker.isWaitedFor;
-      asker.isParked = !goes;
-    }
-    if (goes && holder !== undefined) holder.isParked = false;
   }
 
   function forget(chat: Chat, asker: Asker): void {
@@ -233,14 +141,14 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
 
   /** Records that a message is sent now. */
   function took(chat: Chat, now: number): void {
-    chat.nextMs = now + chatGapMs;
-    nextMs = Math.max(nextMs, now + gapMs);
+    chat.nextMs = now + pace.chatGapMs;
+    nextMs = Math.max(nextMs, now + pace.gapMs);
   }
 
   return {
     ask(name, granted, { name: by, isWaitedFor = false } = {}) {
       const born = life;
-      const chat = chatOf(name);
+      const chat = chats.of(name);
       const isHolder = by !== undefined && chat.heldFor === by;
       let state: 'waiting' | 'running' | 'over' = 'waiting';
       const asker: Asker = {
@@ -270,29 +178,14 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
         pump();
       };
     },
-    hold(name, by, untilMs = Number.POSITIVE_INFINITY) {
-      const chat = chatOf(name);
-      const earlier = held.get(by);
-      if (earlier !== undefined && earlier !== chat) endHold(earlier, Number.POSITIVE_INFINITY);
-      endHold(chat, steadyMs());
-      if ((chat.heldFor ?? by) !== by || untilMs <= steadyMs()) return;
-      chat.heldFor = by;
-      chat.heldUntilMs = untilMs;
-      held.set(by, chat);
-    },
+    hold: (name, by, untilMs = Number.POSITIVE_INFINITY) => chats.hold(name, by, untilMs),
     release(by) {
-      const chat = held.get(by);
-      if (chat === undefined) return;
-      endHold(chat, Number.POSITIVE_INFINITY);
-      pump();
+      if (chats.release(by)) pump();
     },
-    isAwaited: (name) => (chats.get(name)?.waiting.size ?? 0) > 0,
-    heldFor(name) {
-      const { heldFor, heldUntilMs = 0 } = chats.get(name) ?? {};
-      return heldFor === undefined || heldUntilMs <= steadyMs() ? undefined : { name: heldFor, untilMs: heldUntilMs };
-    },
+    isAwaited: chats.isAwaited,
+    heldFor: chats.heldFor,
     next(name, granted) {
-      const chat = chatOf(name);
+      const chat = chats.of(name);
       const asker = { granted };
       chat.continuing = asker;
       active.add(chat);
@@ -324,11 +217,11 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       return { running, waiting };
     },
     adjust(next) {
-      ({ concurrency, gapMs, chatGapMs } = next);
+      pace = next;
       const now = steadyMs();
       pausedMs = 0;
-      nextMs = Math.min(nextMs, now + gapMs);
-      for (const chat of chats.values()) chat.nextMs = Math.min(chat.nextMs, now + chatGapMs);
+      nextMs = Math.min(nextMs, now + pace.gapMs);
+      for (const chat of chats.all()) chat.nextMs = Math.min(chat.nextMs, now + pace.chatGapMs);
       pump();
     },
     park() {
@@ -343,9 +236,26 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
       parking = false;
       chats.clear();
       active.clear();
-      held.clear();
       sleeping?.();
       sleeping = undefined;
     },
+  };
+}
+
+/** Returns a function that does the work; called during the work, it has the work done once more afterwards. */
+function onceMoreIfCalled(work: () => void): () => void {
+  let isWorking = false;
+  let again = false;
+  return () => {
+    if (isWorking) {
+      again = true;
+      return;
+    }
+    isWorking = true;
+    do {
+      again = false;
+      work();
+    } while (again);
+    isWorking = false;
   };
 }
