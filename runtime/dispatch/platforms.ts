@@ -20,9 +20,6 @@ import { readAgain } from './written.ts';
 
 export type Platforms = ReturnType<typeof createPlatforms>;
 
-/** Ends a direct delivery that gets no slot in time; false if its sender no longer waits, so that it keeps its turn. */
-type Missed = (reason: string) => boolean;
-
 /** Also for a target without an entry in the configuration. */
 const defaultOrderHoldMs = 600_000;
 /** Minimum interval between the checks that deliveries cause at a platform that refuses its credentials. */
@@ -41,10 +38,7 @@ export function createPlatforms(ports: PlatformsPorts) {
   const { home, nowMs, steadyMs } = ports;
   const targets = createLiveTargets(ports);
   const { find } = targets;
-  /** Releases the slots of deliveries that wait for a check; without those that a sender waits for. */
-  const checking = new Set<() => void>();
-  /** Direct deliveries that wait for their slot. */
-  const awaited = new Map<DeliveryRecord, Missed>();
+  const turns = createDeliveryTurns({ targets, chatOf, nowMs });
 
   /** Its destination: its own place, else the home channel; undefined if its target does not exist or has no places. */
   function placeOf(record: DeliveryRecord): string | undefined {
@@ -60,20 +54,6 @@ export function createPlatforms(ports: PlatformsPorts) {
 
   function deduplicatesForMs(record: DeliveryRecord): number {
     return find(record.profile, record.target)?.made.deduplicatesForMs(record.extra, goesOnAt(record)) ?? 0;
-  }
-
-  /** The target of a delivery while its credentials are being checked; read anew, because its entry may change meanwhile. */
-  function verifyingFor({ profile, target }: DeliveryRecord): LiveTarget | undefined {
-    const entry = find(profile, target);
-    return entry !== undefined && targets.connectionOf(entry)?.value === 'verifying' ? entry : undefined;
-  }
-
-  /** Waits for the check first: after a crash during it, the delivery would be considered possibly sent. */
-  async function grantOnceChecked(record: DeliveryRecord, signal: AbortSignal, granted: () => void): Promise<void> {
-    for (let entry = verifyingFor(record); entry !== undefined && !signal.aborted; entry = verifyingFor(record)) {
-      await targets.checkEnded(entry, signal);
-    }
-    if (!signal.aborted) granted();
   }
 
   function refusedHere(reason: string): Undelivered {
@@ -140,20 +120,13 @@ export function createPlatforms(ports: PlatformsPorts) {
     const begunAtMs = steadyMs();
     const outcome = await entry.made.deliver(request, signal);
     targets.learn(entry, outcome, begunAtMs);
-    for (const [waiting, missed] of [...awaited]) tellIfTooLong(waiting, missed);
+    turns.endTooLong();
     if (outcome.kind !== 'delivered') {
       const begun = outcome.partly ?? sent;
       // Before its slot is released, so that the next delivery cannot get ahead.
       hold(begun === undefined ? record : { ...record, sent: begun });
     }
     return outcome;
-  }
-
-  /** Calls `missed` if the platform's pause outlasts the waiting sender; returns whether that has ended the delivery. */
-  function tellIfTooLong(record: DeliveryRecord, missed: Missed): boolean {
-    const pause = find(record.profile, record.target)?.lane?.pauseNow();
-    if (pause === undefined || pause.untilMs <= (record.answerByMs ?? Number.POSITIVE_INFINITY)) return false;
-    return missed(`${pause.reason}; not before ${Math.ceil((pause.untilMs - nowMs()) / 1_000)} s`);
   }
 
   /** The target, if it is usable and delivers within the gateway. */
@@ -219,6 +192,82 @@ export function createPlatforms(ports: PlatformsPorts) {
         policy: entry.settings.retries ?? usualRetries,
       };
     },
+    ask: turns.ask,
+    hold,
+    orderHoldMs,
+    /** Called when a delivery has ended, so that it no longer blocks its chat. */
+    release: (record: DeliveryRecord): void => targets.laneOf(record.profile, record.target)?.release(nameOf(record)),
+    park(): void {
+      targets.park();
+      turns.park();
+    },
+    clear(): void {
+      turns.clear();
+      targets.clear();
+    },
+    deduplicatesForMs,
+    placeOf,
+    chatOf,
+    /** Whether a later delivery of the same chat waits in memory. */
+    isFollowed: (record: DeliveryRecord): boolean =>
+      find(record.profile, record.target)?.lane?.isAwaited(chatOf(record) ?? '') === true,
+    /** What a delivery waits for: the pause that its platform requested, or an earlier text; undefined for neither. */
+    pauseOf(record: DeliveryRecord): PlatformPause | undefined {
+      if (isOver(record) || record.status === 'sending') return undefined;
+      const lane = find(record.profile, record.target)?.lane;
+      return lane?.pauseNow() ?? lane?.waitOf(chatOf(record) ?? '', nameOf(record));
+    },
+  };
+}
+
+/** The place of a text that may have begun to arrive: another home channel must get neither its rest nor all of it. */
+function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string | undefined {
+  return status === 'sending' || sent !== undefined || unsureSinceMs !== undefined ? chat : undefined;
+}
+
+interface DeliveryTurnsPorts {
+  readonly targets: Pick<ReturnType<typeof createLiveTargets>, 'find' | 'connectionOf' | 'checkEnded'>;
+  /** Identifies the texts that keep an order with this one. */
+  readonly chatOf: (record: DeliveryRecord) => string | undefined;
+  readonly nowMs: () => number;
+}
+
+/** Ends a direct delivery that gets no slot in time; false if its sender no longer waits, so that it keeps its turn. */
+type Missed = (reason: string) => boolean;
+
+/**
+ * The turn of each delivery in its platform's queue: first a place in the queue, then the end of a check of the platform's
+ * credentials. A direct delivery is ended when the platform's pause outlasts the wait of its sender.
+ */
+function createDeliveryTurns({ targets, chatOf, nowMs }: DeliveryTurnsPorts) {
+  const { find } = targets;
+  /** Releases the slots of deliveries that wait for a check; without those that a sender waits for. */
+  const checking = new Set<() => void>();
+  /** Direct deliveries that wait for their slot. */
+  const awaited = new Map<DeliveryRecord, Missed>();
+
+  /** The target of a delivery while its credentials are being checked; read anew, because its entry may change meanwhile. */
+  function verifyingFor({ profile, target }: DeliveryRecord): LiveTarget | undefined {
+    const entry = find(profile, target);
+    return entry !== undefined && targets.connectionOf(entry)?.value === 'verifying' ? entry : undefined;
+  }
+
+  /** Waits for the check first: after a crash during it, the delivery would be considered possibly sent. */
+  async function grantOnceChecked(record: DeliveryRecord, signal: AbortSignal, granted: () => void): Promise<void> {
+    for (let entry = verifyingFor(record); entry !== undefined && !signal.aborted; entry = verifyingFor(record)) {
+      await targets.checkEnded(entry, signal);
+    }
+    if (!signal.aborted) granted();
+  }
+
+  /** Calls `missed` if the platform's pause outlasts the waiting sender; returns whether that has ended the delivery. */
+  function endIfTooLong(record: DeliveryRecord, missed: Missed): boolean {
+    const pause = find(record.profile, record.target)?.lane?.pauseNow();
+    if (pause === undefined || pause.untilMs <= (record.answerByMs ?? Number.POSITIVE_INFINITY)) return false;
+    return missed(`${pause.reason}; not before ${Math.ceil((pause.untilMs - nowMs()) / 1_000)} s`);
+  }
+
+  return {
     /**
      * Requests a delivery's slot in its platform's queue; the returned function releases it. Calls `missed` with the
      * reason, possibly before this returns, if the platform's pause outlasts the sender of a direct delivery.
@@ -232,7 +281,7 @@ export function createPlatforms(ports: PlatformsPorts) {
       const { lane } = entry;
       const leaving = new AbortController();
       const waitedFor = isWaitedFor(record);
-      if (missed !== undefined && waitedFor && tellIfTooLong(record, missed)) return () => {};
+      if (missed !== undefined && waitedFor && endIfTooLong(record, missed)) return () => {};
       let leave = (): void => {};
       const takeBack = (): void => {
         awaited.delete(record);
@@ -272,37 +321,19 @@ export function createPlatforms(ports: PlatformsPorts) {
       askIn(chatOf(record) ?? '');
       return takeBack;
     },
-    hold,
-    orderHoldMs,
-    /** Called when a delivery has ended, so that it no longer blocks its chat. */
-    release: (record: DeliveryRecord): void => targets.laneOf(record.profile, record.target)?.release(nameOf(record)),
+    /** Ends the direct deliveries that wait for longer than their senders; called after an answer of a platform. */
+    endTooLong(): void {
+      for (const [record, missed] of [...awaited]) endIfTooLong(record, missed);
+    },
+    /** Releases the slots of deliveries that wait for a check. */
     park(): void {
-      targets.park();
       for (const takeBack of [...checking]) takeBack();
     },
     clear(): void {
       checking.clear();
       awaited.clear();
-      targets.clear();
-    },
-    deduplicatesForMs,
-    placeOf,
-    chatOf,
-    /** Whether a later delivery of the same chat waits in memory. */
-    isFollowed: (record: DeliveryRecord): boolean =>
-      find(record.profile, record.target)?.lane?.isAwaited(chatOf(record) ?? '') === true,
-    /** What a delivery waits for: the pause that its platform requested, or an earlier text; undefined for neither. */
-    pauseOf(record: DeliveryRecord): PlatformPause | undefined {
-      if (isOver(record) || record.status === 'sending') return undefined;
-      const lane = find(record.profile, record.target)?.lane;
-      return lane?.pauseNow() ?? lane?.waitOf(chatOf(record) ?? '', nameOf(record));
     },
   };
-}
-
-/** The place of a text that may have begun to arrive: another home channel must get neither its rest nor all of it. */
-function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string | undefined {
-  return status === 'sending' || sent !== undefined || unsureSinceMs !== undefined ? chat : undefined;
 }
 
 /** Identifies a delivery: the same text as its record's key. */
