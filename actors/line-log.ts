@@ -49,7 +49,7 @@ const mostPendingBytes = 262_144;
 export function createLineLog(settings: LineLogSettings): LineLog {
   const { folder, name, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
   const { redact, patienceMs = defaultPatienceMs, onKept } = settings;
-  const path = join(folder, logFileName(name));
+  const file = createRotatedFile(folder, logFileName(name), { maxBytes, files });
   const lines = createRedactedLines(redact);
   const room = Math.min(mostPendingBytes, maxBytes);
   let pending: Buffer[] = [];
@@ -58,37 +58,9 @@ export function createLineLog(settings: LineLogSettings): LineLog {
   /** The current line was cut off, so the rest of it is dropped too. */
   let skips = false;
   let waiting: NodeJS.Timeout | undefined;
-  let file: FileHandle | undefined;
-  let fileBytes = 0;
-  let inode = 0;
   let closed = false;
   let flushing: Promise<void> | undefined;
   let again: NodeJS.Timeout | undefined;
-
-  const opened = async (more: number): Promise<FileHandle> => {
-    if (file !== undefined) {
-      const there = await stat(path).catch(() => undefined);
-      if (there?.ino === inode) fileBytes = there.size;
-      else {
-        // A file that was removed or moved away takes lines that cannot be read any more.
-        await file.close();
-        file = undefined;
-      }
-    }
-    if (file !== undefined && fileBytes > 0 && fileBytes + more > maxBytes) {
-      await file.close();
-      file = undefined;
-      await rotate(path, files);
-    }
-    if (file === undefined) {
-      await ensurePrivateFolder(folder);
-      file = await open(path, 'a', privateFile);
-      ({ size: fileBytes, ino: inode } = await file.stat());
-      // A file from an earlier run may already be full.
-      if (fileBytes > 0 && fileBytes + more > maxBytes) return opened(more);
-    }
-    return file;
-  };
 
   const flush = async (): Promise<void> => {
     while (pending.length > 0 || droppedBytes > 0) {
@@ -100,15 +72,9 @@ export function createLineLog(settings: LineLogSettings): LineLog {
       pendingBytes = 0;
       droppedBytes = 0;
       try {
-        const handle = await opened(batch.length);
-        await handle.appendFile(batch);
-        fileBytes += batch.length;
+        await file.append(batch);
         again = undefined;
       } catch (thrown) {
-        // What a full disk took of it may end within a line.
-        await file?.truncate(fileBytes).catch(() => {});
-        await file?.close().catch(() => {});
-        file = undefined;
         if (onKept !== undefined) {
           pending.unshift(batch.subarray(0, bytes));
           pendingBytes += bytes;
@@ -179,9 +145,66 @@ export function createLineLog(settings: LineLogSettings): LineLog {
       flushNow();
       await flushing;
       clearTimeout(again);
-      await file?.close().catch(() => {});
-      file = undefined;
+      await file.close();
     },
+  };
+}
+
+/** A file that is renamed when it is full. A batch that cannot be written leaves no part of itself. */
+function createRotatedFile(
+  folder: string,
+  name: string,
+  { maxBytes, files }: { readonly maxBytes: number; readonly files: number },
+) {
+  const path = join(folder, name);
+  let file: FileHandle | undefined;
+  let fileBytes = 0;
+  let inode = 0;
+
+  async function opened(more: number): Promise<FileHandle> {
+    if (file !== undefined) {
+      const there = await stat(path).catch(() => undefined);
+      if (there?.ino === inode) fileBytes = there.size;
+      else {
+        // A file that was removed or moved away takes lines that cannot be read any more.
+        await file.close();
+        file = undefined;
+      }
+    }
+    if (file !== undefined && fileBytes > 0 && fileBytes + more > maxBytes) {
+      await file.close();
+      file = undefined;
+      await rotate(path, files);
+    }
+    if (file === undefined) {
+      await ensurePrivateFolder(folder);
+      file = await open(path, 'a', privateFile);
+      ({ size: fileBytes, ino: inode } = await file.stat());
+      // A file from an earlier run may already be full.
+      if (fileBytes > 0 && fileBytes + more > maxBytes) return opened(more);
+    }
+    return file;
+  }
+
+  async function close(): Promise<void> {
+    await file?.close().catch(() => {});
+    file = undefined;
+  }
+
+  return {
+    async append(batch: Buffer): Promise<void> {
+      try {
+        const handle = await opened(batch.length);
+        await handle.appendFile(batch);
+        fileBytes += batch.length;
+      } catch (thrown) {
+        // What a full disk took of it may end within a line.
+        await file?.truncate(fileBytes).catch(() => {});
+        await close();
+        throw thrown;
+      }
+    },
+    close,
   };
 }
 
