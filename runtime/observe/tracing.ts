@@ -36,14 +36,6 @@ export interface TracedSpan {
   end(attributes: SpanAttributes, failed?: string): void;
 }
 
-/** For assemblies without traces. */
-export const noTracing: Tracing = {
-  isOn: () => false,
-  begin: () => undefined,
-  apply: async () => {},
-  close: async () => {},
-};
-
 /** A collector that does not answer delays a stop no longer than this. */
 const closingMs = 2_000;
 const longestText = 300;
@@ -57,7 +49,8 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
   );
 
   for (const variable of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
-    for (const pair of (env[variable] ?? '').split(',')) learn(percentDecoded(pair.slice(pair.indexOf('=') + 1).trim()));
+    for (const pair of (env[variable] ?? '').split(','))
+      learn(percentDecoded(pair.slice(pair.indexOf('=') + 1).trim()));
   }
 
   const inTurn = createTurns((thrown) => {

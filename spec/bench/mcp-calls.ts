@@ -16,9 +16,9 @@ import { assembleServers } from '../../runtime/mcp/servers.ts';
 import { createLog } from '../../runtime/observe/log.ts';
 import { createMetrics } from '../../runtime/observe/metrics.ts';
 import { createRedactor } from '../../runtime/observe/redact.ts';
-import { noTracing } from '../../runtime/observe/tracing.ts';
 import { createClock } from '../../runtime/system/clock.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { noTracing } from '../support/no-tracing.ts';
 
 export interface CallOrder {
   /** Of the Streamable HTTP peer. */

@@ -53,8 +53,6 @@ const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget
   ...[gitlabComment, giteaComment, linear, jira, sentry, pagerduty, ntfy, teams, googleChat, line, http].map(described),
 ]);
 
-export const platformNames: readonly string[] = [...creators.keys()];
-
 /** Undefined if the name is not a platform's. With incomplete settings, the target's deliveries fail with the reason. */
 export function createPlatformTarget(
   name: string,

@@ -19,8 +19,8 @@ import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
 import { assembleServers, type Servers } from '../../../runtime/mcp/servers.ts';
 import { createMetrics } from '../../../runtime/observe/metrics.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
-import { noTracing } from '../../../runtime/observe/tracing.ts';
 import { createClock } from '../../../runtime/system/clock.ts';
+import { noTracing } from '../../support/no-tracing.ts';
 
 interface ToolCall {
   /** As the server spells it. */
