@@ -28,7 +28,7 @@ const certificateCode =
 /** The ones that no retry changes. A date error may pass: clocks get set, and certificates get renewed. */
 const lastingCode = /SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|HOSTNAME_MISMATCH|ALTNAME_INVALID/;
 
-export interface CertificateProblem {
+interface CertificateProblem {
   /** For a person, with the fix. */
   readonly why: string;
   /** Whether a later attempt may succeed without a change here. */

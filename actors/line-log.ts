@@ -12,7 +12,7 @@ import { ensurePrivateFolder, privateFile } from './files.ts';
 import { createRedactedLines } from './mcp/redacted-lines.ts';
 import { safeName } from './safe-name.ts';
 
-export interface LineLogSettings {
+interface LineLogSettings {
   readonly folder: string;
   /** The base of the file name, such as a server's name. */
   readonly name: string;

@@ -39,7 +39,7 @@ export interface HeldLock {
   release(): void;
 }
 
-export type LockVerdict =
+type LockVerdict =
   | { readonly kind: 'taken'; readonly lock: HeldLock }
   /** Held by a running process. The holder is unknown while the file is still empty or cannot be read. */
   | { readonly kind: 'held'; readonly holder: LockHolder | undefined };

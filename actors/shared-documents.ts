@@ -24,7 +24,7 @@ export interface DocumentRow {
   readonly text: string | undefined;
 }
 
-export interface RowChange {
+interface RowChange {
   readonly name: string;
   readonly expected: number;
   /** That of the new text. */
@@ -56,7 +56,7 @@ export interface SharedDocuments extends Documents {
   close(): Promise<void>;
 }
 
-export interface SharedDocumentsSettings {
+interface SharedDocumentsSettings {
   readonly home: string;
   /** The name of the database, for messages. */
   readonly place: string;

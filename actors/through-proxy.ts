@@ -6,7 +6,7 @@
 
 import { causeOf } from '../machines/base/fault.ts';
 
-export type ProxyRoute =
+type ProxyRoute =
   /** Additional options for `fetch`. */
   | { readonly kind: 'open'; readonly init: RequestInit; readonly isProxied: boolean }
   /** The environment's proxy setting is invalid; the reason quotes no password. */

@@ -51,7 +51,7 @@ export async function connectGateway(place: GatewayPlace, isPatient = false): Pr
   return client;
 }
 
-export interface CallSource {
+interface CallSource {
   readonly gateway: GatewayPlace;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Writes to standard error. */

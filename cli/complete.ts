@@ -15,7 +15,7 @@ export interface Candidate {
   readonly help: string;
 }
 
-export type Expected =
+type Expected =
   | { readonly kind: 'words'; readonly words: readonly Candidate[] }
   | {
       readonly kind: 'names';

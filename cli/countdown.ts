@@ -5,7 +5,7 @@
 
 import type { Output } from './context.ts';
 
-export interface CountdownSettings {
+interface CountdownSettings {
   readonly seconds: number;
   /** The line for the time left. */
   readonly line: (left: string) => string;

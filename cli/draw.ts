@@ -75,7 +75,7 @@ const troubles: readonly Style[] = ['red', 'magenta', 'yellow'];
 /** A shorter name identifies nothing. */
 const leastName = 16;
 
-export interface TreeSource {
+interface TreeSource {
   readonly rows: readonly ActorRow[];
   /** Children of a pool that are not among the rows. */
   readonly more: Readonly<Record<string, number>>;

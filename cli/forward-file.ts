@@ -12,7 +12,7 @@ import { browserCommand, openBrowser } from './browser.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export type Forwarded = 'opened' | 'notOpened' | 'noBrowser';
+type Forwarded = 'opened' | 'notOpened' | 'noBrowser';
 
 /** A browser that is not running yet takes seconds. The link stays valid longer, and is printed. */
 const maxWaitMs = 30_000;

@@ -6,7 +6,7 @@ import type { Output } from './context.ts';
 import { ago, bold, dim, indented, inTime, oneLine, plain, wrapped } from './terminal.ts';
 
 /** A label with its value; a row without a value is left out. */
-export type Labelled = readonly [label: string, value: string | undefined];
+type Labelled = readonly [label: string, value: string | undefined];
 
 /** Labels in a column, values beside them, wrapped in their own column. */
 export function labelled(out: Output, rows: readonly Labelled[]): string {
@@ -59,7 +59,7 @@ export function routeOf({ route, profile }: { readonly route: string; readonly p
 }
 
 /** A history row that may wait for a person. */
-export interface Waiting {
+interface Waiting {
   readonly status: string;
   readonly reason?: string;
   /** The open question. */

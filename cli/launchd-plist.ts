@@ -5,7 +5,7 @@
 
 import { graceSeconds, type UnitInput } from './systemd-unit.ts';
 
-export interface PlistInput extends Omit<UnitInput, 'scope' | 'socketInHome'> {
+interface PlistInput extends Omit<UnitInput, 'scope' | 'socketInHome'> {
   /** An absolute path, in an existing folder. */
   readonly log: string;
 }

@@ -14,7 +14,7 @@ import { type CliCommand, catalogue, globalFlags, usageLine } from './catalogue.
 import { betweenValues } from './context.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
 
-export type Parsed =
+type Parsed =
   | {
       readonly kind: 'command';
       readonly command: CliCommand;

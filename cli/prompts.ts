@@ -15,7 +15,7 @@ export class QuestionsLeft extends Error {
   }
 }
 
-export interface Choice<Value> {
+interface Choice<Value> {
   readonly value: Value;
   readonly label: string;
   readonly hint?: string;

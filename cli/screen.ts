@@ -1,6 +1,6 @@
 /** A full screen on a terminal: redrawn four times a second, scrolled by keys, and always restored at the end. */
 
-export interface Screen {
+interface Screen {
   close(): void;
   /** Resolves at the end, with whether Ctrl-C ended it. */
   readonly closed: Promise<boolean>;

@@ -35,7 +35,7 @@ export interface ReloadContext extends ReloadInput {
 /** The plan, or the fault of the findings. */
 export type ReadVerdict = Pick<ReloadContext, 'plan' | 'fault'>;
 
-export type ReloadEvent = GatewayFact | ServersFact;
+type ReloadEvent = GatewayFact | ServersFact;
 
 /** What a reload requests of its supervisor, which passes it to the gateway or the servers. */
 export type ReloadRequest =

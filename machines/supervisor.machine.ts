@@ -40,7 +40,7 @@ export interface SupervisorContext {
   readonly fault: string | null;
 }
 
-export type SupervisorEvent =
+type SupervisorEvent =
   | { readonly type: 'daemon.stop' }
   | { readonly type: 'config.reload' }
   /** When the crash was detected, and a number in [0, 1) that spreads restarts. */

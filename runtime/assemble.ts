@@ -41,7 +41,7 @@ import { createTicks } from './system/ticks.ts';
 import { indexTimers } from './system/timers.ts';
 import { assembleWebhooks } from './webhook/webhooks.ts';
 
-export interface AssemblyPorts {
+interface AssemblyPorts {
   readonly source: HomeSource;
   readonly documents: DocumentsInForce;
   readonly version: string;

@@ -20,7 +20,7 @@ import { createMetrics } from './observe/metrics.ts';
 import { createRedactor } from './observe/redact.ts';
 import { onSignals, takeHome } from './system/process.ts';
 
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;

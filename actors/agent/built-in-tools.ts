@@ -14,7 +14,7 @@ import { createVisionAnalyze } from './vision-analyze.ts';
 import { createWebExtract } from './web-extract.ts';
 import { createWebSearch } from './web-search.ts';
 
-export interface BuiltInPorts {
+interface BuiltInPorts {
   readonly search?: SearchSettings;
   readonly askModel: (question: Question, signal: AbortSignal) => Promise<ModelVerdict>;
   readonly askPerson: AskPerson;

@@ -17,7 +17,7 @@ import { createStopSignal, unlessAborted } from '../stop-signal.ts';
 import { ownUserAgent } from '../user-agent.ts';
 import { isPublicAddress } from './public-address.ts';
 
-export interface FetchRequest {
+interface FetchRequest {
   readonly url: string;
   /** Content types, or prefixes of them. */
   readonly accept: readonly string[];
@@ -29,7 +29,7 @@ export type FetchOutcome =
   | { readonly kind: 'fetched'; readonly url: string; readonly type: string; readonly bytes: Buffer }
   | { readonly kind: 'refused'; readonly why: string };
 
-export interface FetchPublicPorts {
+interface FetchPublicPorts {
   /** Every address of a name. */
   readonly resolve: (host: string) => Promise<readonly LookupAddress[]>;
   readonly isAllowed: (address: string) => boolean;

@@ -38,7 +38,7 @@ export interface RunTools {
   call(name: string, args: JsonObject, signal: AbortSignal, said?: string): Promise<ToolAnswer>;
 }
 
-export interface LoopRequest {
+interface LoopRequest {
   readonly model: ModelSettings;
   readonly system: string;
   /**

@@ -24,7 +24,7 @@ export interface RunFilesSettings {
   readonly openSocket: (path: string, run: RunTexts) => Promise<() => void>;
 }
 
-export type RunTexts = Pick<AgentRunRequest, 'runId' | 'profile' | 'prompt' | 'toolsets' | 'traceparent'>;
+type RunTexts = Pick<AgentRunRequest, 'runId' | 'profile' | 'prompt' | 'toolsets' | 'traceparent'>;
 
 export interface RunFiles {
   readonly mcpConfig: string;

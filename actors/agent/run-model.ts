@@ -9,7 +9,7 @@ import type { ModelSettings } from '../../machines/config/settings.ts';
 import type { AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { type LoopPorts, type RunTools, runModelLoop } from './model-loop.ts';
 
-export interface ModelRunnerPorts extends LoopPorts {
+interface ModelRunnerPorts extends LoopPorts {
   /** @param model that the run asks */
   readonly toolsOf: (request: AgentRunRequest, model: ModelSettings) => RunTools;
   /** Removes secrets from what is kept of a run. */

@@ -9,7 +9,7 @@ import { readSkill } from '../../machines/agent/skill.ts';
 import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
 
-export interface SkillsStore {
+interface SkillsStore {
   /** The text of a skill; undefined if no skill has that name. */
   text(name: string): string | undefined;
 }

@@ -41,14 +41,14 @@ export async function editHome<Refused extends 'taken' | 'absent'>(
 }
 
 /** The files of a profile, as input of a plan. */
-export interface HomeFiles {
+interface HomeFiles {
   /** The text of config.yaml. */
   readonly config: string;
   /** The variables of `.env`. */
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-export interface HomePlan {
+interface HomePlan {
   readonly kind: 'planned';
   readonly edits: readonly ConfigEdit[];
   readonly variables: readonly TakenSecret[];

@@ -20,13 +20,13 @@ import type { Documents } from '../documents.ts';
 import { findCommand } from '../process-group.ts';
 import { isBrokenList } from '../webhook/read-lists.ts';
 
-export interface ProfileOfRoutes {
+interface ProfileOfRoutes {
   readonly paths: ProfilePaths;
   readonly settings: Settings;
   readonly searchPath: string;
 }
 
-export interface HomeOfRoutes {
+interface HomeOfRoutes {
   readonly profiles: ReadonlyMap<ProfileName, ProfileOfRoutes>;
   readonly documents: Documents;
 }

@@ -15,7 +15,7 @@ import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
 import { type EntryChange, editHome, editHomeAndVariables, type Unwritable, withVariables } from './edit-home.ts';
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly home: string;
   readonly profile: ProfileName;
   readonly name: string;
@@ -62,7 +62,7 @@ export async function addServerEntry(
 }
 
 /** The files of a profile, as input of a plan. */
-export interface EntryFiles {
+interface EntryFiles {
   /** The parsed config.yaml; empty if it is not a mapping. */
   readonly config: JsonObject;
   /** The variables of `.env`. */

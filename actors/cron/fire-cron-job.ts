@@ -75,7 +75,7 @@ export interface FireCronJob {
   inFlight(mark: CronMark | undefined): Promise<string | undefined>;
 }
 
-export interface FirePorts {
+interface FirePorts {
   readonly keeper: JournalKeeper;
   /** False while the runs in memory are at their limit; further runs stay on disk until some have ended. */
   readonly hasRoom: (run: RunPlace) => boolean;

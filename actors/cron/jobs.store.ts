@@ -9,13 +9,13 @@ import { noJobs, readJobs, type StrayRecord } from '../../machines/cron/edit-job
 import type { CronJob } from '../../machines/cron/job.ts';
 import type { Document } from '../documents.ts';
 
-export type JobsUpdate =
+type JobsUpdate =
   | { readonly kind: 'updated' }
   /** The caller's change returned undefined; nothing was written. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'failed'; readonly code: 'cron-jobs-corrupt' | 'cron-jobs-unwritable'; readonly problem: string };
 
-export interface StoredJobs {
+interface StoredJobs {
   /** In the order of the file; the same list while it is unchanged. */
   readonly jobs: readonly CronJob[];
   /** The records of the file that are not valid jobs. */

@@ -50,7 +50,7 @@ export interface Lane {
   clear(): void;
 }
 
-export interface Asking {
+interface Asking {
   /** The name for which a chat may be reserved. */
   readonly name?: string;
   /** A caller is waiting for the outcome. */

@@ -4,12 +4,12 @@
  * @see TRU-5 and LIF-3 in docs/specification.md
  */
 
-export interface CallClock {
+interface CallClock {
   /** Starts the clock of a call; `fire` is called after it has run for `ms` milliseconds. */
   begin(ms: number, fire: () => void): CallTime;
 }
 
-export interface CallTime {
+interface CallTime {
   /** Stops the clock until the returned function, and that of every other hold, has been called. */
   hold(): () => void;
   /** The call is over: its clock never fires. */

@@ -7,14 +7,14 @@
 import PQueue from 'p-queue';
 
 /** Begins work that reports its outcome once; returns a function that cancels it. */
-export type Work<Outcome> = (settle: (outcome: Outcome) => void) => () => void;
+type Work<Outcome> = (settle: (outcome: Outcome) => void) => () => void;
 
 export interface CallLanes {
   /** Begins work when it is its turn. Work that is cancelled before never begins and reports nothing. */
   run<Outcome>(lane: Lane, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void;
 }
 
-export interface Lane {
+interface Lane {
   readonly server: string;
   readonly parallel: boolean;
 }

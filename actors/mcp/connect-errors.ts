@@ -32,7 +32,7 @@ export class SpawnFailure extends Error {
 }
 
 /** Codes of the fault catalogue. */
-export type SettingCode =
+type SettingCode =
   | 'tls-file-missing'
   | 'tls-file-unreadable'
   | 'tls-file-invalid'
@@ -105,7 +105,7 @@ export class LongHeaderFailure extends Error {
 }
 
 /** What the error itself does not contain. */
-export interface ReadingContext {
+interface ReadingContext {
   /** The timeout of the attempt. */
   readonly timeoutMs: number;
   /** How the child of a stdio server exited; undefined if it runs or there is none. */

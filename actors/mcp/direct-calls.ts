@@ -23,7 +23,7 @@ export interface Progress {
   readonly message?: string | undefined;
 }
 
-export interface DirectRequest {
+interface DirectRequest {
   readonly tool: string;
   readonly args: JsonObject;
   /** The gateway's id of the call. */
@@ -39,7 +39,7 @@ export type DirectAnswer =
   | { readonly kind: 'failed'; readonly thrown: unknown }
   | { readonly kind: 'cancelled' };
 
-export interface DirectCalls extends Handler {
+interface DirectCalls extends Handler {
   /**
    * Sends the call and reports the outcome once, possibly before it returns. The returned function cancels it, also on
    * the wire.

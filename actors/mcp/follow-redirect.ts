@@ -11,7 +11,7 @@ export interface RedirectableRequest {
   readonly body: RequestInit['body'] | null;
 }
 
-export interface Redirect {
+interface Redirect {
   readonly request: RedirectableRequest;
   /** The target as shown to a person, without its query, which may hold a secret. */
   readonly shown: string;

@@ -43,7 +43,7 @@ export interface RequestHandlers {
   sample(params: JsonObject, signal: AbortSignal, calls: readonly AskingCall[]): Promise<RequestAnswer>;
 }
 
-export interface SessionPorts {
+interface SessionPorts {
   readonly transport: Omit<TransportPorts, 'signal'>;
   readonly facts: SessionFacts;
   readonly requests: RequestHandlers;

@@ -7,7 +7,7 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { createStopSignal } from '../stop-signal.ts';
 
-export interface PreflightRequest {
+interface PreflightRequest {
   readonly url: string;
   readonly fetch: FetchLike;
   /** `manual`: a redirect says nothing of the endpoint. */
@@ -16,7 +16,7 @@ export interface PreflightRequest {
   readonly signal?: AbortSignal;
 }
 
-export type PreflightVerdict = { readonly kind: 'mcp' } | { readonly kind: 'notMcp'; readonly contentType: string };
+type PreflightVerdict = { readonly kind: 'mcp' } | { readonly kind: 'notMcp'; readonly contentType: string };
 
 const defaultTimeoutMs = 5_000;
 /** HEAD is not supported here; GET may be. */

@@ -13,7 +13,7 @@ const lookMs = 5;
 /** SIGKILL takes milliseconds, but a process that hangs in the kernel ends only when the kernel releases it. */
 const mostLooksMs = 1_000;
 
-export interface EndingGroup {
+interface EndingGroup {
   /** The group's id, which is its leader's process id. */
   readonly group: number;
   /** Resolves when the leader has ended. */

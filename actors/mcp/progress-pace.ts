@@ -6,7 +6,7 @@
 
 import type { Progress } from './direct-calls.ts';
 
-export interface ProgressPace {
+interface ProgressPace {
   take(progress: Progress): void;
   /** Ends the call: forwards the progress that waits. */
   end(): void;

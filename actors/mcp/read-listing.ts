@@ -51,7 +51,7 @@ const tooManyMistakes = `the entries before have more than ${mostMistakes} mista
 type Method = keyof typeof lists;
 type List = (typeof lists)[Method];
 
-export interface ListReader extends Handler {
+interface ListReader extends Handler {
   /**
    * Requests a list; if the client refuses it, requests it once more and validates it entry by entry. Returns the answer,
    * and a sentence per reason for what is left out. Rejects with an OversizedFailure if a page is too long, and with an

@@ -4,7 +4,7 @@
  * @see OBS-1 and LIF-10 in docs/specification.md
  */
 
-export interface RedactedLines {
+interface RedactedLines {
   /** Adds bytes; returns the redacted ones that can be written. */
   add(bytes: Buffer): Buffer;
   /** Returns the held part of the unfinished line, redacted. */

@@ -6,7 +6,7 @@
 
 import { setMaxListeners } from 'node:events';
 
-export interface Relay {
+interface Relay {
   readonly signal: AbortSignal;
   /** The request has ended: an abort is no longer passed on. */
   end(): void;

@@ -22,7 +22,7 @@ export interface SchemaTime {
   readonly forOne: () => TimeLimit;
 }
 
-export interface SchemaClocks {
+interface SchemaClocks {
   /** Milliseconds of a clock that only rises. */
   readonly steadyMs: () => number;
   readonly cpuTimeMs: () => number;

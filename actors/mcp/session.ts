@@ -89,7 +89,7 @@ export interface Session {
   retire(): Promise<void>;
 }
 
-export interface SessionParts {
+interface SessionParts {
   readonly client: Client;
   readonly opened: OpenTransport;
   /** The stream of the server's unsolicited messages, over HTTP. */

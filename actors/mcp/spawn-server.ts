@@ -10,7 +10,7 @@ import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import { findCommand, isFolder, scrubbedEnv, spawnWatched, type Watched } from '../process-group.ts';
 import { SpawnFailure } from './connect-errors.ts';
 
-export interface SpawnRequest {
+interface SpawnRequest {
   readonly server: string;
   readonly plan: StdioPlan;
   readonly cwd: string;

@@ -19,7 +19,7 @@ export interface StandingStream {
   keep(minding: Minding): void;
 }
 
-export interface Minding {
+interface Minding {
   /** Requests the stream; `watch` sees a refusal. */
   readonly reopen: () => Promise<void>;
   /** The stream was gone and is open again, or the server refuses it now: messages in between were missed. */
@@ -28,7 +28,7 @@ export interface Minding {
   readonly signal: AbortSignal;
 }
 
-export interface StreamTimes {
+interface StreamTimes {
   /** From the loss to the first attempt here; doubles each time. */
   readonly reopenMs: number;
   readonly longestReopenMs: number;

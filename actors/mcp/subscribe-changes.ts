@@ -7,7 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/client';
 
-export interface ChangeListener {
+interface ChangeListener {
   /** A change may have been missed while no stream was open. The client itself reports changes on an open stream. */
   readonly missed: () => void;
   /** The stream was refused; it is requested again. */
@@ -16,7 +16,7 @@ export interface ChangeListener {
   readonly signal: AbortSignal;
 }
 
-export interface ListenTimes {
+interface ListenTimes {
   /** From the loss to the first attempt; doubles each time. */
   readonly firstMs: number;
   readonly longestMs: number;

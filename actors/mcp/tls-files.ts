@@ -13,7 +13,7 @@ import type { TlsPlan } from '../../machines/mcp/server-settings.ts';
 import { isExhausted } from '../exhaustion.ts';
 import { SettingFailure, type SettingFile } from './connect-errors.ts';
 
-export interface TlsRequest {
+interface TlsRequest {
   readonly server: string;
   readonly plan: TlsPlan;
   /** The folder that `~` refers to. */

@@ -13,7 +13,7 @@ import type { Discovery } from './discover.ts';
 /** Issues a refresh token only if it is requested in its own way, and to a known client only with another consent. */
 const google = 'accounts.google.com';
 
-export type BegunAuthorization =
+type BegunAuthorization =
   | { readonly kind: 'begun'; readonly url: string; readonly codeVerifier: string }
   | { readonly kind: 'failed'; readonly why: string };
 

@@ -29,7 +29,7 @@ export interface IssuedCode extends DeviceCode {
   readonly deviceCode: string;
 }
 
-export type CodeAnswer =
+type CodeAnswer =
   | { readonly kind: 'issued'; readonly code: IssuedCode }
   /** `errorCode`: of an OAuth error answer. */
   | { readonly kind: 'failed'; readonly why: string; readonly errorCode?: string };
@@ -39,7 +39,7 @@ const shortestIntervalMs = 1_000;
 /** Of a `Retry-After`: the person who has approved waits for the next poll. */
 const longestAskedMs = 60_000;
 
-export type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly record: TokenRecord };
+type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly record: TokenRecord };
 
 /** Never rejects. */
 export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string | undefined): Promise<CodeAnswer> {

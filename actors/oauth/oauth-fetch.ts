@@ -23,7 +23,7 @@ export interface OauthFetch {
   noteUnusable(url: string, what: string): void;
 }
 
-export interface OauthFetchSettings {
+interface OauthFetchSettings {
   readonly fetch: FetchLike;
   readonly version: string;
   readonly userAgent: string | undefined;

@@ -23,12 +23,12 @@ import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
 
-export type RegisterVerdict =
+type RegisterVerdict =
   | { readonly kind: 'registered'; readonly client: StoredClient }
   /** `errorCode`: `invalid_scope` if the requested scope was refused, for which a registration has no code of its own. */
   | { readonly kind: 'failed'; readonly why: string; readonly errorCode?: string };
 
-export interface RegisterRequest {
+interface RegisterRequest {
   readonly settings: OauthSettings;
   readonly discovery: Discovery;
   readonly oauth: OauthFetch;

@@ -12,7 +12,7 @@ import type { Reach, ServerFetch } from '../mcp/http-fetch.ts';
 import { HopFailure } from '../mcp/private-hop.ts';
 import { createPublicReach, type PublicReachPorts } from './public-reach.ts';
 
-export interface ServerConnectionsSettings {
+interface ServerConnectionsSettings {
   readonly server: string;
   readonly plan: HttpPlan;
   readonly env: ProxyEnv;

@@ -36,7 +36,7 @@ export interface Grant {
   readonly redirectUri: string;
 }
 
-export type TokenAnswer =
+type TokenAnswer =
   | { readonly kind: 'tokens'; readonly record: TokenRecord }
   | { readonly kind: 'clientRefused'; readonly why: string }
   | { readonly kind: 'refused'; readonly why: string; readonly errorCode: string }

@@ -23,7 +23,7 @@ const groupBytes = 8 * 1024 * 1024;
 const firstPage = 16;
 const largestPage = 500;
 
-export interface Copied {
+interface Copied {
   readonly records: number;
   readonly claims: number;
 }

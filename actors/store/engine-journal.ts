@@ -35,7 +35,7 @@ const pieceMs = 5;
 /** Index entries without a record only waste their bytes, so sweeping is not urgent. */
 const sweepEveryMs = 600_000;
 
-export interface EngineClocks {
+interface EngineClocks {
   /** Unix milliseconds, for sessions and claims. */
   readonly nowMs: () => number;
   /** Milliseconds of a clock that only rises, to split long work into pieces. */

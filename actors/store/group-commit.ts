@@ -8,7 +8,7 @@
 import { causeOf, type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { type Job, notifyLanded, notifyRefused, promised } from './tables.ts';
 
-export interface GroupCommitPorts {
+interface GroupCommitPorts {
   /**
    * Runs the body in one transaction. Resolves once it would survive a power cut; rejects if it was not written or the
    * body threw. A rejected transaction has no effect.
@@ -20,7 +20,7 @@ export interface GroupCommitPorts {
   readonly explain: (thrown: unknown) => Fault;
 }
 
-export interface GroupCommit {
+interface GroupCommit {
   /** Adds a job. It is notified once its writes are durable, or with the reason if they are not. */
   submit(job: Job): void;
   /** Resolves with the job's result once its writes are durable. Never rejects. */

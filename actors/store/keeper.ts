@@ -11,7 +11,7 @@ import type { Anew, CommitVerdict, Journal, News, SessionId, Settled, Write } fr
 import { createLeadership } from './leadership.ts';
 import { withReleases } from './shared-claims.ts';
 
-export interface KeeperSettings {
+interface KeeperSettings {
   readonly open: () => Promise<Result<Journal>>;
   /** The name of the gateway that owns the session: the same after a crash, so that its old session ends at once. */
   readonly owner: string;

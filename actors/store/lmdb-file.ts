@@ -17,7 +17,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { privateFile, stampOf } from '../files.ts';
 import { storePath } from './lmdb-faults.ts';
 
-export type StoreCheck =
+type StoreCheck =
   | { readonly kind: 'absent' }
   | { readonly kind: 'sound' }
   | { readonly kind: 'corrupt'; readonly what: string }

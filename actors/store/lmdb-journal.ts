@@ -16,7 +16,7 @@ import type { Environment } from './lmdb-tables.ts';
 import { draftedBytes } from './record-bytes.ts';
 import { type Engine, plainRow, type Tables } from './tables.ts';
 
-export interface LmdbJournalSettings {
+interface LmdbJournalSettings {
   /**
    * Contains `data.mdb`, `lock.mdb` and, while no process has it open, `closed`; created with mode 0700 if it is missing.
    */
@@ -32,7 +32,7 @@ export async function openLmdbJournal({ directory, nowMs = Date.now }: LmdbJourn
   return done(createJournal(createEngine(directory, opened.value), { nowMs, steadyMs: () => performance.now() }));
 }
 
-export interface OpenReader extends JournalReader {
+interface OpenReader extends JournalReader {
   close(): Promise<void>;
 }
 

@@ -225,7 +225,7 @@ function usedBytesOf(databases: ReadonlyMap<TableName, Bytes>): number {
 }
 
 /** A table whose writes wait in memory until the transaction ends. */
-export interface BufferedTable extends Table {
+interface BufferedTable extends Table {
   /** Writes the buffered rows. To be called before the transaction ends. */
   flush(): void;
   /** Drops the buffered rows after a failed transaction. */

@@ -67,7 +67,7 @@ function runs(job: Job): boolean {
   }
 }
 
-export interface MemoryTables {
+interface MemoryTables {
   readonly tables: Tables;
   usedBytes(): number;
 }

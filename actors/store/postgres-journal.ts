@@ -42,7 +42,7 @@ const prunePatience = 6;
 const fillingBytes = 64 * 1024;
 const fullCode = 'journal-full';
 
-export interface PostgresJournalSettings {
+interface PostgresJournalSettings {
   /** A connection URL. Its password is a secret, so no fault contains it. */
   readonly url: string;
   /** Connections for reading. */

@@ -33,7 +33,7 @@ export interface Neighbours {
   close(): Promise<void>;
 }
 
-export interface NeighbourPorts {
+interface NeighbourPorts {
   readonly url: string;
   readonly place: string;
   readonly session: () => SessionId | undefined;

@@ -150,7 +150,7 @@ export async function leave(client: Client): Promise<void> {
   clearTimeout(late);
 }
 
-export interface Listener {
+interface Listener {
   /**
    * Does works on the connection, one after the other; one that has ended is replaced before. Rejects as the client does, with
    * the fault of unusable tables, and after `close`.

@@ -12,7 +12,7 @@ import type { LivingSession, News, SessionId } from './journal.ts';
 import { type Backend, backendOf, createListener, endBackend, type ListenerPorts } from './postgres-reach.ts';
 import { storable } from './postgres-rows.ts';
 
-export interface PostgresSessions {
+interface PostgresSessions {
   open(owner: string, ttlMs: number): Promise<SessionId>;
   /** Resolves with the database's time; undefined if the session has ended. */
   renew(session: SessionId, ttlMs: number): Promise<number | undefined>;

@@ -40,7 +40,7 @@ const takeOwn = takeRows('held_by = $1');
 type TakenRow = RecordRow & { readonly held_before: string | null };
 type TakeQuery = Parameters<Journal['take']>[1];
 
-export interface Take {
+interface Take {
   readonly take: Journal['take'];
   /** The next takes also return what the session already holds. */
   doubt(): void;

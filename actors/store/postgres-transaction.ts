@@ -114,7 +114,7 @@ const markEvents = `with u as materialized (
   update agent_record e set marks = e.marks || string_to_array(u.marks, '${markEnd}') from u
     where e.collection || '' = 'e' and e.work = any(array(select work from u)) and e.work = u.work`;
 
-export interface TransactionPorts {
+interface TransactionPorts {
   readonly writer: Writer;
   /** How long a commit whose connection broke waits for its outcome, in milliseconds. */
   readonly outcomeMs: number;

@@ -28,7 +28,7 @@ const alonePauseMs = 100;
  */
 const idleInTransactionMs = 8_000;
 
-export interface WriterSettings {
+interface WriterSettings {
   readonly url: string;
   readonly place: string;
   /** Exclusive use. */

@@ -13,7 +13,7 @@ export interface Room {
 }
 
 /** A formatted row: the bytes from `at` up to `end`. */
-export interface Draft extends Room {
+interface Draft extends Room {
   readonly end: number;
 }
 

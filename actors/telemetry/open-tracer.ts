@@ -15,7 +15,7 @@ import {
 import { formatTraceparent, readTraceparent } from '../../machines/base/traceparent.ts';
 import type { Logger } from '../ports.ts';
 
-export interface TracerSettings {
+interface TracerSettings {
   /** The collector's URL, such as `http://127.0.0.1:4318`; if undefined, the exporter's own variables apply. */
   readonly endpoint: string | undefined;
   readonly serviceName: string;

@@ -22,7 +22,7 @@ interface Entry {
   over: Entry | undefined;
 }
 
-export interface JoinRequest extends Joining, Omit<GroupRecord, 'burst'> {
+interface JoinRequest extends Joining, Omit<GroupRecord, 'burst'> {
   /** The key of the batch's record. */
   readonly key: string;
 }
@@ -36,7 +36,7 @@ export interface Joined {
   readonly isElsewhere: boolean;
 }
 
-export type WritesWith = (burst: Burst, record: Write) => readonly Write[];
+type WritesWith = (burst: Burst, record: Write) => readonly Write[];
 
 export interface Bursts {
   /**

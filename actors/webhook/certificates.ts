@@ -18,7 +18,7 @@ export interface Certificates {
   visit(url: string): Promise<string | undefined>;
 }
 
-export interface CertificatePorts {
+interface CertificatePorts {
   readonly log: Logger;
   readonly fetch?: typeof fetch;
   readonly timeoutMs?: number;

@@ -14,7 +14,7 @@ import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 
-export interface ScriptSettings {
+interface ScriptSettings {
   /** The profile's scripts folder. */
   readonly scripts: string;
   /** The working directory of scripts. */

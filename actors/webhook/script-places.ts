@@ -5,7 +5,7 @@
  * @see LIM-4 in docs/specification.md
  */
 
-export interface ScriptPlaces {
+interface ScriptPlaces {
   /** Runs the work when its route has a slot; resolves with undefined if the signal aborts before. */
   inTurn<Value>(route: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value | undefined>;
 }

@@ -35,13 +35,13 @@ export interface SubscriptionsStore {
   update(change: (text: string) => string | undefined): Promise<Result<true>>;
 }
 
-export interface SubscriptionsSettings {
+interface SubscriptionsSettings {
   readonly document: Document;
   /** Parses a text record by record; records known from an earlier text need not be parsed again. */
   readonly read: (text: string, known?: KnownRecords) => Reading;
 }
 
-export type Reading = Generator<undefined, SubscriptionsRead>;
+type Reading = Generator<undefined, SubscriptionsRead>;
 
 /** A file up to this size is read at once, so that a new subscription works at once; a longer one between other work. */
 const atOnceBytes = 64 * 1024;

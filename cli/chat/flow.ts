@@ -4,7 +4,7 @@
  * @see CLI-4 in docs/specification.md
  */
 
-export interface Flow {
+interface Flow {
   /** Returns what to write so that the text so far is shown. */
   push(text: string): string;
   /** Marks that the next text begins a new line. */

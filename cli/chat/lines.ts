@@ -23,7 +23,7 @@ export interface Lines {
   close(): void;
 }
 
-export interface LinesSettings {
+interface LinesSettings {
   readonly isTerminal: boolean;
   /** Earlier lines, newest first. */
   readonly history: readonly string[];

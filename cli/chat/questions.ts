@@ -12,7 +12,7 @@ import { oneLine, plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';
 
-export interface QuestionPorts {
+interface QuestionPorts {
   readonly lines: Pick<Lines, 'answer'>;
   readonly screen: Pick<ChatScreen, 'say' | 'set' | 'note'>;
   readonly ask: Ask;

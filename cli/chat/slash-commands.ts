@@ -12,7 +12,7 @@ import type { Output } from '../context.ts';
 import { oneLine, table } from '../terminal.ts';
 import type { ChatScreen } from './screen.ts';
 
-export interface SlashPorts {
+interface SlashPorts {
   readonly client: Pick<ControlClient, 'ask'>;
   readonly opened: ChatOpened;
   readonly screen: ChatScreen;

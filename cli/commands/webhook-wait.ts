@@ -11,7 +11,7 @@ import { agentOf, type CommandContext, hasFlag } from '../context.ts';
 import { pausesOf } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
 
-export interface AwaitedRoute {
+interface AwaitedRoute {
   readonly name: string;
   readonly profile: string;
 }

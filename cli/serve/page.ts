@@ -10,7 +10,7 @@ import { defined } from '../../machines/base/json.ts';
 /** Bytes. Some clients read the first page alone, so it is a long one; a gateway reads pages of up to 8 MiB. */
 const longestPage = 7 * 1_048_576;
 
-export interface Page<Row> {
+interface Page<Row> {
   readonly rows: Row[];
   /** Absent in the last page. */
   readonly nextCursor?: string;

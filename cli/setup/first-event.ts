@@ -10,7 +10,7 @@ import type { CommandContext } from '../context.ts';
 import { oneLine } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
 
-export type FirstEvent =
+type FirstEvent =
   | { readonly kind: 'went'; readonly result: string }
   /** By Ctrl-C. */
   | { readonly kind: 'cancelled' }

@@ -23,7 +23,7 @@ import {
 } from './answers.ts';
 import { defaultToolsets, hasOwnSecret, routesIn, type Standing, webhookValue } from './edits.ts';
 
-export interface Asked {
+interface Asked {
   readonly standing: Standing;
   /** The variables that are set. */
   readonly variables: ReadonlySet<string>;

@@ -17,7 +17,7 @@ export interface ChatContext extends ChatInput {
   readonly turns: number;
 }
 
-export type ChatEvent =
+type ChatEvent =
   | { readonly type: 'turn.begin' }
   | { readonly type: 'turn.cancel' }
   /** The terminal has disconnected. */

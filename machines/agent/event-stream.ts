@@ -10,7 +10,7 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-export interface EventReader {
+interface EventReader {
   /** Returns the events that the chunk completed. */
   read(chunk: string): readonly StreamEvent[];
 }

@@ -4,7 +4,7 @@
  * @see CLI-4 and OBS-1 in docs/specification.md
  */
 
-export interface HeldText {
+interface HeldText {
   /** Returns what can be shown now. */
   push(piece: string): string;
   /** Returns what was held back, and starts over. */

@@ -43,7 +43,7 @@ export interface Draft {
   fault: StreamFault | null;
 }
 
-export type StreamFault =
+type StreamFault =
   | {
       readonly kind: 'error';
       /** The endpoint's error type, never its message. */

@@ -50,7 +50,7 @@ const sentences: readonly (readonly [refused: string, sentence: RegExp])[] = [
 /** What endpoints refuse in every request; the rest depends on the request. */
 const lasting: ReadonlySet<string> = new Set([counting, limit, ...sentences.map(([refused]) => refused)]);
 
-export interface RefusedRequest {
+interface RefusedRequest {
   readonly body: JsonObject;
   /** What its body was already made without. */
   readonly without: ReadonlySet<string>;

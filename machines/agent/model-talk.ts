@@ -27,7 +27,7 @@ export interface ToolReply {
   readonly isError: boolean;
 }
 
-export interface Picture {
+interface Picture {
   readonly mediaType: string;
   readonly base64: string;
 }

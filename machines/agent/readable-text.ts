@@ -4,7 +4,7 @@
  * @see DIS-5 in docs/specification.md
  */
 
-export interface ReadableText {
+interface ReadableText {
   readonly title: string;
   readonly text: string;
 }

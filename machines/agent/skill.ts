@@ -3,7 +3,7 @@
  * @see DIS-6 in docs/specification.md
  */
 
-export interface Skill {
+interface Skill {
   readonly name: string;
   readonly description: string;
   /** The text for the agent. */

@@ -22,7 +22,7 @@ export function withoutThought({ text, reasoning }: Pick<ModelAnswer, 'text' | '
 }
 
 /** Takes the thought between its two tags out of an answer that is still being written. */
-export interface ThoughtFilter {
+interface ThoughtFilter {
   /** Returns what of the answer can be shown now. */
   push(piece: string): string;
   /** Returns what was held back and is no complete thought, and starts over. */

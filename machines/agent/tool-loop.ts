@@ -14,12 +14,12 @@ export type PlannedCall =
   /** Not called; the model gets the reason. */
   | { readonly kind: 'refuse'; readonly ask: ToolAsk; readonly why: string };
 
-export type NextStep =
+type NextStep =
   | { readonly kind: 'callTools'; readonly calls: readonly PlannedCall[] }
   | { readonly kind: 'respond'; readonly response: string }
   | { readonly kind: 'fail'; readonly reason: string };
 
-export interface LoopState {
+interface LoopState {
   /** Requests to the model, including this answer. */
   readonly steps: number;
   readonly maxSteps: number;

@@ -7,7 +7,7 @@
 import { matchesGlob } from '../mcp/glob.ts';
 import { toolPrefix } from '../mcp/tool-name.ts';
 
-export interface Toolsets {
+interface Toolsets {
   /** Built-in tools by name, servers as `mcp-<server>`, single server tools by their registered names. */
   readonly names: readonly string[];
   readonly dropped: readonly { readonly name: string; readonly why: string }[];

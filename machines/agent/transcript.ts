@@ -7,7 +7,7 @@ import { cut, type JsonObject } from '../base/json.ts';
 import type { Spending } from './spending.ts';
 
 /** An entry with its time in Unix milliseconds. */
-export type TimedEntry = TranscriptEntry & { readonly atMs?: number };
+type TimedEntry = TranscriptEntry & { readonly atMs?: number };
 
 export type TranscriptEntry =
   | { readonly kind: 'prompt'; readonly text: string }
@@ -29,7 +29,7 @@ const mostCharacters = 524_288;
 /** Also bounded by number: a model in a loop writes short entries. */
 const mostEntries = 2_000;
 
-export interface Transcript {
+interface Transcript {
   add(entry: TranscriptEntry, atMs?: number): void;
   entries(): readonly TimedEntry[];
 }

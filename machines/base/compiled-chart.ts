@@ -42,7 +42,7 @@ export interface Step {
   readonly definition: readonly object[];
 }
 
-export interface Invoke {
+interface Invoke {
   readonly id: string;
   readonly src: string;
   readonly systemId: string | undefined;
@@ -50,7 +50,7 @@ export interface Invoke {
   readonly input: (args: Args) => unknown;
 }
 
-export interface ChartState {
+interface ChartState {
   readonly key: string;
   readonly isFinal: boolean;
   readonly entry: readonly CompiledAction[];

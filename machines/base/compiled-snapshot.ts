@@ -3,7 +3,7 @@
 import type { AnyActorRef } from 'xstate';
 import { type Chart, mostSteps } from './compiled-chart.ts';
 
-export interface TrailStep {
+interface TrailStep {
   /** Unix milliseconds. */
   readonly at: number;
   readonly event: string;
@@ -16,7 +16,7 @@ export function packedStep(atMs: number, index: number): number {
   return Math.floor(atMs) * mostSteps + index;
 }
 
-export interface SnapshotParts {
+interface SnapshotParts {
   readonly state: number;
   readonly context: unknown;
   readonly status: 'active' | 'done' | 'stopped';

@@ -8,19 +8,19 @@ import { outcomeOfStatus } from './event-outcome.ts';
 import { eventStatuses, runStatuses } from './status.ts';
 
 export const filterNames = ['route', 'status', 'event', 'id', 'source', 'target', 'profile', 'node', 'is'] as const;
-export type FilterName = (typeof filterNames)[number];
+type FilterName = (typeof filterNames)[number];
 
 export interface EventQuery {
   readonly texts: readonly string[];
   readonly filters: Readonly<Partial<Record<FilterName, readonly string[]>>>;
 }
 
-export type QueryReading =
+type QueryReading =
   | { readonly ok: true; readonly query: EventQuery }
   | { readonly ok: false; readonly problem: string };
 
 /** A part of a query as it was typed. */
-export interface QueryPart {
+interface QueryPart {
   readonly from: number;
   readonly to: number;
   /** Absent for free text. */

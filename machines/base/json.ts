@@ -73,7 +73,7 @@ export function compilePath(path: string): (root: Json) => Json | undefined {
   };
 }
 
-export interface StringifyOptions {
+interface StringifyOptions {
   /** Characters (Unicode code points) after which the text ends, without a marker. */
   readonly limit?: number;
   /** Spaces per level; 0 for a single line. */

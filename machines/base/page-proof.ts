@@ -32,7 +32,7 @@ export interface Introduction {
   readonly isByPassword?: true;
 }
 
-export interface ProofWords {
+interface ProofWords {
   /** The session's id. */
   readonly id: string;
   /** Such as `http://127.0.0.1:8645`: a proof for one address is not valid at another. */

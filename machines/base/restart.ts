@@ -19,7 +19,7 @@ export interface RestartBudget {
   readonly spentAtMs: readonly number[];
 }
 
-export type RestartVerdict =
+type RestartVerdict =
   | { readonly kind: 'restart'; readonly delayMs: number; readonly budget: RestartBudget }
   | { readonly kind: 'exhausted' };
 

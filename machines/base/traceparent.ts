@@ -5,7 +5,7 @@
  * @see [Trace Context §3.2](https://www.w3.org/TR/trace-context/#traceparent-header)
  */
 
-export interface TraceParts {
+interface TraceParts {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   /** 16 hexadecimal digits. */

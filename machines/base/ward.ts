@@ -31,7 +31,7 @@ export interface WardOptions<Logic extends AnyActorLogic> {
   readonly onCrashed?: (key: string, error: unknown) => void;
 }
 
-export interface WardContext {
+interface WardContext {
   readonly name: string;
   size: number;
   spawned: number;
@@ -39,14 +39,14 @@ export interface WardContext {
   crashed: number;
 }
 
-export type WardSnapshot = Snapshot<undefined> & { readonly context: WardContext };
+type WardSnapshot = Snapshot<undefined> & { readonly context: WardContext };
 type ChildFact = {
   readonly type: string;
   readonly actorId?: string;
   readonly output?: unknown;
   readonly error?: unknown;
 };
-export type WardLogic<Logic extends AnyActorLogic> = ActorLogic<WardSnapshot, ChildFact, undefined> & {
+type WardLogic<Logic extends AnyActorLogic> = ActorLogic<WardSnapshot, ChildFact, undefined> & {
   readonly id: string;
   readonly childLogic: Logic;
 };

@@ -6,7 +6,7 @@
 
 import type { AnyActorRef, EventObject } from 'xstate';
 
-export interface ActorInternals {
+interface ActorInternals {
   /** Undefined for the root. */
   readonly _parent?: AnyActorRef;
   readonly logic: { readonly id?: string; readonly config?: object };

@@ -31,7 +31,7 @@ export interface Place {
   readonly column: number;
 }
 
-export interface SourceFinding extends Place {
+interface SourceFinding extends Place {
   readonly message: string;
   readonly code: string;
 }

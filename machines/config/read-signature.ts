@@ -100,7 +100,7 @@ export function readSigning(
 }
 
 /** Why a secret does not fit its source or scheme, as the predicate of a sentence. */
-export interface StrangeSecret {
+interface StrangeSecret {
   readonly why: string;
   /** Whether it can verify nothing. Otherwise only its form is unusual, and a provider may change that. */
   readonly isCertain: boolean;

@@ -36,7 +36,7 @@ export interface WebhookSource {
 const adapter: ConfigPath = ['platforms', 'webhook'];
 const loopback = 'localhost';
 
-export interface WebhookRead {
+interface WebhookRead {
   readonly settings: WebhookSettings;
   /** Every route as far as it can be read, only for checks. */
   readonly drafts: readonly RouteWithSecret[];

@@ -5,7 +5,7 @@
  * @see SUB-2 in docs/specification.md
  */
 
-export interface RecordText {
+interface RecordText {
   readonly name: string;
   /** The value as it is written. */
   readonly text: string;

@@ -153,7 +153,7 @@ export const templateToken = /\{([A-Za-z0-9_.]+)\}/g;
 /** A written condition of `filters` (FIL-1); `filter.ts` compiles it. */
 export type ConditionSource = JsonObject;
 
-export interface CoalesceSettings {
+interface CoalesceSettings {
   /** A dotted field or a template (COA-1). */
   readonly key: string;
   readonly windowMs: number;

@@ -103,7 +103,7 @@ export interface PageUser {
   readonly role?: 'reader';
 }
 
-export interface TelemetrySettings {
+interface TelemetrySettings {
   /** Where traces are sent; absent if there are none or the environment sets it. */
   readonly otlpEndpoint?: string;
 }

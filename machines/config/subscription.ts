@@ -36,7 +36,7 @@ export type SubscriptionsRead =
 /** What was read from each record, with its text. */
 export type KnownRecords = ReadonlyMap<string, { readonly text: string; readonly read: SubscriptionRead }>;
 
-export type SubscriptionRead =
+type SubscriptionRead =
   | { readonly ok: true; readonly value: RouteWithSecret }
   | { readonly ok: false; readonly problems: readonly SubscriptionProblem[] };
 

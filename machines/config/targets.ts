@@ -6,7 +6,7 @@
 import type { JsonObject } from '../base/json.ts';
 import { meantOr } from './nearest.ts';
 
-export interface Target {
+interface Target {
   /** The platform's name for people. */
   readonly title: string;
   /** A neutral name that configurations may use too. */
@@ -20,7 +20,7 @@ export interface Target {
   readonly place?: TargetPlace;
 }
 
-export interface TargetPlace {
+interface TargetPlace {
   readonly form: RegExp;
   /** The form in words, after "is". */
   readonly is: string;

@@ -42,7 +42,7 @@ export const listenerKeys = {
   },
 } as const;
 
-export interface VariableFinding {
+interface VariableFinding {
   readonly variable: string;
   readonly message: string;
   readonly code: string;

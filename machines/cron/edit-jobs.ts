@@ -11,7 +11,7 @@ import { type CronJob, readJob } from './job.ts';
 /** The content of a file that does not exist yet. */
 export const noJobs = '{ "jobs": [] }';
 
-export type JobsRead =
+type JobsRead =
   | { readonly kind: 'read'; readonly jobs: readonly CronJob[]; readonly strays: readonly StrayRecord[] }
   /** Neither a list of jobs nor an object with one. */
   | { readonly kind: 'corrupt' };

@@ -10,7 +10,7 @@ export type Schedule =
   /** Five fields as numbers: minute, hour, day of the month, month, day of the week. */
   { readonly kind: 'fields'; readonly expression: string } | { readonly kind: 'interval'; readonly everyMs: number };
 
-export type ScheduleReading =
+type ScheduleReading =
   | { readonly kind: 'read'; readonly schedule: Schedule }
   | { readonly kind: 'unfit'; readonly problem: string };
 

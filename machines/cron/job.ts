@@ -59,7 +59,7 @@ export type NextDue = (
 
 export type JobRest = 'paused' | 'disabled' | 'broken';
 
-export interface JobProblem {
+interface JobProblem {
   readonly code: string;
   readonly message: string;
 }

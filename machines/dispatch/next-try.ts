@@ -44,7 +44,7 @@ interface Standing {
   readonly sent?: PartlySent;
 }
 
-export type NextTry =
+type NextTry =
   | { readonly kind: 'delivered'; readonly messageId?: string; readonly reason?: string }
   | ({ readonly kind: 'retry'; readonly dueAtMs: number } & Standing)
   /** The platform refuses it, or time or attempts are used up; a person may retry it. */

@@ -37,7 +37,7 @@ export interface VerifyResult {
   readonly jitter: number;
 }
 
-export type PlatformEvent =
+type PlatformEvent =
   /** A check is requested now. */
   | { readonly type: 'platform.check' }
   /** A delivery succeeded. */

@@ -9,7 +9,7 @@ import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isName } from './install-link.ts';
 
-export interface AddServerInput {
+interface AddServerInput {
   readonly name: string;
   /** As in the link; may contain secrets, which the terminal or page redacts. */
   readonly config: JsonObject;

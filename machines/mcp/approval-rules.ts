@@ -26,7 +26,7 @@ export interface RuledCall {
   readonly definition: JsonObject;
 }
 
-export type RuleVerdict =
+type RuleVerdict =
   | { readonly kind: 'rule'; readonly rule: ApprovalRule }
   | { readonly kind: 'unfit'; readonly why: string };
 

@@ -38,7 +38,7 @@ export interface ApprovalContext extends ApprovalInput {
   readonly note: string | null;
 }
 
-export type ApprovalEvent =
+type ApprovalEvent =
   | {
       readonly type: 'approval.grant';
       readonly by: string;

@@ -41,7 +41,7 @@ export interface RpcError {
 }
 
 /** The call that the message is about. */
-export interface FaultyCall {
+interface FaultyCall {
   /** The registered name. */
   readonly name: string;
   readonly server: string | null;

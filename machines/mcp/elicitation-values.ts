@@ -10,13 +10,13 @@ import { wordInSentence } from '../base/shown-json.ts';
 import { timeMs } from '../base/since.ts';
 import { boolLike } from './server-settings.ts';
 
-export interface ElicitationFinding {
+interface ElicitationFinding {
   /** Empty if the form itself is invalid. */
   readonly field: string;
   readonly message: string;
 }
 
-export type ElicitationValues =
+type ElicitationValues =
   | { readonly kind: 'accepted'; readonly content: JsonObject }
   | { readonly kind: 'refused'; readonly findings: readonly ElicitationFinding[] };
 

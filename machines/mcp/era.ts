@@ -19,7 +19,7 @@ export interface FailedAttempt {
   readonly accepted?: boolean;
 }
 
-export type NextAttempt =
+type NextAttempt =
   | { readonly kind: 'attempt'; readonly handshake: Handshake }
   /** In the order of the attempts: the first error, then the probe's. */
   | { readonly kind: 'failed'; readonly failures: readonly ConnectFailure[] };

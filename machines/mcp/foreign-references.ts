@@ -18,7 +18,7 @@ export interface WantedVariable {
   readonly why: string;
 }
 
-export interface ReferenceSink {
+interface ReferenceSink {
   readonly server: Pick<ForeignServer, 'name' | 'inputs'>;
   readonly program: ForeignProgram;
   /** The folder in which the other program would run it, if its file belongs to one. */

@@ -12,7 +12,7 @@ import { type ForeignProgram, type ForeignServer, objectOf, texts } from './fore
 import { ownReferences, type WantedVariable } from './foreign-references.ts';
 import { isSecret, type TakenSecret } from './secret-places.ts';
 
-export interface ImportedServer {
+interface ImportedServer {
   readonly entry: JsonObject;
   readonly wanted: readonly WantedVariable[];
   /** Secrets that the entry refers to by their names in its file, which has their values too. */
@@ -21,7 +21,7 @@ export interface ImportedServer {
   readonly notes: readonly string[];
 }
 
-export interface ImportPlace {
+interface ImportPlace {
   readonly program: ForeignProgram;
   readonly workspace: string | undefined;
   /** Whether `.env` or the environment has the variable. */

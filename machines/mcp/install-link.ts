@@ -17,7 +17,7 @@ export interface InstallLink {
   readonly config: JsonObject;
 }
 
-export type LinkRefusal =
+type LinkRefusal =
   | 'link-form'
   | 'link-name'
   | 'link-config-missing'

@@ -15,7 +15,7 @@ const maxReadInstructions = 4 * maxServerInstructions;
 /** The most characters of all of them, including the lines that name the servers. */
 export const maxInstructions = 32_000;
 
-export interface ServerInstructions {
+interface ServerInstructions {
   readonly server: string;
   readonly instructions: string;
 }

@@ -7,7 +7,7 @@ import type { ConnectFailure } from './connect-failure.ts';
 
 export type Probe = 'ping' | 'tools/list';
 
-export type ProbeReading =
+type ProbeReading =
   /** `next` is the probe to use from now on. */
   | { readonly kind: 'alive'; readonly next: Probe }
   /** It has dropped the session. */

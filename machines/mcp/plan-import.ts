@@ -32,7 +32,7 @@ export interface ImportItem {
   readonly standing: Standing;
 }
 
-export type Standing =
+type Standing =
   | { readonly kind: 'new' }
   /** The same entry exists already, or another program has it too. */
   | { readonly kind: 'same' }

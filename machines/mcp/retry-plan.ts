@@ -9,7 +9,7 @@
 import { backoffMs } from '../base/restart.ts';
 import type { ServerSettings } from './server-settings.ts';
 
-export type RetryPlan =
+type RetryPlan =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'parked'; readonly probeInMs: number };
 

@@ -17,7 +17,7 @@ export interface TakenSecret {
 }
 
 /** Returns the variable for a value: the wanted name, or another if that one has a different value. */
-export type NameVariable = (wanted: string, value: string) => string;
+type NameVariable = (wanted: string, value: string) => string;
 
 /** Names of secrets. A word is separate, or begins or ends a longer one. */
 const secretName =

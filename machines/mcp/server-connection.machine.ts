@@ -100,7 +100,7 @@ export interface CloseInput extends ConnectInput {
 }
 
 /** The code for the waiting calls; absent: `server_unavailable`. */
-export type Unreached = Pick<CallFault, 'code'>;
+type Unreached = Pick<CallFault, 'code'>;
 
 /** An action with the reason of a refused attempt. */
 function refused<const Action extends string>(type: Action) {

@@ -10,7 +10,7 @@ import { redactShapes } from './redact-shapes.ts';
 import type { SamplingPolicy, ServerSettings } from './server-settings.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
 
-export type SamplingVerdict =
+type SamplingVerdict =
   | {
       readonly kind: 'admitted';
       /** Undefined: that of `agent.model`. */
@@ -19,11 +19,11 @@ export type SamplingVerdict =
     }
   | { readonly kind: 'refused'; readonly reason: string };
 
-export type ElicitationVerdict =
+type ElicitationVerdict =
   | { readonly kind: 'ask'; readonly message: string; readonly requestedSchema: Json }
   | { readonly kind: 'decline'; readonly why: string };
 
-export interface RootsAnswer {
+interface RootsAnswer {
   readonly roots: readonly { readonly uri: string; readonly name: string }[];
 }
 

@@ -43,7 +43,7 @@ export interface HttpPlan {
 }
 
 export type TransportPlan = StdioPlan | HttpPlan;
-export type OauthPlan = HttpPlan & { readonly oauth: OauthSettings };
+type OauthPlan = HttpPlan & { readonly oauth: OauthSettings };
 export type Protocol = 'auto' | 'stateless' | 'legacy';
 
 export interface ToolPolicy {

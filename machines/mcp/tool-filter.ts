@@ -10,12 +10,12 @@ import type { ToolPolicy } from './server-settings.ts';
 import type { Utility } from './tool-name.ts';
 
 /** The capabilities that the session announced. */
-export interface UtilityCapabilities {
+interface UtilityCapabilities {
   readonly resources: boolean;
   readonly prompts: boolean;
 }
 
-export interface ChosenTools {
+interface ChosenTools {
   readonly natives: readonly string[];
   readonly utilities: readonly Utility[];
 }

@@ -16,7 +16,7 @@ export interface ServerTools {
   readonly utilities: readonly Utility[];
 }
 
-export interface ToolOrigin {
+interface ToolOrigin {
   readonly server: string;
   /** The original name, as the server lists it. */
   readonly tool: string;
@@ -41,7 +41,7 @@ export interface Registration<Tool extends RegisteredName = RegisteredName> {
 }
 
 /** In configuration order. */
-export interface Merged<Tool extends RegisteredName> {
+interface Merged<Tool extends RegisteredName> {
   readonly byName: ReadonlyMap<string, Tool>;
   readonly collisions: readonly NameCollision[];
 }

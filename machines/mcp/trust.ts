@@ -11,7 +11,7 @@ export interface ToolAnnotations {
   readonly readOnlyHint?: unknown;
 }
 
-export interface LostCall {
+interface LostCall {
   readonly annotations: ToolAnnotations | undefined;
   /** This call was already replayed once. */
   readonly replayed: boolean;
@@ -20,7 +20,7 @@ export interface LostCall {
 }
 
 /** `send`: nothing reached the server, so the new connection sends the call for the first time. */
-export type AfterLostCall = 'replay' | 'outcomeUncertain' | 'send';
+type AfterLostCall = 'replay' | 'outcomeUncertain' | 'send';
 
 /** Whether a person is asked before anything is sent. */
 export function needsApproval(trust: ServerSettings['trust'], annotations: ToolAnnotations | undefined): boolean {

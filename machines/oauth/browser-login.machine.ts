@@ -38,7 +38,7 @@ export type IdentifyVerdict =
   | ({ readonly kind: 'failed' } & StepFailure);
 export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
 
-export type BrowserLoginOutput = BrowserLoginContext;
+type BrowserLoginOutput = BrowserLoginContext;
 
 /** After this, the person has to start again. */
 export const redirectTimeoutMs = 300_000;

@@ -8,7 +8,7 @@ import { isLoopback } from '../base/loopback.ts';
 import type { OauthSettings } from './oauth-settings.ts';
 
 /** State of earlier logins to the server. */
-export interface ServerBefore {
+interface ServerBefore {
   /** Whether client metadata documents are supported, from its cached metadata; undefined if it was never reached. */
   readonly documents: boolean | undefined;
   /** The server has refused the document, which must not be used. */

@@ -12,7 +12,7 @@ export interface ExpectedAnswer {
   readonly issPromised: boolean;
 }
 
-export type RedirectAnswer =
+type RedirectAnswer =
   | { readonly kind: 'code'; readonly code: string; readonly iss?: string }
   /** `errorCode`: of the authorization server's refusal. */
   | { readonly kind: 'refused'; readonly why: string; readonly errorCode?: string };

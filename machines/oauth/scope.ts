@@ -24,7 +24,7 @@ function withOffline(scope: string, server: JsonObject): string {
   return words.join(' ');
 }
 
-export interface ScopeSources {
+interface ScopeSources {
   /** `oauth.scope` of the entry. */
   readonly configured: string | undefined;
   /** The scope that `chooseScope` returned. */

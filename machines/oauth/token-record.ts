@@ -22,7 +22,7 @@ export interface TokenRecord {
   readonly clientId: string;
 }
 
-export type TokenUse =
+type TokenUse =
   | { readonly kind: 'use'; readonly accessToken: string }
   | { readonly kind: 'refresh' }
   | { readonly kind: 'login' };

@@ -6,7 +6,7 @@
  * @see [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749.html#section-5.2) and [OpenID Connect Core §3.1.2.6](https://openid.net/specs/openid-connect-core-1_0.html#AuthError)
  */
 
-export type TokenRefusal = 'clientRefused' | 'refused' | 'unreachable';
+type TokenRefusal = 'clientRefused' | 'refused' | 'unreachable';
 
 /**
  * RFC 6749 §5.2; RFC 8707 for the resource; those of an authorization request, with which a provider refuses a renewal until

@@ -10,7 +10,7 @@ import { type KeyObject, verify, X509Certificate } from 'node:crypto';
 import type { Json } from '../base/json.ts';
 import { digestOf, type SignatureVerdict, type SignedRequest } from './signature.ts';
 
-export type CertifiedForm = 'paypal' | 'sns';
+type CertifiedForm = 'paypal' | 'sns';
 
 const paypalUrl = /^https:\/\/api(?:-m)?(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/CERT-[\w-]{1,100}$/;
 /** In all regions, in China, and in the European Sovereign Cloud. */
@@ -86,7 +86,7 @@ function isSignedBy(
   }
 }
 
-export interface CertifiedContent {
+interface CertifiedContent {
   /** The signed text. Reads the body, so it is called only once the key is known. */
   readonly text: () => string;
   readonly hash: 'sha1' | 'sha256';

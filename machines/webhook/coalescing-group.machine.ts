@@ -23,7 +23,7 @@ export interface GroupInput {
   readonly atMs: number;
 }
 
-export interface GroupContext {
+interface GroupContext {
   readonly key: string;
   readonly profile: string;
   readonly route: string;

@@ -64,7 +64,7 @@ export interface CompiledRoute {
   readonly groupKey?: ((view: TemplateView) => string | undefined) | undefined;
 }
 
-export interface CompiledDelivery {
+interface CompiledDelivery {
   readonly target: string;
   readonly when: FilterMatcher;
   readonly extra: CompiledExtra;

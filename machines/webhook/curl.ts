@@ -9,7 +9,7 @@ import type { Algorithm, SignatureScheme } from '../config/signature-scheme.ts';
 import { labelOf, stampOf } from './scheme.ts';
 import { ownScheme } from './verifier.ts';
 
-export interface CurlRequest {
+interface CurlRequest {
   readonly url: string;
   readonly body: string;
   readonly contentType: string;
@@ -21,7 +21,7 @@ export interface CurlRequest {
   readonly publicUrl?: string | undefined;
 }
 
-export type CurlVerdict =
+type CurlVerdict =
   | { readonly kind: 'command'; readonly text: string }
   /** Only the sender can sign such a request, or its body cannot be pasted. */
   | { readonly kind: 'refused'; readonly why: string };

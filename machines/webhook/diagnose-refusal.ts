@@ -48,7 +48,7 @@ export interface Finding {
   readonly proven?: true;
 }
 
-export type FindingCode =
+type FindingCode =
   | 'body-changed'
   | 'body-not-kept'
   | 'clock-skew'

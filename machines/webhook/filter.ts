@@ -57,12 +57,12 @@ export interface FilterMatcher {
   match(view: FilterView): FilterVerdict;
 }
 
-export interface ListUse {
+interface ListUse {
   readonly path: readonly (string | number)[];
   readonly file: string;
 }
 
-export interface FilterProblem {
+interface FilterProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly code:
@@ -74,7 +74,7 @@ export interface FilterProblem {
     | 'filter-list-outside';
 }
 
-export type CompiledFilters =
+type CompiledFilters =
   | { readonly ok: true; readonly value: FilterMatcher }
   | { readonly ok: false; readonly problems: readonly FilterProblem[]; readonly lists: readonly ListUse[] };
 

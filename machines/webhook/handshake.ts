@@ -36,7 +36,7 @@ export function visited(greeting: Handshaken, failure: string | undefined): Hand
   };
 }
 
-export interface Handshaken {
+interface Handshaken {
   readonly outcome: Extract<Outcome, { readonly kind: 'handshake' }>;
   readonly reason: string;
 }

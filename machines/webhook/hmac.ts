@@ -8,7 +8,7 @@
 import { createHmac, hash } from 'node:crypto';
 
 /** Returns the digest's 32 bytes. The texts before and after the body are Latin-1. */
-export type Hmac = (prefix: string, body: Uint8Array, suffix?: string) => Buffer;
+type Hmac = (prefix: string, body: Uint8Array, suffix?: string) => Buffer;
 
 /** SHA-256 works on blocks of 64 bytes; a longer key is replaced by its digest (RFC 2104 §2). */
 const blockBytes = 64;

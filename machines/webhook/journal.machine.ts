@@ -15,7 +15,7 @@ export interface JournalContext {
   readonly tries: number;
 }
 
-export type JournalEvent =
+type JournalEvent =
   /** A commit was refused, or work could not be taken. */
   | { readonly type: 'journal.refused'; readonly fault: string }
   /** The connection to the store has ended. */

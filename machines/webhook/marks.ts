@@ -11,7 +11,7 @@ import type { JsonObject } from '../base/json.ts';
 import { canonicalTarget } from '../config/targets.ts';
 import { claimNames, claimsOf, type DeliveryRecord, outcomeOf, repeatsId } from './record.ts';
 
-export interface Marks {
+interface Marks {
   /** Shared by many records: one entry covers a time bucket. */
   readonly shared: readonly string[];
   /** Of this record alone, or of few: one entry per record key. */

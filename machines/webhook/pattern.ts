@@ -8,9 +8,9 @@
 
 import { RE2JS } from 're2js';
 
-export type PatternVerdict = 'found' | 'absent' | 'tooLong';
+type PatternVerdict = 'found' | 'absent' | 'tooLong';
 
-export type CompiledPattern =
+type CompiledPattern =
   | {
       readonly ok: true;
       /** Instructions of the compiled pattern: steps per character. */

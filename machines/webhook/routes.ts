@@ -7,7 +7,7 @@
 import { defaultProfile, profileName } from '../base/names.ts';
 import type { RouteBook } from '../config/route-book.ts';
 
-export type Target =
+type Target =
   | { readonly kind: 'route'; readonly profile?: string; readonly name: string }
   | { readonly kind: 'health' }
   | { readonly kind: 'none' };

@@ -89,7 +89,7 @@ function line(text: string, limit: number): string {
   return short === shown ? shown : `${short}…`;
 }
 
-export interface ProgressPlace {
+interface ProgressPlace {
   /** The key of the event. */
   readonly eventKey: string;
   readonly event: Omit<EventRecord, 'work'>;

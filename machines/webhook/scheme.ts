@@ -33,7 +33,7 @@ import {
   twilioContents,
 } from './signed-content.ts';
 
-export interface SchemeVerifier {
+interface SchemeVerifier {
   /** Whether the request has a value at the scheme's place for the signature. */
   readonly applies: (request: SignedRequest) => boolean;
   readonly verify: (request: SignedRequest) => SignatureVerdict;

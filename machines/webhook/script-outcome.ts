@@ -16,7 +16,7 @@ export type ScriptResult =
   | { readonly kind: 'flooded' }
   | { readonly kind: 'aborted' };
 
-export type ScriptVerdict =
+type ScriptVerdict =
   | { readonly kind: 'replaced'; readonly payload: JsonObject }
   | { readonly kind: 'annotated'; readonly payload: JsonObject }
   | { readonly kind: 'ignored'; readonly why: string }

@@ -20,7 +20,7 @@ export interface Sealed {
   readonly body: string;
 }
 
-export interface Unsealed {
+interface Unsealed {
   readonly payload: JsonObject;
   /** The payload as its owner wrote it, of which only the fields that the sender fills in are changed. */
   readonly text?: string;

@@ -8,7 +8,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { SourceName } from '../config/sources.ts';
 
 /** Payloads by event type, as the source reads it; if a header has the type, it is set there. */
-export type SourceSamples = Readonly<Record<string, JsonObject>>;
+type SourceSamples = Readonly<Record<string, JsonObject>>;
 
 const at = '2026-01-15T09:30:00Z';
 const atSeconds = 1_768_469_400;

@@ -34,7 +34,7 @@ export interface RequestInput {
 }
 
 /** What a replay repeats, and what a person changed (DUR-2). */
-export interface Replay {
+interface Replay {
   /** The key of the event that is replayed. */
   readonly of: string;
   /** The payload, event type or route was changed. */

@@ -9,7 +9,7 @@ import type { Settled } from '../mcp/settled.ts';
 import type { ChatTurnPorts } from './chat-turn.ts';
 import type { Chats, LiveChat, TurnOutcome } from './chats.ts';
 
-export interface ChatSessionPorts {
+interface ChatSessionPorts {
   readonly chats: Chats;
   /** The current settings of the profile. */
   readonly settings: (profile: string) => AgentSettings | undefined;

@@ -33,7 +33,7 @@ export interface LendToolsPorts {
 }
 
 /** The run or chat that uses tools. */
-export interface Borrower {
+interface Borrower {
   readonly profile: string;
   readonly toolsets: readonly string[];
   /** Its name in a question to a person, such as `a run of route "deploys"`. */
@@ -48,7 +48,7 @@ export interface Borrower {
   readonly traceparent?: string;
 }
 
-export type LendTools = (borrower: Borrower) => RunTools;
+type LendTools = (borrower: Borrower) => RunTools;
 
 /** The server name in a question of the agent. */
 const asker = 'agent';

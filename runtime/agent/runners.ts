@@ -17,7 +17,7 @@ import { openRunSocket } from '../control/run-socket.ts';
 import type { Servers } from '../mcp/servers.ts';
 import { mainFile } from '../system/package-files.ts';
 
-export interface RunnerPorts {
+interface RunnerPorts {
   readonly paths: HomePaths;
   /** What answers the requests on the sockets of runs. */
   readonly host: () => CommandHost;

@@ -8,7 +8,7 @@ import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { configChanges } from '../../machines/config/config-changes.ts';
 import { parseConfig } from '../../machines/config/edit.ts';
 
-export interface ConfigChange {
+interface ConfigChange {
   readonly atMs: number;
   readonly profile: string;
   readonly kind: 'applied' | 'refused';

@@ -11,7 +11,7 @@ import type { Every } from '../system/ticks.ts';
 /** Long enough to cost little, short enough that a person does not notice the wait. */
 const lookMs = 1_000;
 
-export interface WatchedConfig {
+interface WatchedConfig {
   /** The stamps of the files, each taken right before the file was read, so that a change during the start is detected. */
   readonly read: ReadonlyMap<string, string | undefined>;
   readonly paths: () => readonly string[];

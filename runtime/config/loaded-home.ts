@@ -130,7 +130,7 @@ function learnNamed(held: Json, redactor: Redactor, isSecret = false): void {
   }
 }
 
-export type AdapterBlock =
+type AdapterBlock =
   | { readonly kind: 'free' }
   /** The webhook configuration has findings: the adapter stays closed, the rest may run. */
   | { readonly kind: 'adapter'; readonly fault: string }

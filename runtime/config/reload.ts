@@ -79,7 +79,7 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
   };
 }
 
-export interface ReloadPorts {
+interface ReloadPorts {
   readonly homes: Homes;
   /** Assigns all requests so far to the reload that begins. */
   readonly begun: () => void;
@@ -126,7 +126,7 @@ export function wireReload({ homes, begun, listensAs, apply, refused, redact, lo
   });
 }
 
-export interface Reloads {
+interface Reloads {
   /** Resolves when the files at the time of the call are in force; rejects with the reason if they are not. */
   ask(root: AnyActorRef): Promise<void>;
   begun(): void;

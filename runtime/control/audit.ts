@@ -20,7 +20,7 @@ export type Asker = Pick<AuditRow, 'who' | 'from'>;
 export const atTerminal: Asker = { who: 'owner', from: 'terminal' };
 
 /** A sign-in or a sign-out of the page. */
-export interface SessionChange {
+interface SessionChange {
   readonly what: 'signed in' | 'signed out';
   /** A configured user. Other names are not recorded: such a text may be a password in the wrong field. */
   readonly who?: string | undefined;

@@ -1,6 +1,6 @@
 /** Cuts a stream of bytes into lines, up to a length; a longer one is reported once and the rest is dropped. */
 
-export interface LineSplitter {
+interface LineSplitter {
   add(chunk: Buffer): void;
 }
 

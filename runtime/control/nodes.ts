@@ -16,7 +16,7 @@ import { formatError, formatRequest, type RpcRequest, readMessage, rpcCodes } fr
 import { createQuestionsElsewhere } from './questions-elsewhere.ts';
 import { Refusal, refuse } from './refusal.ts';
 
-export interface NodesPorts {
+interface NodesPorts {
   readonly neighbours: () => Promise<Neighbours>;
   readonly session: () => string | undefined;
   readonly leads: () => boolean;

@@ -20,7 +20,7 @@ export interface RpcError {
   readonly data?: { readonly code: string };
 }
 
-export type RpcMessage =
+type RpcMessage =
   | { readonly kind: 'request'; readonly request: RpcRequest }
   | { readonly kind: 'result'; readonly id: string | number | null; readonly result: Json }
   | { readonly kind: 'error'; readonly id: string | number | null; readonly error: RpcError }

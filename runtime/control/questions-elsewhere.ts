@@ -13,7 +13,7 @@ interface OtherGateway {
   readonly ask: () => Promise<readonly ApprovalRow[]>;
 }
 
-export interface QuestionsElsewhere {
+interface QuestionsElsewhere {
   /** Returns what is known, or a promise of it; refreshes in the background. @see Nodes.questionsOfOthers */
   known(): readonly ApprovalRow[] | Promise<readonly ApprovalRow[] | undefined>;
   /** Asks now. Resolves with undefined if the gateways are not known; never rejects. */

@@ -10,8 +10,8 @@ import type { RouteCounts } from '../dispatch/event-stats.ts';
 import type { HistoryRow, RouteMark, RouteRow } from './contract.ts';
 import type { DaemonView } from './view.ts';
 
-export type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled'>) => RouteStanding;
-export type RouteStanding = Pick<RouteRow, 'mark' | 'last_event_at' | 'last_hour' | 'last_24h'>;
+type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled'>) => RouteStanding;
+type RouteStanding = Pick<RouteRow, 'mark' | 'last_event_at' | 'last_hour' | 'last_24h'>;
 
 /** A route is failing if this many of its last events all failed, or this share of those of the last ten minutes. */
 const lastEvents = 5;

@@ -74,7 +74,7 @@ function refuseConnection(socket: Socket): void {
 }
 
 /** The run of a socket. */
-export interface RunBounds {
+interface RunBounds {
   readonly runId: string;
   readonly profile: string;
   readonly toolsets: readonly string[];

@@ -37,7 +37,7 @@ export interface ControlSettings {
   readonly redact: (text: string) => string;
 }
 
-export interface ControlServer {
+interface ControlServer {
   /** Accepts no further connections and frees the path; open connections stay. */
   stopListening(): void;
   /** Closes the connections. A client that requested the stop takes this as its end, so the home must be free by then. */
@@ -52,7 +52,7 @@ const longestGoodbyeMs = 10_000;
 const mostUnanswered = 4 * longestLine;
 
 /** The unanswered requests of a connection, or of several that share the memory for them. */
-export interface Unanswered {
+interface Unanswered {
   isFull(): boolean;
   /** Returns a function that takes the request out again. */
   add(length: number): () => void;

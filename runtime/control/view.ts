@@ -33,7 +33,7 @@ import type {
   RunHistory,
 } from './contract.ts';
 
-export interface OpenOptions {
+interface OpenOptions {
   /** With the complete payload. */
   readonly whole?: boolean;
   /** The response that the provider of a route reads instead of the usual body. */

@@ -22,7 +22,7 @@ import { findingOf } from './job-outlook.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
 import { type CronView, createCronView } from './view.ts';
 
-export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'every'> {
+interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'every'> {
   readonly root: () => AnyActorRef;
   readonly home: () => LoadedHome;
   readonly keeper: JournalKeeper;

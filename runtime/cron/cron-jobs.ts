@@ -15,7 +15,7 @@ import { logUnforeseen } from '../dispatch/work-log.ts';
 import type { NextId } from '../system/ids.ts';
 import { type PlanPorts, planOf } from './plan.ts';
 
-export interface CronJobPorts extends PlanPorts {
+interface CronJobPorts extends PlanPorts {
   /** Starts a run that is on disk. */
   readonly open: (opened: Opened) => void;
   /** Reports that a run of a job is in flight. */

@@ -14,7 +14,7 @@ import { noticePlace } from '../../machines/config/notice-place.ts';
 import { type CronJob, restOf, restReason, type Timing, timingOf } from '../../machines/cron/job.ts';
 import { neverWord, nextTimes } from './plan.ts';
 
-export interface JobOutlook {
+interface JobOutlook {
   readonly timing: Timing;
   /** Undefined if it is never due, or has no schedule. */
   readonly dueAtMs: number | undefined;

@@ -39,7 +39,7 @@ export interface CronView {
   look(): void;
 }
 
-export interface CronViewPorts {
+interface CronViewPorts {
   readonly schedule: CronSchedule;
   readonly ward: () => WardHandle<CronJobInput> | undefined;
   readonly keeper: JournalKeeper;

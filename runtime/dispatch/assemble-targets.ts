@@ -20,7 +20,7 @@ import { wake } from '../system/ticks.ts';
 import { platformKey } from './live-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
 
-export interface PlatformsHalfPorts
+interface PlatformsHalfPorts
   extends Pick<PlatformsPorts, 'home' | 'runOf' | 'ending' | 'node' | 'nowMs' | 'steadyMs' | 'log'> {
   readonly root: () => AnyActorRef;
   readonly compiling: CompileOptions;

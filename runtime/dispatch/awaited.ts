@@ -13,7 +13,7 @@ import { createTurns } from '../system/turns.ts';
 import { releaseOf } from './responses.ts';
 import type { RecordPorts } from './written.ts';
 
-export interface AwaitedPorts extends Pick<RecordPorts, 'keeper' | 'nowMs'> {
+interface AwaitedPorts extends Pick<RecordPorts, 'keeper' | 'nowMs'> {
   readonly every: Every;
   /** Passes the outcome of a delivery to the request that waits for it. */
   readonly settled: (key: string, record: DeliveryRecord) => void;

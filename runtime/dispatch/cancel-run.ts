@@ -24,7 +24,7 @@ export type CancelVerdict =
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown' };
 
-export interface CancelRunPorts {
+interface CancelRunPorts {
   readonly runs: () => WardHandle<RunInput>;
   readonly keeper: JournalKeeper;
   /** Reports the end of a run without a chart. */
@@ -35,7 +35,7 @@ export interface CancelRunPorts {
 /** Longer than the chart itself waits for its agent to stop. */
 const patienceMs = 20_000;
 
-export type CancelRun = (key: string, by: string) => Promise<CancelVerdict>;
+type CancelRun = (key: string, by: string) => Promise<CancelVerdict>;
 
 export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts): CancelRun {
   /** Undefined if the run was changed meanwhile. */

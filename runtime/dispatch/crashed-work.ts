@@ -8,11 +8,11 @@ import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../
 import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
 import { openResponses, type SettleRun, writeEnded } from './responses.ts';
 
-export interface CrashedWorkPorts extends NoticePorts {
+interface CrashedWorkPorts extends NoticePorts {
   readonly settleRun: SettleRun;
 }
 
-export interface CrashedWork {
+interface CrashedWork {
   /** Resolves with the current record; undefined if there is none. */
   run(key: string): Promise<RunRecord | undefined>;
   delivery(key: string): Promise<DeliveryRecord | undefined>;

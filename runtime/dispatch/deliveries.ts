@@ -13,7 +13,7 @@ import type { Platforms } from './platforms.ts';
 import { type RunEnds, type SettleRun, writeEnded } from './responses.ts';
 import { type RecordPorts, tellWritten, unread } from './written.ts';
 
-export interface DeliveryPorts extends RecordPorts {
+interface DeliveryPorts extends RecordPorts {
   readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'> & Partial<Pick<Platforms, 'sendWithin'>>;
   /** Redacts secrets: a target's error text becomes part of a record that people read. */
   readonly redact: (text: string) => string;

@@ -21,7 +21,7 @@ import type { Platforms } from './platforms.ts';
 import type { SettleRun } from './responses.ts';
 import { chartSettled, type RecordPorts } from './written.ts';
 
-export interface DeliveryServicePorts extends RecordPorts {
+interface DeliveryServicePorts extends RecordPorts {
   readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
   readonly settleRun: SettleRun;
   /** The key of a delivery by the id of its event; undefined if the event is unknown. */

@@ -11,7 +11,7 @@ import type { Wards } from '../system/wards.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { logDelivery, logRun } from './work-log.ts';
 
-export interface EndedPorts {
+interface EndedPorts {
   readonly wards: () => Wards;
   readonly recent: RecentEvents;
   /** Frees the chat of a delivery. */

@@ -22,7 +22,7 @@ import { type CountedEvent, unite } from './event-sums.ts';
 import { listsOf, type Question } from './newest-first.ts';
 import { type AskedQuestion, questionOf, waitingWords } from './run-history.ts';
 
-export interface EventSearchPorts extends FactsPorts {
+interface EventSearchPorts extends FactsPorts {
   readonly stats: EventStats;
   /** The open questions of a run, oldest first. */
   readonly workOf: (run: string) => { readonly questions: readonly AskedQuestion[] };

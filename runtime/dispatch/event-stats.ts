@@ -14,7 +14,7 @@ import { countedOf, type EventFacts, type EventTest, type FactsPorts, factsOf, t
 import { allRoutes, countsOf, type Sum, type Sums, sumsOf, timesOf, totalOf, unite } from './event-sums.ts';
 import { createTally, type Tally } from './event-tally.ts';
 
-export interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
+interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   /** The refused requests, which are not in the journal. */
   readonly refused: { newestFirst(): Iterable<FoundEvent> };

@@ -16,7 +16,7 @@ import type { CountedEvent } from './event-sums.ts';
 import { membersOf } from './history.ts';
 import { type Question, recordsOf } from './newest-first.ts';
 
-export interface TallyPorts {
+interface TallyPorts {
   readonly journal: () => (JournalReader & { readonly local?: unknown }) | undefined;
   readonly judge: (stored: StoredRecord<'events'>) => Promise<Judged>;
   /** The length of the spans. */
@@ -24,7 +24,7 @@ export interface TallyPorts {
   readonly nowMs: () => number;
 }
 
-export interface Judged {
+interface Judged {
   /** The counted fields; absent if the event does not pass the test. */
   readonly counted?: CountedEvent | undefined;
   /** Whether its work has not ended yet. */

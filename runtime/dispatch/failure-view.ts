@@ -21,7 +21,7 @@ import type { BulkProgress, FailureChoice, FailureRow, Result } from '../control
 import { newestFirst } from './newest-first.ts';
 import { type OpenFailures, openFailures } from './open-failures.ts';
 
-export interface FailureViewPorts {
+interface FailureViewPorts {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   readonly get: <In extends Collection>(collection: In, key: string | undefined) => Promise<Records[In] | undefined>;
   /** Redacts secrets in the records that people read. */
@@ -29,7 +29,7 @@ export interface FailureViewPorts {
   readonly nowMs: () => number;
 }
 
-export interface FailurePage {
+interface FailurePage {
   /** The key of a group; absent: all groups. */
   readonly key?: string;
   readonly before?: string;

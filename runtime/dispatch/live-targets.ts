@@ -63,7 +63,7 @@ export interface LiveTarget {
 }
 
 /** The snapshot of a connection's chart. */
-export interface PlatformConnection {
+interface PlatformConnection {
   readonly value: string;
   readonly since: number;
   readonly context: PlatformContext;

@@ -12,7 +12,7 @@ import { isNotBegun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
 import type { Platforms } from './platforms.ts';
 
-export interface OlderOnDiskPorts {
+interface OlderOnDiskPorts {
   readonly platforms: Pick<Platforms, 'ask' | 'hold' | 'orderHoldMs' | 'chatOf'>;
   /** Whether a delivery is still to be recovered from the journal. */
   readonly isOnDisk: (key: string) => Promise<boolean>;

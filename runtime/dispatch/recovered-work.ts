@@ -7,7 +7,7 @@ import type { Taken } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecoveredWork } from '../control/contract.ts';
 
-export interface RecoveredRows {
+interface RecoveredRows {
   /** Records work that was just taken, if another gateway held it before. */
   note(taken: Taken<'deliveries' | 'groups' | 'runs'>): void;
   /** Newest first. */

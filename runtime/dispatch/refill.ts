@@ -21,7 +21,7 @@ import {
 } from './recovery.ts';
 import { logUnforeseen } from './work-log.ts';
 
-export interface RefillPorts {
+interface RefillPorts {
   readonly resume: ResumePorts;
   /** False before the gateway runs and while it drains: then no work is begun. */
   readonly isUp: () => boolean;
@@ -30,7 +30,7 @@ export interface RefillPorts {
   readonly lookEveryMs: number;
 }
 
-export interface Refill {
+interface Refill {
   /**
    * Whether one more run may be in memory; if not, it stays on disk and is found by a later check. Where older runs of its
    * queue may wait in the gateway's own journal, it has none, so that it does not take the room of those.

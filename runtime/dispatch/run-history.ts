@@ -15,7 +15,7 @@ import { meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';
 import { furtherOf } from './responses.ts';
 
-export interface RunHistoryPorts {
+interface RunHistoryPorts {
   /** Undefined if there is no journal to read. */
   readonly journal: () => JournalReader | undefined;
   readonly seenRun: SeenRun;

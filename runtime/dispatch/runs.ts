@@ -18,7 +18,7 @@ import { openResponse, type RunEnds, responseChanges, responsesTo } from './resp
 import type { RouteLimit, RouteSlots } from './route-slots.ts';
 import { readAgain, tellWritten, unread } from './written.ts';
 
-export interface RunPorts extends NoticePorts {
+interface RunPorts extends NoticePorts {
   readonly places: Places;
   readonly runAgent: RunAgent;
   /** Absent: every run calls its agent. */

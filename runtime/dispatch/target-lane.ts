@@ -30,7 +30,7 @@ export interface TargetLane extends Omit<Lane, 'pause' | 'resume' | 'next' | 'pa
   pieces(chat: string): PiecePace;
 }
 
-export interface TargetLanePorts {
+interface TargetLanePorts {
   readonly nowMs: () => number;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;

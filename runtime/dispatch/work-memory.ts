@@ -9,7 +9,7 @@ import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { deliveryQueue, deliveryShare, type Memory, roomFor, runShare } from '../../machines/webhook/work-queue.ts';
 import type { Wards } from '../system/wards.ts';
 
-export interface WorkMemoryPorts {
+interface WorkMemoryPorts {
   readonly keeper: JournalKeeper;
   readonly wards: () => Wards;
   readonly places: Pick<Places, 'load'>;

@@ -15,7 +15,7 @@ export interface RecordPorts {
   readonly nowMs: () => number;
 }
 
-export interface WriteListener {
+interface WriteListener {
   send(
     event:
       | { readonly type: 'journal.written'; readonly isLeft?: true }

@@ -16,7 +16,7 @@ const mostAsked = 6;
 /** A Date has whole seconds: on average it is half a second behind. */
 const roundingMs = 500;
 
-export interface ClockPorts {
+interface ClockPorts {
   readonly now: () => number;
   /** The Date header of an answer; undefined if there is none. */
   readonly dateOf: (url: string) => Promise<string | undefined>;

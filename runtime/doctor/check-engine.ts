@@ -11,7 +11,7 @@ import type { NativeFault } from '../http/native.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 /** What a gateway runs on. */
-export interface Engine {
+interface Engine {
   readonly node: string;
   /** Why LMDB cannot load; undefined if it can. */
   readonly lmdb: () => Promise<string | undefined>;

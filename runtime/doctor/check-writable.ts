@@ -11,7 +11,7 @@ import { shellWord } from '../../machines/base/shell-word.ts';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
 /** Throws the system's error if this user may not create files in a folder; the spec provides a stricter one. */
-export type RightOf = (folder: string) => void;
+type RightOf = (folder: string) => void;
 
 /** With the trailing dot, which only a folder has. */
 const asked: RightOf = (folder) => accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);

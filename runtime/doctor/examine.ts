@@ -24,7 +24,7 @@ import { checkStore } from './check-store.ts';
 import { checkWritable } from './check-writable.ts';
 import type { Examined, Finding, RunningGateway } from './finding.ts';
 
-export interface ExamRequest {
+interface ExamRequest {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;

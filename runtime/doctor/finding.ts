@@ -53,7 +53,7 @@ export const findingCodes = [
   'target-unreachable',
   'not-asked',
 ] as const;
-export type FindingCode = (typeof findingCodes)[number];
+type FindingCode = (typeof findingCodes)[number];
 
 export type Finding =
   /** Checked, with no finding. */

@@ -11,7 +11,7 @@ import { failedProofs, type NativeFault, whyNotLoadable } from './native.ts';
 import { openNodeFront } from './node.ts';
 import { openUwsFront } from './uws.ts';
 
-export interface Native {
+interface Native {
   /** Why it cannot load; undefined if it can. */
   readonly whyNotLoadable: () => NativeFault | undefined;
   readonly open: OpenFront;

@@ -41,13 +41,13 @@ export function descriptorLimit(read = (): string => readFileSync('/proc/self/li
   }
 }
 
-export interface ConnectionBound {
+interface ConnectionBound {
   readonly limit: number;
   /** Whether a connection has a request in progress, or an answer that is not sent yet. */
   readonly isBusy: (socket: Socket) => boolean;
 }
 
-export interface ConnectionUse {
+interface ConnectionUse {
   /** Reports that a request has arrived. */
   used(socket: Socket): void;
   /** Reports that an answer was sent. */

@@ -26,7 +26,7 @@ export interface FrontKeeper {
   front(): Front | undefined;
 }
 
-export interface FrontKeeperPorts {
+interface FrontKeeperPorts {
   /** Opens an HTTP server that accepts requests only while `isOpen` returns true. */
   readonly openFront: (at: Settings, isOpen: () => boolean) => Promise<Front>;
   /** The settings to listen by: those of a reload in progress, else those in force. */

@@ -6,7 +6,7 @@ import { actorInternals } from '../../machines/base/xstate-internals.ts';
 import type { StepRow } from './wire.ts';
 
 /** The fields of the snapshots of charts, compiled charts and pools. */
-export interface SnapshotView {
+interface SnapshotView {
   readonly status: string;
   readonly value?: unknown;
   readonly context?: unknown;

@@ -10,7 +10,7 @@ import type { ActorNode } from '../control/contract.ts';
 import { addressOf, eachChild, machineOf, stateOf, viewOf } from './actor-view.ts';
 import type { StateTimes } from './state-times.ts';
 
-export interface CensusPorts {
+interface CensusPorts {
   readonly stateTimes: StateTimes;
   /** Redacts an address, which may contain a batch key from outside. */
   readonly redact: (text: string) => string;

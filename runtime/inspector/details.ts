@@ -17,7 +17,7 @@ import type { StateTimes } from './state-times.ts';
 import type { Subjects } from './subjects.ts';
 import type { ActorDetails, StepRow, TimerRow } from './wire.ts';
 
-export interface DetailPorts {
+interface DetailPorts {
   readonly find: (address: string) => AnyActorRef | undefined;
   readonly rows: Rows;
   readonly subjects: Subjects;

@@ -19,7 +19,7 @@ import type { SessionClaim } from './sessions.ts';
  */
 export type Asked = 'data' | 'greeting' | 'file' | 'document' | 'link' | 'signIn' | 'entrance' | 'numbers';
 
-export type DoorVerdict =
+type DoorVerdict =
   | { readonly kind: 'welcome'; readonly session?: SessionClaim }
   | { readonly kind: 'refused'; readonly status: 401 | 403 | 421; readonly why: string };
 

@@ -15,7 +15,7 @@ import type { EventReplay, OpenedEvent, Payload } from './event-wire.ts';
 import { outcomeOf } from './request-outcomes.ts';
 import type { StorySources } from './story-sources.ts';
 
-export interface OpenedSources extends StorySources {
+interface OpenedSources extends StorySources {
   /** Arrival times of the batch's events, oldest first. */
   readonly joined: readonly number[];
   /** Newest first. */

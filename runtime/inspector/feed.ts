@@ -23,7 +23,7 @@ export interface Feed {
   follow(listener: (delta: DeltaMessage) => void): () => void;
 }
 
-export interface FeedPorts {
+interface FeedPorts {
   readonly tap: Tap;
   readonly rows: Rows;
   readonly subjects: Subjects;

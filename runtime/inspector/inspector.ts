@@ -30,7 +30,7 @@ import { createTap } from './tap.ts';
 import { createWatcher, type Watcher } from './watcher.ts';
 import type { ActorDetails, Chart, Readiness, StepRow, Vitals } from './wire.ts';
 
-export interface InspectorPorts {
+interface InspectorPorts {
   readonly root: () => AnyActorRef;
   readonly redactor: Redactor;
   readonly host: () => CommandHost;
@@ -43,7 +43,7 @@ export interface InspectorPorts {
   readonly log: Logger;
 }
 
-export interface ListenerState {
+interface ListenerState {
   readonly enabled: boolean;
   readonly url: string | null;
   readonly fault?: string;

@@ -41,7 +41,7 @@ type Definition = Pick<RouteDetail['definition'], 'enabled' | 'sender' | 'signat
   readonly profile: string;
 };
 
-export interface RouteSigns {
+interface RouteSigns {
   /** By the rule of `webhook list`, which does not depend on the range. */
   readonly failing: boolean;
   /** Deliveries of the route that wait for their next try. */

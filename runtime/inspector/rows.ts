@@ -23,7 +23,7 @@ export interface Rows {
   living(most: number): readonly AnyActorRef[];
 }
 
-export interface RowPorts {
+interface RowPorts {
   readonly root: () => AnyActorRef;
   readonly redactor: Redactor;
   readonly stateTimes: StateTimes;

@@ -45,7 +45,7 @@ export interface InspectorServer {
   close(): Promise<void>;
 }
 
-export type ListenVerdict =
+type ListenVerdict =
   | { readonly kind: 'listening'; readonly server: InspectorServer }
   | { readonly kind: 'refused'; readonly why: string };
 

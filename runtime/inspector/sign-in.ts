@@ -12,7 +12,7 @@ import type { PageUser } from '../../machines/config/settings.ts';
 import { type RateWindow, secondsUntilFree, takeSlot } from '../../machines/webhook/rate-window.ts';
 import type { PageGuest } from './sessions.ts';
 
-export type SignInVerdict =
+type SignInVerdict =
   | { readonly kind: 'guest'; readonly guest: PageGuest }
   /** `who`: the user of that name. Absent for an unknown name, which may be a mistyped password. */
   | { readonly kind: 'wrong'; readonly who?: string }

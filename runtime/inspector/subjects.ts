@@ -20,7 +20,7 @@ export interface Subjects {
   clean(text: string): string;
 }
 
-export interface SubjectPorts {
+interface SubjectPorts {
   readonly redactor: Redactor;
   readonly deliveryOf: (eventKey: string) => string | undefined;
 }

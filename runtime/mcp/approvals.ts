@@ -42,7 +42,7 @@ export interface AskedCall extends RuledCall {
 }
 
 /** Optional parts of an answer. */
-export interface AnswerMore {
+interface AnswerMore {
   /** Passed to the caller as the reason of a denial. */
   readonly note?: string;
   readonly remember?: Remember;
@@ -59,7 +59,7 @@ export type WaitingQuestion = Pick<
   'id' | 'server' | 'kind' | 'tool' | 'message' | 'askedAtMs' | 'timeoutMs'
 >;
 
-export type AnswerVerdict =
+type AnswerVerdict =
   | { readonly kind: 'taken' }
   | { readonly kind: 'unknown' }
   /** The values do not match the form. */

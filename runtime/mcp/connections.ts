@@ -15,7 +15,7 @@ import {
 import type { Reach } from './reach.ts';
 import { connectionKey, type Sessions } from './sessions.ts';
 
-export interface ConnectionPorts {
+interface ConnectionPorts {
   readonly sessions: Sessions;
   readonly reach: Reach;
   readonly log: Logger;

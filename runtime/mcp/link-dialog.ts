@@ -14,14 +14,14 @@ import {
 } from '../../machines/mcp/add-server.machine.ts';
 import type { InstallLink } from '../../machines/mcp/install-link.ts';
 
-export interface LinkSurface {
+interface LinkSurface {
   /** Shows the current dialog and resolves with the person's choice. */
   ask(question: { readonly mustRename: boolean; readonly context: AddServerContext }): Promise<AddServerEvent>;
   /** Writes the entry in another way than into the home's files. */
   readonly write?: (confirmed: AddServerContext) => Promise<AddVerdict>;
 }
 
-export type LinkOutcome =
+type LinkOutcome =
   | { readonly kind: 'added'; readonly name: string }
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'refused'; readonly why: string };

@@ -22,7 +22,7 @@ import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-sett
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 
-export interface AccessPorts {
+interface AccessPorts {
   readonly credentials: Credentials;
   /** Contains the proxies for token renewals. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -44,7 +44,7 @@ export function authorised(
   return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, open, version, nowMs, log }) };
 }
 
-export interface FailureFacts extends FailurePlace {
+interface FailureFacts extends FailurePlace {
   readonly credentials: Credentials;
   /** Whether a session had these settings: a redirect is then taken for an outage. */
   readonly hasConnected: boolean;

@@ -35,7 +35,7 @@ export interface Offers {
   keepLinks(profile: string, server: string, content: readonly JsonObject[]): void;
 }
 
-export interface OffersPorts {
+interface OffersPorts {
   readonly calls: Pick<Calls, 'start'>;
   readonly registry: (profile: string) => Registry | undefined;
   /** The state of a server's connection; empty if there is none. */

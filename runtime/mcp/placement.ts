@@ -25,7 +25,7 @@ export interface Placement {
   answerBy(relay: Relay): void;
 }
 
-export interface PlaceUser {
+interface PlaceUser {
   /** Called once another gateway could have the lock. */
   readonly lost: () => void;
   /** Ends the wait for a journal that is still being opened. */
@@ -39,7 +39,7 @@ export type Place =
 /** Answers a question about a server that is connected here; resolves with null if it is not. */
 export type Relay = (profile: string, server: string, question: RelayQuestion) => Promise<unknown>;
 
-export interface PlacementPorts {
+interface PlacementPorts {
   readonly keeper: JournalKeeper;
   readonly neighbours: () => Promise<Neighbours>;
   readonly every: Every;

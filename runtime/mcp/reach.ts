@@ -30,7 +30,7 @@ export interface Reach {
   unreachable(key: string, why: string, code?: CallFault['code']): void;
 }
 
-export interface AbsentServer {
+interface AbsentServer {
   readonly server: string;
   /** It is connecting for the first time. */
   readonly comes: boolean;
@@ -38,14 +38,14 @@ export interface AbsentServer {
   readonly code?: CallFault['code'];
 }
 
-export interface WaitingCall {
+interface WaitingCall {
   readonly id: string;
   readonly send: (
     event: { readonly type: 'server.reached' } | { readonly type: 'server.unreachable'; readonly why: string },
   ) => void;
 }
 
-export interface ReachPorts {
+interface ReachPorts {
   readonly connections: Connections;
   readonly calls: () => WardHandle<CallInput>;
   /** Whether the configuration has the entry of a connection. */

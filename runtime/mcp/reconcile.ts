@@ -15,7 +15,7 @@ import type { Respawns } from '../system/respawns.ts';
 import type { Registry } from './registry.ts';
 import { connectionKey } from './sessions.ts';
 
-export interface ReconcilePorts {
+interface ReconcilePorts {
   /** The entries of every profile, in the order of the configuration. */
   readonly entries: () => readonly { readonly profile: string; readonly servers: readonly ServerEntry[] }[];
   readonly ward: Connections;

@@ -50,7 +50,7 @@ export interface Registry {
 }
 
 /** The tools of one server, by themselves. */
-export interface OwnTools extends Registration<RegisteredTool> {
+interface OwnTools extends Registration<RegisteredTool> {
   /** The patterns of its filter that match no tool. */
   readonly idle: readonly string[];
   /** How many of its own tools the filter excludes. */

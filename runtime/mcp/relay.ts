@@ -18,7 +18,7 @@ import type { RegisteredTool, Registry } from './registry.ts';
 import { callBySession, type SessionCall, type SessionCallPorts } from './session-calls.ts';
 import { connectionKey } from './sessions.ts';
 
-export interface RelayPorts extends SessionCallPorts {
+interface RelayPorts extends SessionCallPorts {
   readonly registry: (profile: string) => Pick<Registry, 'listing' | 'all'> | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   readonly lanes: Pick<CallLanes, 'run'>;

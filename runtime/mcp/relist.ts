@@ -10,7 +10,7 @@ import { backoffMs } from '../../machines/base/restart.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 
-export interface RelistPorts {
+interface RelistPorts {
   readonly server: string;
   /** Whether the session is the current one of its connection; before that, changes only wait. */
   readonly isLive: () => boolean;

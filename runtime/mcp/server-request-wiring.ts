@@ -20,7 +20,7 @@ import type { Redactor } from '../observe/redact.ts';
 import type { Approvals, Question } from './approvals.ts';
 import type { LiveServerRequest, ServerRequests } from './server-requests.ts';
 
-export interface ServerRequestPorts {
+interface ServerRequestPorts {
   readonly requests: ServerRequests;
   readonly approvals: Approvals;
   /** The run of a call, or the caller of a call outside of a run. */

@@ -13,7 +13,7 @@ export type ServersPool =
   | ('connections' | 'calls' | 'approvals' | 'serverRequests' | 'chats')
   | ('browserLogins' | 'deviceLogins');
 
-export interface ServersPorts {
+interface ServersPorts {
   readonly pools: Readonly<Record<ServersPool, AnyActorLogic>>;
   readonly ward: Connections;
   readonly reconcile: Reconcile;

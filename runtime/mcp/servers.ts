@@ -56,7 +56,7 @@ import { connectionKey, createSessions } from './sessions.ts';
 import { createSettled, type Settled } from './settled.ts';
 import { wireToolCall } from './tool-calls.ts';
 
-export interface ServersHalfPorts {
+interface ServersHalfPorts {
   readonly paths: HomePaths;
   readonly root: () => AnyActorRef;
   readonly home: () => LoadedHome;

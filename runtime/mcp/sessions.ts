@@ -35,7 +35,7 @@ import type { Registry } from './registry.ts';
 import { createRelist } from './relist.ts';
 import { createStartSlots } from './start-slots.ts';
 
-export interface SessionsPorts {
+interface SessionsPorts {
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   readonly registry: (profile: string) => Registry;
   readonly cache: (profile: string) => SchemaCache;
@@ -94,7 +94,7 @@ export function connectionKey(profile: string, server: string): string {
   return inProfile(server, profile);
 }
 
-export type Loss = { readonly kind: 'expired' } | { readonly kind: 'broken'; readonly why: string };
+type Loss = { readonly kind: 'expired' } | { readonly kind: 'broken'; readonly why: string };
 
 interface Attempt {
   readonly input: ConnectInput;

@@ -4,7 +4,7 @@
  * @see LIF-15 in docs/specification.md
  */
 
-export interface StartSlots {
+interface StartSlots {
   /** Resolves at this server's turn with a function that releases the slot. Rejects with the reason of the signal. */
   enter(key: string, signal: AbortSignal): Promise<() => void>;
 }

@@ -49,7 +49,7 @@ import type { RegisteredTool, Registry } from './registry.ts';
 import { callBySession, type SessionCall, type SessionCallPorts } from './session-calls.ts';
 import { connectionKey } from './sessions.ts';
 
-export interface ToolCallPorts extends SessionCallPorts {
+interface ToolCallPorts extends SessionCallPorts {
   readonly calls: Calls;
   readonly approvals: Approvals;
   readonly reach: Reach;

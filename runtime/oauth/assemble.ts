@@ -20,7 +20,7 @@ import { learntCredentials } from './learnt-credentials.ts';
 import { noteScopeRefusal } from './login-steps.ts';
 import { createLogins, type Logins } from './logins.ts';
 
-export interface LoginHalfPorts {
+interface LoginHalfPorts {
   /** The folder of the home. */
   readonly home: string;
   readonly documents: () => Documents;

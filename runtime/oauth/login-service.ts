@@ -41,7 +41,7 @@ export interface LoginService {
   paste(profile: string, server: string, text: string): boolean;
 }
 
-export interface LoginServicePorts {
+interface LoginServicePorts {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;

@@ -15,7 +15,7 @@ import type { Readiness, Vitals } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Measured, Metrics } from './metrics.ts';
 
-export interface VitalsPorts {
+interface VitalsPorts {
   readonly root: () => AnyActorRef;
   readonly mcp: McpView;
   readonly metrics: Metrics;
@@ -39,7 +39,7 @@ export interface VitalsPorts {
   readonly nowMs: () => number;
 }
 
-export interface VitalSigns {
+interface VitalSigns {
   vitals(): Vitals;
   readiness(): Readiness;
   /** All gauges of the metrics. */

@@ -25,7 +25,7 @@ export interface Log extends Logger {
   flush(): void;
 }
 
-export interface LogSettings {
+interface LogSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redactor: Redactor;
   /** Called with the level of each line that is written. */

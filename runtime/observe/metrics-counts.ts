@@ -18,7 +18,7 @@ export const anyRoute = 'any';
 /** The name under which recent commits are counted. */
 export const everyCommit = 'every';
 
-export type CountRequest = (request: RequestContext, nowMs: number) => void;
+type CountRequest = (request: RequestContext, nowMs: number) => void;
 
 /** Returns a counter of requests, which looks up the series of a route once, not per request. */
 export function createRequestCount(metrics: Metrics): CountRequest {

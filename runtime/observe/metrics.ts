@@ -8,7 +8,7 @@
 
 import { createRecentCounts, type RecentCounts } from './recent-counts.ts';
 
-export type Labels = readonly string[];
+type Labels = readonly string[];
 
 /** A series of a counter or a histogram; a frequent caller keeps it. */
 export interface Series {
@@ -148,13 +148,13 @@ function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
-export interface MetricEntry {
+interface MetricEntry {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
 }
 
-export type MetricName = keyof typeof entries;
+type MetricName = keyof typeof entries;
 
 const entries = {
   agent_build_info: { type: 'gauge', help: 'Always 1; the version is its label.', labels: ['version'] },

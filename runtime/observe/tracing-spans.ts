@@ -53,7 +53,7 @@ export function createEventTraces(tracing: Tracing): EventTraces {
   };
 }
 
-export interface RunTraces {
+interface RunTraces {
   /** The trace that a run passes to its agent: its own span, or the one of its event. */
   traceparentOf(run: string, event: EventRecord | undefined): string | undefined;
   traced(runAgent: RunAgent, eventOf: (key: string) => Promise<EventRecord | undefined>): RunAgent;

@@ -11,7 +11,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { percentDecoded } from '../../machines/base/percent-decoded.ts';
 import { createTurns } from '../system/turns.ts';
 
-export interface TracingPorts {
+interface TracingPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly redact: (text: string) => string;

@@ -4,7 +4,7 @@
  * @see COA-1 in docs/specification.md
  */
 
-export interface Clock {
+interface Clock {
   setTimeout(fire: () => void, waitMs: number): TimerHandle;
   clearTimeout(handle: TimerHandle | undefined): void;
 }
@@ -23,7 +23,7 @@ interface Slot {
   first: TimerHandle | undefined;
 }
 
-export interface ClockSource {
+interface ClockSource {
   /** Milliseconds that only rise. */
   readonly nowMs: () => number;
   /** Calls back once after a wait; returns a function that cancels it. */

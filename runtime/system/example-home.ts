@@ -13,7 +13,7 @@ import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { homeOf } from '../../machines/config/profile.ts';
 import { exampleHomeFolder, mainFile } from './package-files.ts';
 
-export interface ExampleHome {
+interface ExampleHome {
   readonly home: string;
   /** What to try first, ready to paste. */
   readonly greeting: string;

@@ -10,11 +10,11 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { type HomePaths, unwritableHome } from '../../machines/config/profile.ts';
 
-export interface Lock {
+interface Lock {
   release(): void;
 }
 
-export interface HomeLock extends Lock {
+interface HomeLock extends Lock {
   /**
    * Locks the home if it is not locked yet because its disk was full or read-only at the start. Resolves with the fault
    * that still prevents it: `gateway-running` if another gateway has locked it, else one that may pass.
@@ -116,7 +116,7 @@ function isServed(socket: string): Promise<boolean> {
   });
 }
 
-export interface SignalHandlers {
+interface SignalHandlers {
   readonly stop: () => void;
   readonly reload: () => void;
   readonly log: Logger & { flush(): void };

@@ -6,7 +6,7 @@
 
 import { crashRestarts, freshBudget, type RestartBudget, spendRestart } from '../../machines/base/restart.ts';
 
-export interface RespawnPorts {
+interface RespawnPorts {
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly random: () => number;

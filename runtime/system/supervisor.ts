@@ -8,7 +8,7 @@ import type { ReloadOutcome } from '../../machines/reload.machine.ts';
 import { supervisorMachine } from '../../machines/supervisor.machine.ts';
 import { journalMachine } from '../../machines/webhook/journal.machine.ts';
 
-export interface JournalPorts {
+interface JournalPorts {
   readonly keeper: JournalKeeper;
   readonly log: Logger;
   /** How much history to keep, by the current settings. */
@@ -41,7 +41,7 @@ export function wireJournal({ keeper, log, history }: JournalPorts) {
   });
 }
 
-export interface SupervisorPorts {
+interface SupervisorPorts {
   readonly journal: AnyActorLogic;
   readonly servers: AnyActorLogic;
   readonly gateway: AnyActorLogic;

@@ -17,7 +17,7 @@ interface Listener {
 
 const beatMs = 1_000;
 
-export interface Ticks {
+interface Ticks {
   readonly every: Every;
   /** Calls nothing back any more, and holds none of the callbacks. */
   end(): void;

@@ -10,7 +10,7 @@ import { Roster } from '../../machines/base/roster.ts';
 import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
 /** A pending timer. */
-export interface WaitingTimer {
+interface WaitingTimer {
   readonly event: EventObject;
   readonly delayMs: number;
   readonly startedAtMs: number;

@@ -37,7 +37,7 @@ interface OpenedListener {
   readonly senderLeft?: (key: string) => void;
 }
 
-export interface StandingWards {
+interface StandingWards {
   /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
   current(): Wards;
   /** Ends all charts of a crashed gateway. */

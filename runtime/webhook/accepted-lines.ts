@@ -16,7 +16,7 @@ export interface AcceptedLinePorts {
   readonly isEachLogged: () => boolean;
 }
 
-export interface AcceptedLines {
+interface AcceptedLines {
   /** Logs an accepted event of a route; `fieldsOf` is called only if the event has its own line. */
   add(message: string, route: Route | undefined, fieldsOf: () => Readonly<Record<string, unknown>>): void;
   /** Writes the line of the events counted so far, and stops. */

@@ -11,7 +11,7 @@ import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import { logUnforeseen } from '../dispatch/work-log.ts';
 import type { Wards } from '../system/wards.ts';
 
-export interface GroupPorts {
+interface GroupPorts {
   readonly bursts: Bursts;
   readonly keeper: JournalKeeper;
   /** Whether one more run may wait in memory. */

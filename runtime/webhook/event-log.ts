@@ -30,7 +30,7 @@ export interface Decisions {
   close(): void;
 }
 
-export interface DecisionPorts extends AcceptedLinePorts, RefusalPorts {
+interface DecisionPorts extends AcceptedLinePorts, RefusalPorts {
   readonly keeper: JournalKeeper;
   /** The headers of a route's request that the journal keeps. */
   readonly keptHeaders: (route: Route, headers: EventRecord['headers']) => EventRecord['headers'];

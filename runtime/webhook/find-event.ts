@@ -29,7 +29,7 @@ export interface FoundEvent {
   readonly alike?: Alike;
 }
 
-export interface FindEventPorts {
+interface FindEventPorts {
   readonly journal: () => Journal | undefined;
   /** The refused requests, which are kept in memory only. */
   readonly refused: {

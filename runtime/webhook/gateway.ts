@@ -11,7 +11,7 @@ import type { FrontKeeper } from '../http/front-keeper.ts';
 import { nextMove } from '../system/next-move.ts';
 import type { Wards } from '../system/wards.ts';
 
-export interface GatewayPorts {
+interface GatewayPorts {
   readonly requests: AnyActorLogic;
   readonly groups: AnyActorLogic;
   readonly runs: AnyActorLogic;

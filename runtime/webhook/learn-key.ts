@@ -8,7 +8,7 @@ import { editSubscription } from './edit-subscription.ts';
 import type { RequestPorts } from './requests.ts';
 import type { RouteSources } from './route-table.ts';
 
-export interface LearnKeyPorts {
+interface LearnKeyPorts {
   readonly home: () => LoadedHome;
   readonly sources: () => RouteSources;
   readonly log: Logger;

@@ -6,14 +6,14 @@
 import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import type { Every } from '../system/ticks.ts';
 
-export interface NeighbourAccessPorts {
+interface NeighbourAccessPorts {
   readonly connect: () => Promise<Neighbours>;
   /** False while the journal has no session, in whose name the gateway answers. */
   readonly mayAnswer: () => boolean;
   readonly every: Every;
 }
 
-export interface NeighbourAccess {
+interface NeighbourAccess {
   /** Rejects if they cannot be connected to, and the next call tries again; also once it is closed. */
   readonly reach: () => Promise<Neighbours>;
   close(): Promise<void>;

@@ -36,7 +36,7 @@ export interface ReplayChanges {
 }
 
 /** The chart's answer, and the key of the new event. */
-export interface OwnReply extends Reply {
+interface OwnReply extends Reply {
   readonly key: string;
 }
 

@@ -16,7 +16,7 @@ import { inTurns, type NextTurn } from '../system/turns.ts';
 import type { Wards } from '../system/wards.ts';
 import { type LivePart, type LiveRequest, liveRequest, type SpawnPorts } from './exchanges.ts';
 
-export interface PartsPorts extends SpawnPorts {
+interface PartsPorts extends SpawnPorts {
   readonly claim: ClaimDelivery;
   /** Commits everything that is submitted before the callback returns together, or nothing of it. */
   readonly together: (submitAll: () => void) => void;
@@ -35,7 +35,7 @@ export type SplitBody = (
   settled: (settlement: Settlement) => void,
 ) => void;
 
-export interface Parts {
+interface Parts {
   readonly splitBody: SplitBody;
   /** How many of the requests in progress are events of arrays. */
   readonly underWay: () => number;

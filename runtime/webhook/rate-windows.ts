@@ -11,7 +11,7 @@ import { type RateWindow, secondsUntilFree, takeSlot } from '../../machines/webh
 /** A window that is evicted after so many others has expired long ago. */
 const mostWindows = 100_000;
 
-export interface RateWindows {
+interface RateWindows {
   secondsUntilFree(route: Route, nowMs: number): number | undefined;
   take(route: Route, nowMs: number): void;
 }

@@ -11,7 +11,7 @@ import type { Exchange, ExchangeHandler } from '../http/front.ts';
 import type { EventTraces } from '../observe/tracing-spans.ts';
 import { liveRequest, type SpawnPorts } from './exchanges.ts';
 
-export interface ReceiverPorts extends SpawnPorts {
+interface ReceiverPorts extends SpawnPorts {
   readonly traces: Pick<EventTraces, 'begin'>;
   /** How many of the requests in the pool are events of arrays, which have their own limit. */
   readonly parts: () => number;

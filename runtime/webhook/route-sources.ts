@@ -14,14 +14,14 @@ import { textsOfSecret } from '../../machines/config/route.ts';
 import { readingSubscriptions, type SubscriptionContext } from '../../machines/config/subscription.ts';
 import type { RouteSources } from './route-table.ts';
 
-export interface SourceReader {
+interface SourceReader {
   /** The sources of the current home. Profiles that stay keep their stores, which then use the new home's rules. */
   read(home: LoadedHome): RouteSources;
   /** Reads the subscriptions that have changed: their secrets may be in events that other commands and gateways show. */
   look(): void;
 }
 
-export interface SourceReaderPorts {
+interface SourceReaderPorts {
   readonly log: Logger;
   /** Registers each secret of a subscription with the redactor. */
   readonly learn: (secret: string) => void;

@@ -18,7 +18,7 @@ export interface RouteSources {
   readonly subscriptions: ReadonlyMap<ProfileName, SubscriptionsStore>;
 }
 
-export interface RouteTable {
+interface RouteTable {
   find(path: string): CompiledRoute | undefined;
   /** False while a profile's subscriptions have never been read, so that a route may be missing. */
   isComplete(): boolean;

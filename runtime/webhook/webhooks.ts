@@ -52,7 +52,7 @@ import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteTable, type RouteSources } from './route-table.ts';
 
-export interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit'> {
+interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit'> {
   readonly paths: HomePaths;
   /** Locks the home before its journal is opened; resolves with the fault that prevents it. */
   readonly hold: () => Promise<Fault | undefined>;
@@ -64,8 +64,7 @@ export interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'rou
   readonly answerOthers: (question: string) => Promise<string>;
 }
 
-export interface Webhooks
-  extends Pick<WorkHalf, 'load' | 'sendings' | 'pauseOf' | 'cancelRun' | 'seenRun' | 'recovered'> {
+interface Webhooks extends Pick<WorkHalf, 'load' | 'sendings' | 'pauseOf' | 'cancelRun' | 'seenRun' | 'recovered'> {
   readonly journal: AnyActorLogic;
   readonly gateway: AnyActorLogic;
   readonly keeper: JournalKeeper;

@@ -6,12 +6,12 @@
 import { refused, type SendOutcome, transient, type Undelivered } from '../../../machines/dispatch/send-outcome.ts';
 import type { Now } from '../../ports.ts';
 
-export type TokenAnswer = { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number } | SendOutcome;
+type TokenAnswer = { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number } | SendOutcome;
 
 /** The outcome of a call whose token the platform no longer accepts. */
 export const tokenRefused = refused('auth', 'the platform refuses the access token that it gave a moment ago');
 
-export interface AccessToken {
+interface AccessToken {
   /** Makes a call with a token; once more with a fresh token if the outcome is `tokenRefused`. */
   use<Outcome>(signal: AbortSignal, call: (token: string) => Promise<Outcome>): Promise<Outcome | Undelivered>;
 }

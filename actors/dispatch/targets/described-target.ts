@@ -32,7 +32,7 @@ import {
 } from './platform-target.ts';
 
 /** Where a text can go. */
-export type Places =
+type Places =
   | {
       readonly form: RegExp;
       /** The form in words, after "chat_id is". */

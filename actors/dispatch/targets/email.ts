@@ -50,9 +50,9 @@ export interface MailTransportOptions {
   readonly logger: Readonly<Record<'trace' | 'debug' | 'info' | 'warn' | 'error', MailLog>>;
 }
 
-export type MailLog = (entry: { readonly tnx?: unknown }, message?: unknown) => void;
+type MailLog = (entry: { readonly tnx?: unknown }, message?: unknown) => void;
 
-export interface Mail {
+interface Mail {
   readonly from: string;
   /** As an object, so that it is not parsed as an address list. */
   readonly to: { readonly name: string; readonly address: string };
@@ -67,7 +67,7 @@ export interface Mail {
 }
 
 /** The part of nodemailer's transport that is used. */
-export interface MailTransport {
+interface MailTransport {
   sendMail(mail: Mail): Promise<{ readonly messageId?: string; readonly rejected?: readonly unknown[] }>;
   verify(): Promise<unknown>;
   close(): void;
@@ -81,7 +81,7 @@ const nodemailerTransport: MailTransportFactory = async (options) => {
   return createTransport(options);
 };
 
-export interface MailPorts extends TargetPorts {
+interface MailPorts extends TargetPorts {
   /** nodemailer's unless given. */
   readonly createMailTransport?: MailTransportFactory;
 }

@@ -215,7 +215,7 @@ export type CodeMeaning =
   | 'unknown'
   | { readonly refusal: RefusalClass; readonly because: string };
 
-export interface CodeWords {
+interface CodeWords {
   readonly code: unknown;
   readonly meanings: Readonly<Record<string, CodeMeaning>>;
   readonly nowMs: number;

@@ -16,7 +16,7 @@ import {
 } from '../../../machines/dispatch/send-outcome.ts';
 import type { PiecePace } from '../../ports.ts';
 
-export interface Sending {
+interface Sending {
   /** What an earlier attempt has delivered. */
   readonly sent: PartlySent | undefined;
   /** Resolves after a time, or as soon as the signal aborts. */

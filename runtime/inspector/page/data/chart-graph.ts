@@ -7,7 +7,7 @@
 import type { Chart, ChartState, ChartTransition } from '../../wire.ts';
 import { formatWord } from './format.ts';
 
-export interface GraphBox {
+interface GraphBox {
   readonly id: string;
   readonly parent: string | null;
   readonly state: ChartState;
@@ -15,7 +15,7 @@ export interface GraphBox {
   readonly height: number;
 }
 
-export interface GraphArrow {
+interface GraphArrow {
   readonly id: string;
   readonly from: string;
   readonly to: string;

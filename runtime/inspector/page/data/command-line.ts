@@ -4,7 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-export type SplitLine =
+type SplitLine =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'open'; readonly quote: string };
 

@@ -18,7 +18,7 @@ export interface Command {
   readonly run: () => void;
 }
 
-export type CommandGroup = 'selection' | 'actions';
+type CommandGroup = 'selection' | 'actions';
 
 export const drawnCommands = createCell<
   readonly { readonly group: CommandGroup; readonly commands: readonly Command[] }[]

@@ -7,7 +7,7 @@
 import { createCell, useCell } from './cell.ts';
 import { heardAtMs, link } from './live.ts';
 
-export type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'full' | 'refused';
+type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'full' | 'refused';
 
 const quietMs = 2_000;
 const offlineMs = 5_000;

@@ -52,7 +52,7 @@ export function beforeGap(list: EventList, news: readonly EventFound[]): EventLi
 /** Rows per call; the gateway returns no more. */
 const pageRows = 1_000;
 
-export interface Collected {
+interface Collected {
   /** Newest first. */
   readonly rows: readonly EventFound[];
   /** Whether these are all rows that match. */

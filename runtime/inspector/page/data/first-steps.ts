@@ -28,7 +28,7 @@ export interface StepProps {
   readonly hold: () => void;
 }
 
-export interface Choices {
+interface Choices {
   readonly skipped: readonly StepName[];
   /** The line under Needs attention. */
   readonly hidden: boolean;

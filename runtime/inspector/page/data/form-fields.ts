@@ -21,7 +21,7 @@ export interface FormField {
   readonly format?: 'email' | 'url' | 'date' | 'datetime-local';
 }
 
-export type FormReading =
+type FormReading =
   | { readonly kind: 'values'; readonly values: JsonObject }
   | { readonly kind: 'refused'; readonly problems: Readonly<Record<string, string>> };
 

@@ -6,13 +6,13 @@
 
 export const frameMs = 250;
 
-export interface FramePorts {
+interface FramePorts {
   isHidden(): boolean;
   nowMs(): number;
   later(act: () => void, ms: number): unknown;
 }
 
-export interface Frames {
+interface Frames {
   /** Runs `act` in the next frame, once per frame; immediately if the last frame is long enough ago. */
   request(act: () => void): void;
   /** To be called when the page becomes visible. */

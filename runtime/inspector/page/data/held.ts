@@ -4,7 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-export interface HeldRows<Row> {
+interface HeldRows<Row> {
   readonly shown: readonly Row[];
   /** How many rows wait above the first one. */
   readonly waiting: number;

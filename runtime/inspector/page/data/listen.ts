@@ -9,7 +9,7 @@ export interface StreamedEvent {
   readonly data: string;
 }
 
-export interface Listening {
+interface Listening {
   readonly open: (signal: AbortSignal) => Promise<Response>;
   readonly take: (event: StreamedEvent) => void;
   /** Gets what `take` throws: an error in a view must not end the stream for all others. */

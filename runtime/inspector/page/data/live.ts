@@ -13,7 +13,7 @@ import { untilWanted } from './listeners.ts';
 import { fetchProven, forgetProof } from './session.ts';
 
 /** `full`: the daemon streams to as many pages as it can. */
-export type Link = 'connecting' | 'live' | 'lost' | 'full' | 'refused';
+type Link = 'connecting' | 'live' | 'lost' | 'full' | 'refused';
 
 export interface Living {
   readonly rows: ReadonlyMap<string, LivingRow>;

@@ -8,7 +8,7 @@ import { heard } from './live.ts';
 import { call } from './rpc.ts';
 import { toolWords } from './server-words.ts';
 
-export type NoticeState = 'off' | 'on' | 'blocked' | 'absent';
+type NoticeState = 'off' | 'on' | 'blocked' | 'absent';
 
 function stateNow(): NoticeState {
   if (typeof Notification === 'undefined') return 'absent';

@@ -15,7 +15,7 @@ const failedStates = /^(failed|crashed|parked|deadLettered|unavailable|error|bro
 const idleStates = /^(disabled|paused|stopped|idle|closed|removed)$/;
 const retryingStates = /^(backingOff|waitingToRetry|recovering|restarting|retrying|replaying)$/;
 /** A state with its tags, and the question that its run waits for while a person must answer. */
-export interface Stander {
+interface Stander {
   readonly state: string;
   readonly tags: readonly string[];
   readonly question?: string;

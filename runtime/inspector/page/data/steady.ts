@@ -11,7 +11,7 @@ import { movedOnes } from './questions.ts';
 /** Longer than a double click, and than a hand takes to stop. */
 const restMs = 700;
 
-export interface Steady {
+interface Steady {
   /** Measures, then returns whether the element is at rest. */
   isArmed(id: string): boolean;
   /** Returns the same without measuring, for a drawing. */

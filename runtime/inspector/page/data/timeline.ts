@@ -15,7 +15,7 @@ export interface Axis {
   readonly ticks: readonly { readonly at: number; readonly words: string }[];
 }
 
-export interface Laid {
+interface Laid {
   /** In percent of the track. */
   readonly left: number;
   readonly width: number;

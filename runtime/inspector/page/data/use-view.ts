@@ -16,7 +16,7 @@ interface View {
   readonly scale: number;
 }
 
-export interface Viewing {
+interface Viewing {
   readonly frame: { current: HTMLDivElement | null };
   readonly view: View;
   readonly height: number;

@@ -4,7 +4,7 @@
  */
 
 /** A choice of any kind. */
-export interface Choice {
+interface Choice {
   readonly group: string;
   readonly label: string;
 }

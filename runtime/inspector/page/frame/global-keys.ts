@@ -16,7 +16,7 @@ const moving = /^[jk]$/;
 /** What browsers report for a key that an input method takes. */
 const ofInputMethod = 229;
 
-export interface Openers {
+interface Openers {
   readonly palette: () => void;
   readonly sheet: () => void;
 }

@@ -50,7 +50,7 @@ function keyOf(offer: Offer | undefined): string {
   return offer === undefined ? '' : `${offer.group} ${offer.label}`;
 }
 
-export interface PaletteProps {
+interface PaletteProps {
   readonly onClose: () => void;
   readonly onSheet: () => void;
 }

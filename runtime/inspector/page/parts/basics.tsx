@@ -23,7 +23,7 @@ export function Refused({ why }: { readonly why: string }): JSX.Element {
   );
 }
 
-export interface ScrolledProps {
+interface ScrolledProps {
   readonly label: string;
   readonly class?: string;
   readonly frame?: RefObject<HTMLDivElement | null>;

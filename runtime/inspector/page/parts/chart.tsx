@@ -18,7 +18,7 @@ import { standingOf } from '../data/standing.ts';
 import { useView, zoomStep } from '../data/use-view.ts';
 import { toneOf } from './chip.tsx';
 
-export interface StateChartProps {
+interface StateChartProps {
   readonly machine: string;
   readonly state: string;
   readonly played: Played;

@@ -91,7 +91,7 @@ export function StatusMark({ name, tone }: { readonly name: MarkName; readonly t
   );
 }
 
-export interface StatusProps {
+interface StatusProps {
   readonly mark: MarkName;
   /** The word in grey and black, for a normal status. */
   readonly calm?: boolean;

@@ -71,7 +71,7 @@ export function Tabs<Value extends string>({
   );
 }
 
-export interface FieldProps {
+interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
   /** Why the input is invalid. */

@@ -10,7 +10,7 @@ import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
 import { DialogToast } from './toast.tsx';
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;

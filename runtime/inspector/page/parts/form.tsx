@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Cancel } from './dialog.tsx';
 
-export interface FormProps {
+interface FormProps {
   readonly class: string;
   readonly onSubmit: () => unknown;
   readonly children: ComponentChildren;

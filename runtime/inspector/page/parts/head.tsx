@@ -5,7 +5,7 @@ import { chooseProfile } from '../data/profile.ts';
 import { Scrolled } from './basics.tsx';
 import { Icon } from './icons.tsx';
 
-export interface HeadProps {
+interface HeadProps {
   readonly title: string;
   /** The total of what is listed: "34 live". */
   readonly count?: ComponentChildren;

@@ -6,7 +6,7 @@ import type { Asked } from '../data/rpc.ts';
 import { withCode } from './basics.tsx';
 import { type MarkName, StatusMark, type Tone } from './chip.tsx';
 
-export interface PanelProps {
+interface PanelProps {
   readonly title: ComponentChildren;
   /** Beside the title: a count, or words for a range. */
   readonly beside?: ComponentChildren;

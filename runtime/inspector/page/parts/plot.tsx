@@ -24,7 +24,7 @@ const stack = ['ignored', 'delivered', 'open', 'failed'] as const;
 
 export const totalOf = (one: Bucket): number => stack.reduce((sum, name) => sum + one[name], 0);
 
-export interface BarsProps {
+interface BarsProps {
   readonly buckets: readonly Bucket[];
   readonly height: number;
   /** "300 events, 24 failed, peak 11 at 14:20" */
@@ -86,14 +86,14 @@ export function Bars({ buckets, height, sentence, onOpen, legend = true }: BarsP
   );
 }
 
-export interface Line {
+interface Line {
   readonly name: string;
   readonly dashed?: boolean;
   /** One value per tick; null for a tick without one. */
   readonly values: readonly (number | null)[];
 }
 
-export interface LinesProps {
+interface LinesProps {
   readonly ticks: readonly string[];
   readonly lines: readonly Line[];
   readonly height: number;

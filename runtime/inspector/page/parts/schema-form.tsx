@@ -16,7 +16,7 @@ import {
   readEntries,
 } from '../data/form-fields.ts';
 
-export interface SchemaFormProps {
+interface SchemaFormProps {
   readonly schema: Json | undefined;
   /** Whether it is a server's question, whose texts are shown in quotes. */
   readonly isQuestion?: boolean;

@@ -11,7 +11,7 @@ import { counted } from '../data/format.ts';
 import { heldRows } from '../data/held.ts';
 import { Icon } from './icons.tsx';
 
-export interface VirtualListProps {
+interface VirtualListProps {
   readonly count: number;
   readonly rowHeight: number;
   /** The line that the keys have chosen; -1 for none. */
@@ -148,7 +148,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
   );
 }
 
-export interface News<Row> {
+interface News<Row> {
   /** The rows to draw. */
   readonly rows: readonly Row[];
   readonly waiting: number;

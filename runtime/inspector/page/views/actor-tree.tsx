@@ -14,7 +14,7 @@ import { stateWords } from './actor.tsx';
 
 const rowHeight = 28;
 
-export interface Folded {
+interface Folded {
   /** Lines that a person has folded or unfolded. */
   readonly folded: ReadonlyMap<string, boolean>;
   readonly fold: (line: TreeLine, close: boolean) => void;

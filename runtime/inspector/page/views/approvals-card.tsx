@@ -43,7 +43,7 @@ export function isAnsweredHere({ id }: Pick<AnsweredRow, 'id'>): boolean {
 type Remember = 'call' | 'run' | 'always';
 const yesWords = { call: 'Approve', run: 'Approve for this run', always: 'Always approve…' } as const;
 
-export interface QuestionProps {
+interface QuestionProps {
   readonly row: ApprovalRow;
   /** When it stopped waiting for an answer. */
   readonly endedAtMs: number | undefined;

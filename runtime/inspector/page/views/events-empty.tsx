@@ -12,7 +12,7 @@ import { Acts } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/panel.tsx';
 
-export interface NoEventsProps {
+interface NoEventsProps {
   readonly q: string;
   readonly range: string;
   /** "in this hour" */

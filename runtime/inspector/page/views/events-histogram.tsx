@@ -9,7 +9,7 @@ import type { CountedEvents } from '../../../control/contract.ts';
 import { counted, formatTime } from '../data/format.ts';
 import { Bars, totalOf } from '../parts/plot.tsx';
 
-export interface HistogramProps {
+interface HistogramProps {
   readonly counts: CountedEvents;
   readonly onRange: (range: string) => void;
   readonly onClear: () => void;

@@ -10,7 +10,7 @@ import { lineOfRow, outcomeOfRow, shortIdOf } from '../data/event-words.ts';
 import { formatClock, formatFull, formatTook } from '../data/format.ts';
 import { Status } from '../parts/chip.tsx';
 
-export interface EventRowProps {
+interface EventRowProps {
   readonly row: EventFound;
   readonly id: string;
   /** The row's number among all matches, from 1. */

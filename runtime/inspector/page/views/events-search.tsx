@@ -9,7 +9,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { filterNames, knownValues, partsOfQuery } from '../../../../machines/base/event-query.ts';
 import { Icon } from '../parts/icons.tsx';
 
-export interface SearchBoxProps {
+interface SearchBoxProps {
   readonly value: string;
   /** Known values of filters: the names of routes, targets and sources. */
   readonly values: Readonly<Record<string, readonly string[]>>;
@@ -160,7 +160,7 @@ function Highlighted({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
-export interface Completion {
+interface Completion {
   readonly label: string;
   /** The search after the completion. */
   readonly text: string;

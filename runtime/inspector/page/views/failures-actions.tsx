@@ -14,7 +14,7 @@ import { Button } from '../parts/button.tsx';
 import { Field } from '../parts/choice.tsx';
 import { Confirm, Dialog } from '../parts/dialog.tsx';
 
-export type FailureSubject =
+type FailureSubject =
   | {
       readonly kind: 'group';
       readonly key: string;

@@ -15,7 +15,7 @@ import { Head } from '../parts/head.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { Split } from '../parts/split.tsx';
 
-export interface Listing<Row> {
+interface Listing<Row> {
   readonly asking: Asking<readonly Row[]> & { readonly failed?: string };
   /** The rows of all profiles: a link may lead to one of another profile. */
   readonly every: readonly Row[];

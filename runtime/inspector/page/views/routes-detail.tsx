@@ -43,7 +43,7 @@ export const routeMarks: Readonly<Record<RouteMark, readonly [MarkName, string]>
 
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
-export interface RoutePaneProps extends RouteChosen {
+interface RoutePaneProps extends RouteChosen {
   readonly mark: RouteMark;
   readonly onChanged: () => void;
 }

@@ -21,7 +21,7 @@ import { ProfileField, type Work, WorkDialog } from './work-dialog.tsx';
 
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
 
-export interface SubscriptionProps {
+interface SubscriptionProps {
   /** The subscription to edit; absent for a new one. */
   readonly route?: RouteDetail;
   readonly onClose: () => void;

@@ -24,7 +24,7 @@ import { RemoveSchedule } from './schedule-change.tsx';
 
 const changing = /^(cronJob|agentRun)$/;
 
-export interface SchedulePaneProps {
+interface SchedulePaneProps {
   readonly row: JobRow;
   readonly onChanged: () => void;
 }

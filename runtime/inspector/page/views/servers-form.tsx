@@ -9,7 +9,7 @@ import type { FormFaults, NamedValue, ServerForm } from '../data/server-entry.ts
 import { Button } from '../parts/button.tsx';
 import { Check, Field, Select } from '../parts/choice.tsx';
 
-export interface FormProps {
+interface FormProps {
   readonly form: ServerForm;
   readonly faults: FormFaults;
   /** Whether the entry exists; its name is then fixed. */

@@ -17,7 +17,7 @@ export interface Work {
   readonly deliver: string;
 }
 
-export interface WorkDialogProps {
+interface WorkDialogProps {
   readonly title: string;
   /** Verb and object: "Create schedule". */
   readonly yes: string;
