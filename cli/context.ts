@@ -7,7 +7,10 @@ import type { JsonObject } from '../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
 import { shellWord } from '../machines/base/shell-word.ts';
 import { sinceMs } from '../machines/base/since.ts';
-import type { Ask, ById, EventChoice, HistoryQuery, RouteChoice, ServerChoice } from '../runtime/control/contract.ts';
+import type { ById, EventChoice, HistoryQuery } from '../runtime/control/contract/choices.ts';
+import type { RouteChoice } from '../runtime/control/contract/routes.ts';
+import type { ServerChoice } from '../runtime/control/contract/servers.ts';
+import type { Ask } from '../runtime/control/contract.ts';
 
 /** 130 is 128 plus the number of SIGINT, as in shells. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;

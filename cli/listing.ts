@@ -6,7 +6,8 @@
 
 import { rowLimit } from '../machines/base/row-limits.ts';
 import { meantOr } from '../machines/config/nearest.ts';
-import type { Ask, HistoryQuery } from '../runtime/control/contract.ts';
+import type { HistoryQuery } from '../runtime/control/contract/choices.ts';
+import type { Ask } from '../runtime/control/contract.ts';
 import { connectGateway } from './call.ts';
 import { type CommandContext, type ExitCode, hasFlag, queryOf, textFlag } from './context.ts';
 import { followUntilEnd, pausesOf } from './follow.ts';

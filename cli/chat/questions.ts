@@ -7,7 +7,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { inQuotes, shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
 import { choicesOf, type FormChoice } from '../../machines/mcp/elicitation-values.ts';
-import type { ApprovalDetail, Ask } from '../../runtime/control/contract.ts';
+import type { ApprovalDetail } from '../../runtime/control/contract/approvals.ts';
+import type { Ask } from '../../runtime/control/contract.ts';
 import { oneLine, plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { TurnResult } from '../../runtime/control/contract.ts';
+import type { TurnResult } from '../../runtime/control/contract/chat.ts';
 import type { Output } from '../context.ts';
 import { counted } from '../labelled.ts';
 import { dim, oneLine, plain, wrapped } from '../terminal.ts';

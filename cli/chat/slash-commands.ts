@@ -6,7 +6,7 @@
 import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import { nearest } from '../../machines/config/nearest.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
-import type { ChatOpened } from '../../runtime/control/contract.ts';
+import type { ChatOpened } from '../../runtime/control/contract/chat.ts';
 import { readObject } from '../commands/mcp.ts';
 import type { Output } from '../context.ts';
 import { oneLine, table } from '../terminal.ts';

@@ -2,7 +2,8 @@
 
 import { quotedWord } from '../../machines/base/shell-word.ts';
 import { inQuotes, shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
-import type { AnsweredRow, ApprovalDetail, ApprovalRow, Params } from '../../runtime/control/contract.ts';
+import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../../runtime/control/contract/approvals.ts';
+import type { Params } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
   agentOf,

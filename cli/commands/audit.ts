@@ -4,7 +4,7 @@
  */
 
 import { scalarText } from '../../machines/base/json.ts';
-import type { AuditRow } from '../../runtime/control/contract.ts';
+import type { AuditRow } from '../../runtime/control/contract/gateway.ts';
 import { type CommandContext, type ExitCode, queryOf, textFlags } from '../context.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, show, table } from '../terminal.ts';

@@ -7,7 +7,8 @@
 import { readText, updateFileLocked } from '../../actors/files.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
-import type { ApprovalRow, ChatOpened } from '../../runtime/control/contract.ts';
+import type { ApprovalRow } from '../../runtime/control/contract/approvals.ts';
+import type { ChatOpened } from '../../runtime/control/contract/chat.ts';
 import { connectGateway } from '../call.ts';
 import { createLines, type Lines } from '../chat/lines.ts';
 import { askQuestion } from '../chat/questions.ts';

@@ -4,15 +4,8 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { stateWords } from '../../machines/base/status.ts';
-import type {
-  ChangedJob,
-  JobChoice,
-  JobDetail,
-  JobRow,
-  Method,
-  Params,
-  Result,
-} from '../../runtime/control/contract.ts';
+import type { ChangedJob, JobChoice, JobDetail, JobRow } from '../../runtime/control/contract/jobs.ts';
+import type { Method, Params, Result } from '../../runtime/control/contract.ts';
 import {
   type CommandContext,
   deliveryOf,

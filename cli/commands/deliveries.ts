@@ -4,7 +4,8 @@
  */
 
 import { stateWords } from '../../machines/base/status.ts';
-import type { OutgoingDetail, OutgoingRow, Params, Swept, TargetRow } from '../../runtime/control/contract.ts';
+import type { OutgoingDetail, OutgoingRow, Swept, TargetRow } from '../../runtime/control/contract/deliveries.ts';
+import type { Params } from '../../runtime/control/contract.ts';
 import { type CommandContext, type ExitCode, hasFlag, type Output, queryOf, refuse, textFlags } from '../context.ts';
 import { whole } from '../draw.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';

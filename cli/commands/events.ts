@@ -2,7 +2,9 @@
 
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
-import type { Ask, HistoryDetail, HistoryQuery, HistoryRow } from '../../runtime/control/contract.ts';
+import type { HistoryQuery } from '../../runtime/control/contract/choices.ts';
+import type { HistoryDetail, HistoryRow } from '../../runtime/control/contract/events.ts';
+import type { Ask } from '../../runtime/control/contract.ts';
 import { agentOf, askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { showList } from '../listing.ts';

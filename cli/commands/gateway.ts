@@ -9,7 +9,7 @@ import { placedPaths } from '../../actors/socket-place.ts';
 import { journalOpening, stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
-import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract.ts';
+import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract/gateway.ts';
 import { connectGateway, greetMs, NotRunning } from '../call.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlag, withHomeNamed } from '../context.ts';
 import { oneLine, show, table } from '../terminal.ts';

@@ -4,7 +4,7 @@
 
 import { eventWords, stateWords } from '../../machines/base/status.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
-import type { ActorShown } from '../../runtime/control/contract.ts';
+import type { ActorShown } from '../../runtime/control/contract/actors.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
 import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { drawChart, factsText, line, type Piece, styleOf, whole } from '../draw.ts';

@@ -8,7 +8,8 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import type { ChangedServer, Result } from '../../runtime/control/contract.ts';
+import type { ChangedServer } from '../../runtime/control/contract/servers.ts';
+import type { Result } from '../../runtime/control/contract.ts';
 import {
   type CommandContext,
   type ExitCode,

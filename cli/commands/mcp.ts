@@ -3,7 +3,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { stateWords } from '../../machines/base/status.ts';
-import type { ProbeReport, Result, ServerRow, ToolRow } from '../../runtime/control/contract.ts';
+import type { ProbeReport, ServerRow, ToolRow } from '../../runtime/control/contract/servers.ts';
+import type { Result } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
 import {
   type CommandContext,

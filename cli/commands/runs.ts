@@ -2,7 +2,8 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
-import type { Result, RunDetail } from '../../runtime/control/contract.ts';
+import type { RunDetail } from '../../runtime/control/contract/runs.ts';
+import type { Result } from '../../runtime/control/contract.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
 import { type Listing, showList } from '../listing.ts';

@@ -5,7 +5,7 @@
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
-import type { RouteDetail } from '../../runtime/control/contract.ts';
+import type { RouteDetail } from '../../runtime/control/contract/routes.ts';
 import { agentOf, type CommandContext, type ExitCode, routeChoice, withHomeNamed } from '../context.ts';
 import { line, whole } from '../draw.ts';
 import { counted, labelled, moment, titled, titledText } from '../labelled.ts';

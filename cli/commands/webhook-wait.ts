@@ -5,7 +5,7 @@
 
 import { stateWords } from '../../machines/base/status.ts';
 import { ConnectionLost, type ControlClient } from '../../runtime/control/client.ts';
-import type { HistoryRow } from '../../runtime/control/contract.ts';
+import type { HistoryRow } from '../../runtime/control/contract/events.ts';
 import { NotRunning } from '../call.ts';
 import { agentOf, type CommandContext, hasFlag } from '../context.ts';
 import { pausesOf } from '../follow.ts';

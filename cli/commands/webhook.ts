@@ -5,7 +5,8 @@ import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, profileOption } from '../../machines/base/names.ts';
 import { parseJson, readJson } from '../../machines/base/read-json.ts';
 import { quotedWord, shellWord } from '../../machines/base/shell-word.ts';
-import type { ProviderWords, Result, RouteRow } from '../../runtime/control/contract.ts';
+import type { ProviderWords, RouteRow } from '../../runtime/control/contract/routes.ts';
+import type { Result } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
   type CommandContext,

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { gatewayLost } from '../../machines/mcp/call-faults.ts';
 import { servedMeta } from '../../machines/mcp/served-gateways.ts';
-import type { ToolRow } from '../../runtime/control/contract.ts';
+import type { ToolRow } from '../../runtime/control/contract/servers.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
 import { pageAt } from './page.ts';

@@ -8,7 +8,7 @@ import { cut, type JsonObject } from '../../machines/base/json.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ChatView, TurnOutcome } from '../agent/chats.ts';
 import { type Command, type Commands, daemonOf, textOf } from './command.ts';
-import type { TurnResult } from './contract.ts';
+import type { TurnResult } from './contract/chat.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 

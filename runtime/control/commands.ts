@@ -39,7 +39,8 @@ import {
   textOf,
 } from './command.ts';
 import { showConfig, showSource, withDraft } from './config-view.ts';
-import type { Result, RunHistory } from './contract.ts';
+import type { RunHistory } from './contract/runs.ts';
+import type { Result } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
 import { databaseCommands } from './database-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';

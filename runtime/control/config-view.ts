@@ -24,7 +24,8 @@ import { isPlace } from '../../machines/mcp/foreign-references.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import type { CommandHost } from './command.ts';
-import type { ConfigSource, Result } from './contract.ts';
+import type { ConfigSource } from './contract/setup.ts';
+import type { Result } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 
 export async function showConfig(source: HomeSource, profile: ProfileName): Promise<Result<'config.show'>> {

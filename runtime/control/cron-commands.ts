@@ -25,7 +25,8 @@ import { outlookOf } from '../cron/job-outlook.ts';
 import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
 import { type CommandHost, type Commands, daemonOf, textOf } from './command.ts';
-import type { ChangedJob, JobDetail, JobRow, Result } from './contract.ts';
+import type { ChangedJob, JobDetail, JobRow } from './contract/jobs.ts';
+import type { Result } from './contract.ts';
 import { homeOf, notServed, profileOf, unknownJob } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 

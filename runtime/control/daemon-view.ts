@@ -36,16 +36,12 @@ import type { Recent } from '../observe/recent-counts.ts';
 import type { Decisions } from '../webhook/event-log.ts';
 import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import type { OwnRequest } from '../webhook/own-request.ts';
-import type {
-  ActorShown,
-  DeliveryService,
-  GatewayStatus,
-  HistoryDetail,
-  HistoryQuery,
-  RecoveredWork,
-  SeenRun,
-  WebhookStatus,
-} from './contract.ts';
+import type { ActorShown } from './contract/actors.ts';
+import type { HistoryQuery } from './contract/choices.ts';
+import type { DeliveryService } from './contract/deliveries.ts';
+import type { HistoryDetail } from './contract/events.ts';
+import type { GatewayStatus, RecoveredWork, WebhookStatus } from './contract/gateway.ts';
+import type { SeenRun } from './contract/runs.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 

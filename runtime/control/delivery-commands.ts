@@ -8,7 +8,7 @@ import { rowLimit } from '../../machines/base/row-limits.ts';
 import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/failure-groups.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
 import { type Commands, ofDaemon, optionalText, textOf } from './command.ts';
-import type { FailureChoice, OutgoingRow, SendingQuery, Sweep, Swept } from './contract.ts';
+import type { FailureChoice, OutgoingRow, SendingQuery, Sweep, Swept } from './contract/deliveries.ts';
 import { queryOf } from './event-choice.ts';
 import { refuse } from './refusal.ts';
 

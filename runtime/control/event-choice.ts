@@ -4,7 +4,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { timeMs } from '../../machines/base/since.ts';
 import { textOf } from './command.ts';
-import type { EventChoice, HistoryQuery } from './contract.ts';
+import type { EventChoice, HistoryQuery } from './contract/choices.ts';
 import { type AskedRoute, profileOf } from './home-view.ts';
 import { refuse } from './refusal.ts';
 

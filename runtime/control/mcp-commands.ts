@@ -34,7 +34,8 @@ import {
   optionalText,
   textOf,
 } from './command.ts';
-import type { Offered, Result, ToolRow } from './contract.ts';
+import type { Offered, ToolRow } from './contract/servers.ts';
+import type { Result } from './contract.ts';
 import { cureOfUnread, notServed, profileOf } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 

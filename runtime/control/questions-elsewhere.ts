@@ -5,7 +5,8 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Approvals, WaitingQuestion } from '../mcp/approvals.ts';
-import type { ApprovalRow, Nodes } from './contract.ts';
+import type { ApprovalRow } from './contract/approvals.ts';
+import type { Nodes } from './contract/gateway.ts';
 
 interface OtherGateway {
   readonly session: string;

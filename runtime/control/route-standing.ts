@@ -7,7 +7,8 @@ import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { cellMs, readRange } from '../../machines/base/time-range.ts';
 import { normaliseReason } from '../../machines/dispatch/failure-groups.ts';
 import type { RouteCounts } from '../dispatch/event-stats.ts';
-import type { HistoryRow, RouteMark, RouteRow } from './contract.ts';
+import type { HistoryRow } from './contract/events.ts';
+import type { RouteMark, RouteRow } from './contract/routes.ts';
 import type { DaemonView } from './view.ts';
 
 type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled'>) => RouteStanding;

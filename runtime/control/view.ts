@@ -17,21 +17,15 @@ import type { EndedSessions, PageGuest } from '../inspector/sessions.ts';
 import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { OwnRequest, ReplayChanges } from '../webhook/own-request.ts';
-import type {
-  ActorNode,
-  ActorShown,
-  DeliveryService,
-  EventChoice,
-  FollowQuery,
-  GatewayStatus,
-  HistoryDetail,
-  HistoryQuery,
-  HistoryRow,
-  LinkVerdict,
-  OverviewService,
-  Result,
-  RunHistory,
-} from './contract.ts';
+import type { ActorNode, ActorShown, FollowQuery } from './contract/actors.ts';
+import type { EventChoice, HistoryQuery } from './contract/choices.ts';
+import type { DeliveryService } from './contract/deliveries.ts';
+import type { HistoryDetail, HistoryRow } from './contract/events.ts';
+import type { GatewayStatus } from './contract/gateway.ts';
+import type { OverviewService } from './contract/overview.ts';
+import type { RunHistory } from './contract/runs.ts';
+import type { LinkVerdict } from './contract/servers.ts';
+import type { Result } from './contract.ts';
 
 interface OpenOptions {
   /** With the complete payload. */

@@ -7,7 +7,8 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { diagnoseRefusal, type RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import { type CommandHost, daemonOf } from './command.ts';
-import type { Diagnosis, Result } from './contract.ts';
+import type { Diagnosis } from './contract/events.ts';
+import type { Result } from './contract.ts';
 import { askedRoute } from './event-choice.ts';
 import { askedRouteOf, knownRouteOf, profileOf, routedHomeOf } from './home-view.ts';
 

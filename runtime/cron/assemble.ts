@@ -15,7 +15,7 @@ import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
-import type { SeenRun } from '../control/contract.ts';
+import type { SeenRun } from '../control/contract/runs.ts';
 import type { NextId } from '../system/ids.ts';
 import { wireCronJob } from './cron-jobs.ts';
 import { findingOf } from './job-outlook.ts';

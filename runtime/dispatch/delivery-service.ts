@@ -12,7 +12,14 @@ import { canonicalTarget } from '../../machines/config/targets.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
-import type { Bulk, DeadLetterQuery, DeliveryService, OutgoingRow, SendingQuery, Sweep } from '../control/contract.ts';
+import type {
+  Bulk,
+  DeadLetterQuery,
+  DeliveryService,
+  OutgoingRow,
+  SendingQuery,
+  Sweep,
+} from '../control/contract/deliveries.ts';
 import { Refusal } from '../control/refusal.ts';
 import { deliveriesLike } from './history.ts';
 import { latest, meantKey } from './meant-key.ts';

@@ -11,7 +11,7 @@ import { type EventQuery, formatQuery } from '../../machines/base/event-query.ts
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { type DeliveryRecord, type EventRecord, eventStatus, type RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
-import type { SeenRun } from '../control/contract.ts';
+import type { SeenRun } from '../control/contract/runs.ts';
 import type { CountedEvent } from './event-sums.ts';
 import { furtherKeys } from './responses.ts';
 

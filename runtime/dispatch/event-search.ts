@@ -12,7 +12,7 @@ import { readRange, type TimeRange } from '../../machines/base/time-range.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
-import type { EventFound, EventNews, EventSearch, FoundEvents, SearchedEvents } from '../control/contract.ts';
+import type { EventFound, EventNews, EventSearch, FoundEvents, SearchedEvents } from '../control/contract/events.ts';
 import { Refusal } from '../control/refusal.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
 import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';

@@ -7,7 +7,7 @@
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type Buckets, bucketsOf, cellMs, type TimeRange } from '../../machines/base/time-range.ts';
-import type { CountedEvents, CountedRoute } from '../control/contract.ts';
+import type { CountedEvents, CountedRoute } from '../control/contract/events.ts';
 import { timeOfKey } from '../system/ids.ts';
 import type { FoundEvent } from '../webhook/find-event.ts';
 import { countedOf, type EventFacts, type EventTest, type FactsPorts, factsOf, testOf } from './event-facts.ts';

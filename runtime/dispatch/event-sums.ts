@@ -5,7 +5,7 @@
 
 import { addDuration, addDurations, type Durations, percentilesOf } from '../../machines/base/durations.ts';
 import { type EventOutcome, eventOutcomes, outcomeOfStatus } from '../../machines/base/event-outcome.ts';
-import type { EventCounts } from '../control/contract.ts';
+import type { EventCounts } from '../control/contract/events.ts';
 
 /** The counted fields of one event. */
 export interface CountedEvent {

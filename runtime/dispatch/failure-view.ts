@@ -17,7 +17,8 @@ import {
 } from '../../machines/dispatch/failure-groups.ts';
 import { statusMark } from '../../machines/webhook/marks.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
-import type { BulkProgress, FailureChoice, FailureRow, Result } from '../control/contract.ts';
+import type { BulkProgress, FailureChoice, FailureRow } from '../control/contract/deliveries.ts';
+import type { Result } from '../control/contract.ts';
 import { newestFirst } from './newest-first.ts';
 import { type OpenFailures, openFailures } from './open-failures.ts';
 

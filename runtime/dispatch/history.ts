@@ -16,7 +16,9 @@ import {
   workMark,
 } from '../../machines/webhook/marks.ts';
 import { runKeyOf } from '../../machines/webhook/responses.ts';
-import type { HistoryQuery, SeenRun, SendingQuery } from '../control/contract.ts';
+import type { HistoryQuery } from '../control/contract/choices.ts';
+import type { SendingQuery } from '../control/contract/deliveries.ts';
+import type { SeenRun } from '../control/contract/runs.ts';
 import { timeKey } from '../system/ids.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 

@@ -10,7 +10,7 @@ import { readLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
-import type { RunHistory } from '../control/contract.ts';
+import type { RunHistory } from '../control/contract/runs.ts';
 import { Refusal } from '../control/refusal.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';

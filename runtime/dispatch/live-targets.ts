@@ -27,7 +27,7 @@ import type {
   VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { SendOutcome } from '../../machines/dispatch/send-outcome.ts';
-import type { TargetRow } from '../control/contract.ts';
+import type { TargetRow } from '../control/contract/deliveries.ts';
 import { createRespawns } from '../system/respawns.ts';
 import { createTargetLane, type TargetLane } from './target-lane.ts';
 

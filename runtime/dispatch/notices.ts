@@ -16,7 +16,7 @@ import {
   progressKey,
   progressReport,
 } from '../../machines/webhook/run-notices.ts';
-import type { ApprovalRow } from '../control/contract.ts';
+import type { ApprovalRow } from '../control/contract/approvals.ts';
 import type { RecordPorts } from './written.ts';
 
 export interface NoticePorts extends RecordPorts {

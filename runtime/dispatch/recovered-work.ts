@@ -5,7 +5,7 @@
 
 import type { Taken } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecoveredWork } from '../control/contract.ts';
+import type { RecoveredWork } from '../control/contract/gateway.ts';
 
 interface RecoveredRows {
   /** Records work that was just taken, if another gateway held it before. */

@@ -6,7 +6,7 @@
 import { bindingFault, whyUnbound } from '../../actors/binding.ts';
 import { holderOf } from '../../actors/lock-file.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
-import type { ListenerStatus } from '../control/contract.ts';
+import type { ListenerStatus } from '../control/contract/gateway.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 interface Address {

@@ -15,7 +15,8 @@ import { canonicalTarget } from '../../machines/config/targets.ts';
 import { oauthPlanOf, readServerSettings } from '../../machines/mcp/server-settings.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
-import type { ServerRow, TargetRow } from '../control/contract.ts';
+import type { TargetRow } from '../control/contract/deliveries.ts';
+import type { ServerRow } from '../control/contract/servers.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type Examined, type Finding, good, type Trouble } from './finding.ts';
 

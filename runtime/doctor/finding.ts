@@ -7,7 +7,8 @@
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
-import type { GatewayStatus, Method, Params, Result } from '../control/contract.ts';
+import type { GatewayStatus } from '../control/contract/gateway.ts';
+import type { Method, Params, Result } from '../control/contract.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
 

@@ -6,7 +6,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
-import type { ActorNode } from '../control/contract.ts';
+import type { ActorNode } from '../control/contract/actors.ts';
 import { addressOf, eachChild, machineOf, stateOf, viewOf } from './actor-view.ts';
 import type { StateTimes } from './state-times.ts';
 

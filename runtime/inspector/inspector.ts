@@ -11,7 +11,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import type { CommandHost } from '../control/command.ts';
-import type { LinkVerdict } from '../control/contract.ts';
+import type { LinkVerdict } from '../control/contract/servers.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { createTurns } from '../system/turns.ts';
 import { findActor } from './census.ts';

@@ -6,18 +6,11 @@
 
 import { defined } from '../../machines/base/json.ts';
 import { sourceWords } from '../../machines/config/sources.ts';
-import type {
-  CountedRoute,
-  EventBucket,
-  Health,
-  RouteDetail,
-  RouteHealth,
-  ServerHealth,
-  ServerRow,
-  TargetHealth,
-  TargetRow,
-  Top,
-} from '../control/contract.ts';
+import type { TargetRow } from '../control/contract/deliveries.ts';
+import type { CountedRoute, EventBucket } from '../control/contract/events.ts';
+import type { Health, RouteHealth, ServerHealth, TargetHealth, Top } from '../control/contract/overview.ts';
+import type { RouteDetail } from '../control/contract/routes.ts';
+import type { ServerRow } from '../control/contract/servers.ts';
 import type { Recent } from '../observe/recent-counts.ts';
 import { isFailing } from './overview-needs.ts';
 

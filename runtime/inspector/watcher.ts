@@ -9,7 +9,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { actorInternals } from '../../machines/base/xstate-internals.ts';
-import type { FollowQuery } from '../control/contract.ts';
+import type { FollowQuery } from '../control/contract/actors.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { machineOf, parentOf, stateOf, viewOf } from './actor-view.ts';
 import { createStepFormat, quoted, stepOf } from './format-steps.ts';

@@ -11,7 +11,7 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import { type ApprovalContext, type ApprovalInput, approvalMachine } from '../../machines/mcp/approval.machine.ts';
 import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
-import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../control/contract.ts';
+import type { AnsweredRow, ApprovalDetail, ApprovalRow } from '../control/contract/approvals.ts';
 
 /** A tool as it was shown to a person. */
 interface SeenTool {

@@ -14,7 +14,7 @@ import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { isReadOnly, needsApproval, type ToolAnnotations } from '../../machines/mcp/trust.ts';
-import type { ProbeReport } from '../control/contract.ts';
+import type { ProbeReport } from '../control/contract/servers.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 import { toolsOf } from './registry.ts';
 

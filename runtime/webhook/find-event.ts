@@ -8,7 +8,7 @@
 import type { Journal } from '../../actors/store/journal.ts';
 import { idMark } from '../../machines/webhook/marks.ts';
 import { type DeliveryRow, type EventRecord, repeatsId } from '../../machines/webhook/record.ts';
-import type { EventChoice } from '../control/contract.ts';
+import type { EventChoice } from '../control/contract/choices.ts';
 import { Refusal } from '../control/refusal.ts';
 import { ambiguous, keysOfPrefix, latest, mostCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';

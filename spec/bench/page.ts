@@ -8,7 +8,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { connectControl } from '../../runtime/control/client.ts';
-import type { GatewayStatus } from '../../runtime/control/contract.ts';
+import type { GatewayStatus } from '../../runtime/control/contract/gateway.ts';
 import { chromiumPath, noChromium } from '../support/chromium.ts';
 import { linkOf } from '../support/inspector.ts';
 import { ended, homeWith, started, wait } from './daemon.ts';

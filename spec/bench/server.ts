@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import { type HeapProfiler, Session } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GatewayStatus } from '../../runtime/control/contract.ts';
+import type { GatewayStatus } from '../../runtime/control/contract/gateway.ts';
 import { emptyYoungHeap } from '../support/collect-garbage.ts';
 import { wait } from './daemon.ts';
 import { genuine, secret } from './handler.ts';

@@ -6,7 +6,7 @@ import { listServers, listTools, showServerLog, testServer } from '../../cli/com
 import { listWebhooks } from '../../cli/commands/webhook.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { type Listing, sayWhyNone, showList } from '../../cli/listing.ts';
-import type { HistoryQuery } from '../../runtime/control/contract.ts';
+import type { HistoryQuery } from '../../runtime/control/contract/choices.ts';
 import { createControlServer } from '../../runtime/control/server.ts';
 import type { DaemonView } from '../../runtime/control/view.ts';
 import { stageCommand } from '../support/command-stage.ts';

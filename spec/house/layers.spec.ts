@@ -13,7 +13,7 @@ const builtIn = /^node:/;
 const base = /^machines\/base\//;
 const config = /^machines\/config\//;
 /** The types of the control socket's methods. */
-const contract = /^runtime\/control\/contract\.ts$/;
+const contract = /^runtime\/control\/contract(?:\/[a-z]+)?\.ts$/;
 const rules = /^machines\/(?!.*\.machine\.ts)/;
 
 /** The first room that holds a file is its room. What is not listed may not be imported. */
@@ -77,7 +77,7 @@ const rooms: readonly Room[] = [
   {
     name: 'the control contract',
     holds: (path) => contract.test(path),
-    may: [rules, /^runtime\/inspector\/(?:event-)?wire\.ts$/],
+    may: [rules, contract, /^runtime\/inspector\/(?:event-)?wire\.ts$/],
     why: 'every side of the socket takes its types from it, so it knows records and rules alone',
   },
   {
@@ -96,7 +96,7 @@ const rooms: readonly Room[] = [
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|elicitation-values|foreign-files|glob|plan-import|served-gateways|without-nulls)\.ts$/,
       /^actors\/(binding|files|lock-file|socket-place|user-home)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
-      /^runtime\/control\/(client|commands|contract|methods)\.ts$/,
+      /^runtime\/control\/(client|commands|contract|methods|contract\/[a-z]+)\.ts$/,
       /^runtime\/(daemon|system\/example-home|mcp\/link-dialog|doctor\/examine)\.ts$/,
       /^runtime\/inspector\/(?:event-)?wire\.ts$/,
       /^cli\//,

@@ -1,7 +1,7 @@
 /** The inspector's page with more than fits: long lists, and labels that are wider than most. */
 
 import t from 'tap';
-import type { Overview } from '../../runtime/control/contract.ts';
+import type { Overview } from '../../runtime/control/contract/overview.ts';
 import { answerFor, calls, chromiumPath, goTo, noChromium, openInspector, refusal } from '../support/browser.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';

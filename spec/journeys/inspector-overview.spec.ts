@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { connectControl } from '../../runtime/control/client.ts';
-import type { Overview } from '../../runtime/control/contract.ts';
+import type { Overview } from '../../runtime/control/contract/overview.ts';
 import { onlyReads } from '../../runtime/control/methods.ts';
 import {
   answerFor,

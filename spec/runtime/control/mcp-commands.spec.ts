@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ListName } from '../../../machines/mcp/offers.ts';
 import { approvalCommands } from '../../../runtime/control/approval-commands.ts';
 import type { Command, CommandHost } from '../../../runtime/control/command.ts';
-import type { ApprovalRow } from '../../../runtime/control/contract.ts';
+import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
 import { mcpCommands } from '../../../runtime/control/mcp-commands.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { ApprovalRow } from '../../../runtime/control/contract.ts';
+import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
 import { questionsEverywhere } from '../../../runtime/control/questions-elsewhere.ts';
 
 t.test('SCA-3 · TRU-3 · a run that waits at another gateway waits here too, once it is known', async (t) => {

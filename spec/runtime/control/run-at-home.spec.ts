@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { commands, runAtHome } from '../../../runtime/control/commands.ts';
-import type { AuditRow } from '../../../runtime/control/contract.ts';
+import type { AuditRow } from '../../../runtime/control/contract/gateway.ts';
 import { isOfHome } from '../../../runtime/control/methods.ts';
 import { memoryRows } from '../../support/document-rows.ts';
 import { makeHome } from '../../support/home.ts';

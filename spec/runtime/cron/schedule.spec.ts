@@ -10,7 +10,7 @@ import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { Opened } from '../../../actors/webhook/claim-delivery.ts';
 import { done } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { FiringRow } from '../../../runtime/control/contract.ts';
+import type { FiringRow } from '../../../runtime/control/contract/jobs.ts';
 import { assembleCron, type CronHalf } from '../../../runtime/cron/assemble.ts';
 import { createIds } from '../../../runtime/system/ids.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';

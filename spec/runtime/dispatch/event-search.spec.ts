@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Journal, Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { DeliveryRecord, EventRecord } from '../../../machines/webhook/record.ts';
-import type { EventNews, FoundEvents } from '../../../runtime/control/contract.ts';
+import type { EventNews, FoundEvents } from '../../../runtime/control/contract/events.ts';
 import { createSearchEvents } from '../../../runtime/dispatch/event-search.ts';
 import { createEventStats } from '../../../runtime/dispatch/event-stats.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';

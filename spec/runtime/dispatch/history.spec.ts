@@ -12,7 +12,8 @@ import {
   isOver,
   type RunRecord,
 } from '../../../machines/webhook/record.ts';
-import type { SeenRun, SendingQuery } from '../../../runtime/control/contract.ts';
+import type { SendingQuery } from '../../../runtime/control/contract/deliveries.ts';
+import type { SeenRun } from '../../../runtime/control/contract/runs.ts';
 import { deliveriesLike, eventsLike, eventsOfJobs, runsLike } from '../../../runtime/dispatch/history.ts';
 import { newestFirst, type Question } from '../../../runtime/dispatch/newest-first.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';

@@ -1,5 +1,8 @@
 import t from 'tap';
-import type { CountedRoute, Health, ServerRow, TargetRow } from '../../../runtime/control/contract.ts';
+import type { TargetRow } from '../../../runtime/control/contract/deliveries.ts';
+import type { CountedRoute } from '../../../runtime/control/contract/events.ts';
+import type { Health } from '../../../runtime/control/contract/overview.ts';
+import type { ServerRow } from '../../../runtime/control/contract/servers.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from '../../../runtime/inspector/overview-health.ts';
 
 const route = { name: 'deploys', profile: 'default', enabled: true };

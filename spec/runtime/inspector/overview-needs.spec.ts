@@ -1,7 +1,9 @@
 import t from 'tap';
 import type { Diagnostic } from '../../../machines/config/diagnostic.ts';
 import type { FailureGroup } from '../../../machines/dispatch/failure-groups.ts';
-import type { ApprovalRow, ServerRow, TargetRow } from '../../../runtime/control/contract.ts';
+import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
+import type { TargetRow } from '../../../runtime/control/contract/deliveries.ts';
+import type { ServerRow } from '../../../runtime/control/contract/servers.ts';
 import type { FailingRoute } from '../../../runtime/control/route-standing.ts';
 import { type FaultSources, faultsOf, type NeedSources, needsOf } from '../../../runtime/inspector/overview-needs.ts';
 

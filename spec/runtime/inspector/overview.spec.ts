@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createActor, createMachine } from 'xstate';
-import type { ApprovalRow, Overview } from '../../../runtime/control/contract.ts';
+import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
+import type { Overview } from '../../../runtime/control/contract/overview.ts';
 import { createOverview, type OverviewPorts } from '../../../runtime/inspector/overview.ts';
 
 t.test(

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
-import type { AuditRow } from '../../../runtime/control/contract.ts';
+import type { AuditRow } from '../../../runtime/control/contract/gateway.ts';
 import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
 import { askCli, runCli, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { challengeHeader, type Introduction, pageProofText, proofHeader } from '../../../machines/base/page-proof.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
-import type { AuditRow } from '../../../runtime/control/contract.ts';
+import type { AuditRow } from '../../../runtime/control/contract/gateway.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 import { type Answer, ask, hmacOf, linkOf, openUntilClosed } from '../../support/inspector.ts';

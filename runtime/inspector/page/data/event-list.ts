@@ -4,7 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-import type { EventFound, FoundEvents } from '../../../control/contract.ts';
+import type { EventFound, FoundEvents } from '../../../control/contract/events.ts';
 import { keyOfRow } from './event-words.ts';
 
 /** Most rows in memory; a person narrows the search instead. */

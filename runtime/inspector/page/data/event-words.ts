@@ -5,7 +5,7 @@
 
 import type { ChipName } from '../../../../machines/base/event-query.ts';
 import { targetTitle } from '../../../../machines/config/targets.ts';
-import type { EventFound } from '../../../control/contract.ts';
+import type { EventFound } from '../../../control/contract/events.ts';
 import { formatWord, sentenceCase, withLocalTimes } from './format.ts';
 
 /** A subset of the marks of `parts/chip.tsx`. */

@@ -4,7 +4,7 @@
  * @see INS-4 and DLV-4 in docs/specification.md
  */
 
-import type { FailureGroupRow, FailureRow } from '../../../control/contract.ts';
+import type { FailureGroupRow, FailureRow } from '../../../control/contract/deliveries.ts';
 import { counted } from './format.ts';
 
 /** A retry of more than this needs a confirmation. */

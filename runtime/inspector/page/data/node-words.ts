@@ -3,7 +3,7 @@
  * @see SCA-3 in docs/specification.md
  */
 
-import type { DatabaseShown, GatewayStatus, NodeRow, RecoveredWork } from '../../../control/contract.ts';
+import type { DatabaseShown, GatewayStatus, NodeRow, RecoveredWork } from '../../../control/contract/gateway.ts';
 import { counted, formatSpan, formatTook } from './format.ts';
 import type { Standing } from './standing.ts';
 

@@ -1,6 +1,6 @@
 /** Shows the progress of retried deliveries in the toast: how many are left, then how many arrived. */
 
-import type { Bulk, BulkProgress } from '../../../control/contract.ts';
+import type { Bulk, BulkProgress } from '../../../control/contract/deliveries.ts';
 import { announce, type Note, note } from './announce.ts';
 import { deliveriesWords } from './failures.ts';
 import { go } from './place.ts';

@@ -4,7 +4,7 @@
  * @see LIF-1 and INS-4 in docs/specification.md
  */
 
-import type { ServerRow } from '../../../control/contract.ts';
+import type { ServerRow } from '../../../control/contract/servers.ts';
 import type { MarkName } from '../parts/chip.tsx';
 import { counted } from './format.ts';
 

@@ -6,7 +6,7 @@
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EventNews, FoundEvents, SearchedEvents } from '../../../control/contract.ts';
+import type { EventNews, FoundEvents, SearchedEvents } from '../../../control/contract/events.ts';
 import { beforeGap, type EventList, mostHeld, withNews, withOlder } from './event-list.ts';
 import { link, onReturn } from './live.ts';
 import { call, subscribe, unreachable, wordsOf } from './rpc.ts';

@@ -1,7 +1,8 @@
 /** The gateways of the database, read repeatedly while a view shows them. @see SCA-3 in docs/specification.md */
 
 import { useEffect } from 'preact/hooks';
-import type { NodeRow, Result } from '../../../control/contract.ts';
+import type { NodeRow } from '../../../control/contract/gateway.ts';
+import type { Result } from '../../../control/contract.ts';
 import { link } from './live.ts';
 import { type Asking, call, useAsked } from './rpc.ts';
 

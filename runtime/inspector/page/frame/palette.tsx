@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { searchIn } from '../../../../machines/base/event-query.ts';
-import type { EventFound } from '../../../control/contract.ts';
+import type { EventFound } from '../../../control/contract/events.ts';
 import { useCell } from '../data/cell.ts';
 import { drawnCommands } from '../data/commands.ts';
 import { copyText } from '../data/copy-text.ts';

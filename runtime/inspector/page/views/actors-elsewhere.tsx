@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import type { ActorNode } from '../../../control/contract.ts';
+import type { ActorNode } from '../../../control/contract/actors.ts';
 import type { LivingRow } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
 import { formatState } from '../data/format.ts';

@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shownJson, shownText, withoutGaps } from '../../../../machines/base/shown-json.ts';
-import type { LinkReading } from '../../../control/contract.ts';
+import type { LinkReading } from '../../../control/contract/servers.ts';
 import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';

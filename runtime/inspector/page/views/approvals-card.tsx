@@ -8,7 +8,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
 import { inQuotes, wordsOfServer } from '../../../../machines/base/shown-json.ts';
-import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from '../../../control/contract.ts';
+import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from '../../../control/contract/approvals.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';

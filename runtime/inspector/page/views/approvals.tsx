@@ -6,7 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { AnsweredRow, ApprovalRow } from '../../../control/contract.ts';
+import type { AnsweredRow, ApprovalRow } from '../../../control/contract/approvals.ts';
 import { useCell } from '../data/cell.ts';
 import { daemonNow } from '../data/clock.ts';
 import type { Place } from '../data/hash.ts';

@@ -6,7 +6,7 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { type JsonObject, scalarText } from '../../../../machines/base/json.ts';
-import type { AuditRow } from '../../../control/contract.ts';
+import type { AuditRow } from '../../../control/contract/gateway.ts';
 import type { Place } from '../data/hash.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useAgain } from '../data/use-nodes.ts';

@@ -1,7 +1,7 @@
 /** The lines of a config.yaml, keys and references in colours, each finding below its line. @see INS-4 and CFG-2 */
 
 import type { JSX } from 'preact';
-import type { ConfigSource } from '../../../control/contract.ts';
+import type { ConfigSource } from '../../../control/contract/setup.ts';
 import { withCode } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 

@@ -6,7 +6,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { ConfigSource } from '../../../control/contract.ts';
+import type { ConfigSource } from '../../../control/contract/setup.ts';
 import { useNow } from '../data/clock.ts';
 import { copyText } from '../data/copy-text.ts';
 import { differencesOf } from '../data/differences.ts';

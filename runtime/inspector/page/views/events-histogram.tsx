@@ -5,7 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { CountedEvents } from '../../../control/contract.ts';
+import type { CountedEvents } from '../../../control/contract/events.ts';
 import { counted, formatTime } from '../data/format.ts';
 import { Bars, totalOf } from '../parts/plot.tsx';
 

@@ -4,7 +4,7 @@
 /** One event as a row of the table; drawn again only when the event has changed. @see INS-4 in docs/specification.md */
 
 import { Component, type JSX } from 'preact';
-import type { EventFound } from '../../../control/contract.ts';
+import type { EventFound } from '../../../control/contract/events.ts';
 import { daemonNow } from '../data/clock.ts';
 import { lineOfRow, outcomeOfRow, shortIdOf } from '../data/event-words.ts';
 import { formatClock, formatFull, formatTook } from '../data/format.ts';

@@ -7,7 +7,8 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../machines/base/event-query.ts';
-import type { EventFound, RouteRow } from '../../../control/contract.ts';
+import type { EventFound } from '../../../control/contract/events.ts';
+import type { RouteRow } from '../../../control/contract/routes.ts';
 import { useCell } from '../data/cell.ts';
 import { daemonNow, today, useNow } from '../data/clock.ts';
 import { connection, useIsGone } from '../data/connection.ts';

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
-import type { Bulk, BulkChoice } from '../../../control/contract.ts';
+import type { Bulk, BulkChoice } from '../../../control/contract/deliveries.ts';
 import { announce } from '../data/announce.ts';
 import { askAbove, deliveriesWords } from '../data/failures.ts';
 import { useProfile } from '../data/profile.ts';

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FailureChoice, FailureGroupRow } from '../../../control/contract.ts';
+import type { FailureChoice, FailureGroupRow } from '../../../control/contract/deliveries.ts';
 import { deliveriesWords, helpsWords, routesWords } from '../data/failures.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock, withCode } from '../parts/basics.tsx';

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
-import type { FailureChoice, FailureGroupRow, FailureRow } from '../../../control/contract.ts';
+import type { FailureChoice, FailureGroupRow, FailureRow } from '../../../control/contract/deliveries.ts';
 import { formatReason } from '../data/event-words.ts';
 import { deliveriesWords, selected } from '../data/failures.ts';
 import { hashOf } from '../data/hash.ts';

@@ -6,7 +6,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { profileOption } from '../../../../machines/base/names.ts';
-import type { RouteChoice, SourceChoice } from '../../../control/contract.ts';
+import type { RouteChoice } from '../../../control/contract/routes.ts';
+import type { SourceChoice } from '../../../control/contract/setup.ts';
 import { announce } from '../data/announce.ts';
 import type { StepProps } from '../data/first-steps.ts';
 import { counted } from '../data/format.ts';

@@ -6,7 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ServerRow } from '../../../control/contract.ts';
+import type { ServerRow } from '../../../control/contract/servers.ts';
 import { announce } from '../data/announce.ts';
 import { call, stream, wordsOf } from '../data/rpc.ts';
 import { Refused } from '../parts/basics.tsx';

@@ -6,7 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { GatewayStatus, NodeRow } from '../../../control/contract.ts';
+import type { GatewayStatus, NodeRow } from '../../../control/contract/gateway.ts';
 import { daemonNow, useNow } from '../data/clock.ts';
 import { counted, formatClock, formatSpan, formatTime, sentenceCase } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';

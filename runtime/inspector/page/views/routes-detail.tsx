@@ -6,7 +6,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { searchIn, withFilter } from '../../../../machines/base/event-query.ts';
-import type { EventBucket, RouteDetail, RouteMark } from '../../../control/contract.ts';
+import type { EventBucket } from '../../../control/contract/events.ts';
+import type { RouteDetail, RouteMark } from '../../../control/contract/routes.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { copyText } from '../data/copy-text.ts';

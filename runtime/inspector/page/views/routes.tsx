@@ -6,7 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { RouteMark, RouteRow } from '../../../control/contract.ts';
+import type { RouteMark, RouteRow } from '../../../control/contract/routes.ts';
 import { formatTargets } from '../data/event-words.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { routesVersion } from '../data/live.ts';

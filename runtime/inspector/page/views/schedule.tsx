@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { JobRow } from '../../../control/contract.ts';
+import type { JobRow } from '../../../control/contract/jobs.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { formatReason, formatTargets, outcomeOfRow } from '../data/event-words.ts';

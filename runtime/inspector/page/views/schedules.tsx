@@ -5,7 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { JobRow } from '../../../control/contract.ts';
+import type { JobRow } from '../../../control/contract/jobs.ts';
 import { useNow } from '../data/clock.ts';
 import { formatClock, formatWord, sentenceCase } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';

@@ -6,7 +6,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ProbeReport, ServerDetail } from '../../../control/contract.ts';
+import type { ProbeReport, ServerDetail } from '../../../control/contract/servers.ts';
 import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';

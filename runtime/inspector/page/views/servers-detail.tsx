@@ -5,7 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ServerRow } from '../../../control/contract.ts';
+import type { ServerRow } from '../../../control/contract/servers.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { type Command, useCommands } from '../data/commands.ts';

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ImportableServer } from '../../../control/contract.ts';
+import type { ImportableServer } from '../../../control/contract/servers.ts';
 import { announce } from '../data/announce.ts';
 import { joinCommandLine } from '../data/command-line.ts';
 import { counted } from '../data/format.ts';

@@ -6,7 +6,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ServerCall, ServerDetail, ServerRow } from '../../../control/contract.ts';
+import type { ServerCall, ServerDetail, ServerRow } from '../../../control/contract/servers.ts';
 import { joinCommandLine } from '../data/command-line.ts';
 import { copyText } from '../data/copy-text.ts';
 import { formatTook } from '../data/format.ts';

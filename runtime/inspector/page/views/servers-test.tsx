@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ProbeReport } from '../../../control/contract.ts';
+import type { ProbeReport } from '../../../control/contract/servers.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { Scrolled, withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';

@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import type { ServerRow } from '../../../control/contract.ts';
+import type { ServerRow } from '../../../control/contract/servers.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { place as current, go, goFiltered } from '../data/place.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { JSX } from 'preact';
-import type { TargetRow } from '../../../control/contract.ts';
+import type { TargetRow } from '../../../control/contract/deliveries.ts';
 import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
 import { counted, formatCountdown, formatWord, sentenceCase } from '../data/format.ts';

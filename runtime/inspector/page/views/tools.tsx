@@ -3,7 +3,8 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
-import type { Result, ServerRow, ToolRow } from '../../../control/contract.ts';
+import type { ServerRow, ToolRow } from '../../../control/contract/servers.ts';
+import type { Result } from '../../../control/contract.ts';
 import { type Cell, createCell, useCell } from '../data/cell.ts';
 import { connection } from '../data/connection.ts';
 import { hashOf } from '../data/hash.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { EventFound } from '../../../../../runtime/control/contract.ts';
+import type { EventFound } from '../../../../../runtime/control/contract/events.ts';
 import {
   beforeGap,
   collectEvents,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { FailureRow } from '../../../../../runtime/control/contract.ts';
+import type { FailureRow } from '../../../../../runtime/control/contract/deliveries.ts';
 import { helpsWords, routesWords, selected } from '../../../../../runtime/inspector/page/data/failures.ts';
 
 const rows = ['a', 'b', 'c', 'd'].map((id) => ({ id }) as FailureRow);

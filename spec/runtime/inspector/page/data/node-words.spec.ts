@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { GatewayStatus, NodeRow } from '../../../../../runtime/control/contract.ts';
+import type { GatewayStatus, NodeRow } from '../../../../../runtime/control/contract/gateway.ts';
 import {
   commitWords,
   rateOfNode,

@@ -1,0 +1,133 @@
+/** Deliveries to targets, their failures, and what a person does about them. */
+
+import type { FailureGroup } from '../../../machines/dispatch/failure-groups.ts';
+import type { DeliveryRecord, SendingRow } from '../../../machines/webhook/record.ts';
+import type { ById, HistoryQuery, InProfile } from './choices.ts';
+
+export interface SendingQuery extends HistoryQuery {
+  /** Any name of the target. */
+  readonly target?: string;
+}
+
+/** Selects dead letters. */
+export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target'>;
+
+/** One delivery by its id, or with `all` every matching dead letter. */
+export type SendingChoice = ById | (DeadLetterQuery & { readonly all: true });
+
+/** Several deliveries: by their ids, or all open failures of a group. */
+export type BulkChoice = { readonly ids: readonly string[] } | (InProfile & { readonly key: string });
+
+/** The outcome of an action on several deliveries. */
+export interface Bulk {
+  /** The ids to which the action was applied. */
+  readonly done: readonly string[];
+  readonly skipped: readonly { readonly id: string; readonly why: string }[];
+}
+
+export interface BulkProgress {
+  readonly delivered: number;
+  readonly failed: number;
+  /** Deliveries with a failed attempt and another one planned. */
+  readonly retrying: number;
+  /** Deliveries that are queued or in progress. */
+  readonly waiting: number;
+}
+
+/** Selects failed deliveries: those that wait for a person, or those that a person dropped. */
+export interface FailureChoice extends InProfile {
+  readonly state: 'open' | 'dropped';
+}
+
+export interface FailureGroupRow extends Omit<FailureGroup, 'firstMs' | 'lastMs'> {
+  readonly first: string;
+  readonly last: string;
+  /** Failures over time, from the earliest failure of all groups until now. */
+  readonly buckets: readonly number[];
+}
+
+export interface FailureRow {
+  readonly id: string;
+  /** The key of its event. */
+  readonly event_key: string;
+  readonly route: string;
+  readonly event: string;
+  /** The platform and the place, such as a channel. */
+  readonly place: string;
+  readonly status: DeliveryRecord['status'];
+  /** The beginning of the text. */
+  readonly text: string;
+  readonly attempts: number;
+  readonly reason?: string;
+  readonly note?: string;
+  readonly last_attempt_at: string;
+}
+
+/** A delivery to a target. */
+export interface OutgoingRow extends SendingRow {
+  /** The platform has requested a pause until then. */
+  readonly paused_until?: string;
+  readonly pause_reason?: string;
+}
+
+export interface OutgoingDetail extends OutgoingRow {
+  readonly record: DeliveryRecord;
+}
+
+/** The outcome of an action on many deliveries. */
+export interface Sweep {
+  readonly done: number;
+  readonly left: number;
+  /** The reasons for the first of the remaining ones. */
+  readonly refusals: readonly { readonly id: string; readonly code: string; readonly error: string }[];
+}
+
+export interface Swept extends Omit<Sweep, 'done'> {
+  readonly retried?: number;
+  readonly dropped?: number;
+}
+
+export interface TargetRow {
+  readonly name: string;
+  readonly target: string;
+  /** The platform's display name, such as `Slack`. */
+  readonly title: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly since: string;
+  readonly account?: string;
+  readonly home_channel?: string;
+  /** Deliveries in its queue. */
+  readonly waiting?: number;
+  /** The platform has requested a pause until then. */
+  readonly paused_until?: string;
+  readonly pause_reason?: string;
+  readonly note?: string;
+  readonly error?: string;
+}
+
+/** Deliveries to targets. Rejects with a Refusal for unknown ids and forbidden actions. */
+export interface DeliveryService {
+  list(query: SendingQuery): Promise<readonly OutgoingRow[]>;
+  /** One by its id, or by the id of its event. */
+  show(id: string): Promise<OutgoingDetail>;
+  /**
+   * Retries one delivery by its id, or by an event's id all of its deliveries that ended without arriving; returns a
+   * Sweep for several.
+   */
+  retry(id: string, how: { readonly force: boolean }): Promise<OutgoingRow | Sweep>;
+  /** @param note the reason, stored with the record */
+  drop(id: string, note?: string): Promise<OutgoingRow | Sweep>;
+  retryEach(ids: readonly string[], how: { readonly force: boolean }): Promise<Bulk>;
+  dropEach(ids: readonly string[], note?: string): Promise<Bulk>;
+  /** Marks unconfirmed deliveries as arrived, because a person has seen them at the target. */
+  confirmEach(ids: readonly string[], note?: string): Promise<Bulk>;
+  /**
+   * Retries all matching dead letters, with `force` also deliveries that may have arrived, the oldest first; one that
+   * cannot be retried does not block the others.
+   */
+  retryAll(query: DeadLetterQuery, how: { readonly force: boolean }): Promise<Sweep>;
+  dropAll(query: DeadLetterQuery, note?: string): Promise<Sweep>;
+  /** The configured targets with the state of their connections. */
+  targets(): readonly TargetRow[];
+}
