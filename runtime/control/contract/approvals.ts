@@ -1,4 +1,4 @@
-/** Questions that wait for a person, and their answers (APR-1). */
+/** Questions that wait for a person, and their answers. @see TRU-3 and SEC-7 in docs/specification.md */
 
 import type { Json } from '../../../machines/base/json.ts';
 import type { Remember } from '../../../machines/mcp/approval-rules.ts';
