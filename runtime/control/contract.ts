@@ -65,7 +65,7 @@ import type {
 import type { ConfigSource, Setup } from './contract/setup.ts';
 
 /** The parameters and the result of each method. */
-export interface Contract {
+interface Contract {
   'approvals.answer': {
     params: ById & {
       readonly grant?: boolean;
@@ -338,7 +338,7 @@ export type Params<M extends Method> = Contract[M]['params'];
 export type Result<M extends Method> = Contract[M]['result'];
 
 /** The methods without required parameters. */
-export type PlainMethod = { [M in Method]: object extends Params<M> ? M : never }[Method];
+type PlainMethod = { [M in Method]: object extends Params<M> ? M : never }[Method];
 
 /** Calls a method; resolves with its result, rejects with a Refusal if the daemon refuses. */
 export interface Ask {

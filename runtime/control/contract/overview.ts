@@ -37,7 +37,7 @@ export interface Top<Row> {
   readonly rows: readonly Row[];
 }
 
-export type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'route' | 'server' | 'target' | 'login' | 'config';
+type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'route' | 'server' | 'target' | 'login' | 'config';
 
 export interface Need {
   /** Unique among the needs, and stable while the need lasts. */
