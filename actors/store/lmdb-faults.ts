@@ -7,6 +7,7 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
+import { quotedWord } from '../../machines/base/shell-word.ts';
 import { UnusableBinary } from '../pinned-binary.ts';
 
 type Trouble = 'journal-full' | 'journal-read-only' | 'journal-corrupt' | 'journal-version';
@@ -100,12 +101,7 @@ export function storePath(directory: string): string {
 }
 
 function aside(path: string): string {
-  return `move it aside (mv ${quoted(path)} ${quoted(`${path}.aside`)}) to start with an empty journal, or put a backup in its place`;
-}
-
-/** For a shell; a home may have any name. */
-function quoted(path: string): string {
-  return `'${path.replaceAll("'", "'\\''")}'`;
+  return `move it aside (mv ${quotedWord(path)} ${quotedWord(`${path}.aside`)}) to start with an empty journal, or put a backup in its place`;
 }
 
 function troubleOf(thrown: unknown): Trouble | undefined {
