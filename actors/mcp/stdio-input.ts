@@ -13,8 +13,8 @@ interface StdioInputPorts {
   readonly stdin: () => Writable | null | undefined;
   /** Resolves when the process has exited. */
   readonly exited: () => Promise<void>;
-  /** Ends a process that does not read; returns the error of the message that found it so. */
-  readonly overflowed: () => Error;
+  /** Ends the process, because it does not read; returns the error of the message that is not sent. */
+  readonly cutOff: () => Error;
 }
 
 interface StdioInput {
@@ -40,7 +40,7 @@ const mostBacklogBytes = 16 * 1_048_576;
 /** A pipe breaks just before its process exits, and the reason should include the exit. */
 const exitGraceMs = 500;
 
-export function createStdioInput({ server, stdin, exited, overflowed }: StdioInputPorts): StdioInput {
+export function createStdioInput({ server, stdin, exited, cutOff }: StdioInputPorts): StdioInput {
   let outbox: Outbox = { text: '', senders: [] };
   let writing = false;
   let isFinished = false;
@@ -84,7 +84,7 @@ export function createStdioInput({ server, stdin, exited, overflowed }: StdioInp
           return;
         }
         if (pipe.writableLength + outbox.text.length > mostBacklogBytes) {
-          reject(overflowed());
+          reject(cutOff());
           return;
         }
         // The write is the most expensive part of a call.

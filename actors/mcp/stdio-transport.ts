@@ -123,7 +123,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     server,
     stdin: () => child?.stdin,
     exited: () => exited,
-    overflowed: () => {
+    cutOff: () => {
       cutOff('it does not read what it is sent');
       return new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: ${why}`);
     },

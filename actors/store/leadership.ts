@@ -1,6 +1,6 @@
 /**
- * Which gateway of a shared journal is the leader: the one that has the lock of this name, with the session that took it.
- * Without a lock that was taken with the present session, and as soon as another gateway could have it, this one is not.
+ * Whether this gateway leads those of a shared journal: it does if it took the leader's lock with its present session, and
+ * no longer once another gateway could have the lock.
  * @see SCA-1 in docs/specification.md
  */
 
