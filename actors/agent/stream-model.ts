@@ -7,7 +7,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
-import { answerOf, type Draft, emptyDraft, saysOverflow, unreadCall } from '../../machines/agent/model-draft.ts';
+import {
+  answerOf,
+  type Draft,
+  emptyDraft,
+  saysFiltered,
+  saysOverflow,
+  unreadCall,
+} from '../../machines/agent/model-draft.ts';
 import { isLasting, refusedIn, requestWithout } from '../../machines/agent/model-refusals.ts';
 import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
 import { readEvent, readWhole, requestAddress } from '../../machines/agent/model-wire.ts';
@@ -358,6 +365,7 @@ function cureOf(status: number, text: string): string {
   if (status === 429) return '; its quota is spent';
   if (status === 402) return '; its credit is spent';
   if (status === 401) return '; check agent.model.api_key';
+  if (saysFiltered(text)) return '; the filter of the endpoint refused what the conversation says';
   if (noTools.test(text)) return '; choose a model that takes tools, or give the route `toolsets: []`';
   return tooManyTools.test(text)
     ? '; offer it fewer tools, by `toolsets` of the route or `tools.include` of the servers'

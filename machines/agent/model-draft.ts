@@ -134,6 +134,14 @@ const typePattern = /^[a-z][a-z_]{0,48}$/;
 const overflow =
   /context (?:length|size|window|limit)|(?:prompt|input|request) (?:is )?too (?:long|large)|prompt length|number of tokens|reduce the length/i;
 
+/** What Azure, and Anthropic in mid-stream too, say of a prompt or an answer that their filter holds back. */
+const filtered = /content (?:filtering|management) policy/i;
+
+/** Whether an error text says that a filter of the endpoint refused. */
+export function saysFiltered(text: string): boolean {
+  return filtered.test(text);
+}
+
 /** Whether an error text says that the conversation is too long for the model. */
 export function saysOverflow(text: string): boolean {
   return overflow.test(text);
@@ -144,7 +152,9 @@ export function faultOf(error: Json | undefined): StreamFault {
   const types = isJsonObject(error) ? [error.type, error.code].map(textOf).filter((one) => typePattern.test(one)) : [];
   // LM Studio begins to answer before it counts the tokens. A limit of tokens per minute is another thing.
   const isRate = types.some((one) => one.startsWith('rate_limit')) || (isJsonObject(error) && error.code === 429);
-  if (!isRate && saysOverflow(textOf(isJsonObject(error) ? error.message : error))) return { kind: 'overflow' };
+  const message = textOf(isJsonObject(error) ? error.message : error);
+  if (!isRate && saysOverflow(message)) return { kind: 'overflow' };
+  if (saysFiltered(message)) return { kind: 'error', type: 'content_filter', passing: false };
   // A rate limit has its kind as type, such as `tokens`.
   const type = types.find((one) => passing.has(one)) ?? types[0];
   if (type !== undefined) return { kind: 'error', type, passing: passing.has(type) };

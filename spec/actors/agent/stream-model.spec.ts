@@ -240,6 +240,26 @@ t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
         ] as const,
     ),
     [{ kind: 'status', status: 400, body: '{"error":{"message":7}}' }, /HTTP 400; check agent\.model$/],
+    ...[
+      "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+      'Output blocked by content filtering policy',
+    ].flatMap(
+      (message) =>
+        [
+          [
+            said(400, message, 'content_filter'),
+            /policy\.?; the filter of the endpoint refused what the conversation says$/,
+          ],
+          [
+            {
+              kind: 'raw',
+              type: 'application/json',
+              body: JSON.stringify({ error: { type: 'invalid_request_error', message } }),
+            },
+            /ended its answer with an error \(content_filter\)$/,
+          ] as const,
+        ] as const,
+    ),
     [said(429, 'You exceeded', 'insufficient_quota'), /HTTP 429; its quota is spent$/],
     [said(402, 'Insufficient credits'), /HTTP 402; its credit is spent$/],
     ...[
