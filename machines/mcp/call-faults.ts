@@ -5,6 +5,7 @@
 
 import { meantOr } from '../config/nearest.ts';
 import { strangersWords } from './strangers-words.ts';
+import { sanitise } from './tool-name.ts';
 
 /** A registered name with its server. */
 interface ServerTool {
@@ -47,11 +48,15 @@ interface FaultyCall {
   readonly server: string | null;
 }
 
-/** @param known the registered names; a similar one, or one whose own name is equal, is suggested */
+/** More suggestions do not help. */
+const mostMeant = 3;
+
+/** @param known the registered names; a similar one, or those whose own name is equal, are suggested */
 export function noSuchTool(name: string, known: readonly string[]): CallFault {
-  const [own, ...others] = known.filter((one) => one.endsWith(`__${name}`));
+  const own = known.filter((one) => one.endsWith(`__${sanitise(name)}`));
   const list = '`agent mcp tools` lists them';
-  const cure = own !== undefined && others.length === 0 ? `did you mean "${own}"?` : meantOr(name, known, list);
+  const isFew = own.length > 0 && own.length <= mostMeant;
+  const cure = isFew ? `did you mean "${own.join('" or "')}"?` : meantOr(name, known, list);
   return { code: 'unknown_tool', message: `no tool is named "${name}"; ${cure}` };
 }
 

@@ -155,6 +155,6 @@ function originOf({ server, tool }: ToolOrigin): ToolOrigin {
 }
 
 /** Characters are Unicode code points, letters are ASCII: models accept no other tool names. */
-function sanitise(text: string): string {
+export function sanitise(text: string): string {
   return text.replace(/[^A-Za-z0-9_]/gu, '_');
 }

@@ -157,6 +157,26 @@ t.test(
   },
 );
 
+t.test('NAM-1 · CLI-2 · a tool called by its own name names the registered ones', async (t) => {
+  const { calls, registry } = stage(t);
+  const names = ['s', 'a', 'b', 'c'];
+  registry.configure(names.map((name) => settingsOf({ command: 'x' } as never, name)));
+  for (const [index, name] of names.entries()) {
+    // The first server alone has the first tool, two have the second, and all have the last.
+    const own = ['only', 'get-sum', 'three'].slice(index);
+    registry.learn(name, { tools: own.concat('all').map((tool) => ({ name: tool })), capabilities: { tools: {} } });
+  }
+  for (const [name, cure] of [
+    ['only', 'did you mean "mcp__s__only"?'],
+    ['get-sum', 'did you mean "mcp__s__get_sum" or "mcp__a__get_sum"?'],
+    ['get_sum', 'did you mean "mcp__s__get_sum" or "mcp__a__get_sum"?'],
+    ['all', '`agent mcp tools` lists them'],
+  ] as const) {
+    const message = `no tool is named "${name}"; ${cure}`;
+    t.match(await calls.start({ ...request, name }), { fault: { code: 'unknown_tool', message } }, name);
+  }
+});
+
 t.test(
   'LIF-13 · NAM-1 · what no registry knows, or does not fit the schema, is refused before anything is sent',
   async (t) => {
