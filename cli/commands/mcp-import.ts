@@ -44,6 +44,10 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
       (item.standing.kind === 'new' || hasFlag(context, 'rename')) && (hasFlag(context, 'project') || !item.isProject),
   );
   if (hasFlag(context, 'dry-run')) {
+    for (const item of offered) {
+      const why = await refusedBecause(context, addingOf(item, profile));
+      if (why !== undefined) out.complain(`agent: ${oneLine(item.name)}: ${why}; it would not be added\n`);
+    }
     if (wantsJson) printJson(context, plan.map(rowOf));
     else out.print('Nothing was written: --dry-run.\n');
     return 0;
@@ -182,8 +186,9 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
   const added: string[] = [];
   let failed = false;
   let notInForce: string | undefined;
-  for (const { name, entry, variables } of chosen) {
-    const asked = { server: name, entry, profile: place.profile };
+  for (const item of chosen) {
+    const { name, variables } = item;
+    const asked = addingOf(item, place.profile);
     try {
       await context.ask('mcp.add', { ...asked, dry: true });
       const other = await writeEntryVariables(place, variables);
@@ -213,6 +218,23 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
   if (unset.length > 0 && !hasFlag(context, 'json'))
     out.print(`Put into .env: ${[...new Set(unset.map(({ variable }) => variable))].map(oneLine).join(', ')}\n`);
   return failed ? 1 : 0;
+}
+
+function addingOf({ name, entry }: ImportItem, profile: ProfileName) {
+  return { server: name, entry, profile };
+}
+
+/** Why `write` could not add a server; undefined if it could. */
+async function refusedBecause(
+  context: CommandContext,
+  asked: ReturnType<typeof addingOf>,
+): Promise<string | undefined> {
+  try {
+    await context.ask('mcp.add', { ...asked, dry: true });
+    return undefined;
+  } catch (thrown) {
+    return oneLine((thrown as Error).message);
+  }
 }
 
 /** The servers grouped by file: how each is reached, and all remarks to read before saying yes. */

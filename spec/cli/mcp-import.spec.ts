@@ -59,6 +59,18 @@ t.test('CLI-5 · CLI-2 · import shows what it found, and writes nothing without
   t.match((await agent('mcp', 'import')).stderr, /--yes/);
 });
 
+t.test('CLI-5 · SRV-3 · --dry-run names a server that would be refused, and why', async (t) => {
+  const rooted = { command: 'x', args: ['${workspaceFolder}/notes'] };
+  const { agent, read } = machine(t, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { rooted } }) });
+  const dry = await agent('mcp', 'import', '--dry-run');
+  t.equal(dry.code, 0);
+  t.match(dry.stderr, /^agent: rooted: .*\$\{workspaceFolder\}.*`?workspace`?.*; it would not be added\n$/);
+  t.equal(read('config.yaml'), config);
+  const [, cause = ''] = /^agent: (rooted: .*); it would not be added$/m.exec(dry.stderr) ?? [];
+  const real = await agent('mcp', 'import', '--yes');
+  t.match(real.stderr, `agent: ${cause}; it is not added`, 'the same words as without it');
+});
+
 t.test('CLI-5 · HOME-3 · HOME-4 · import keeps comments, overwrites no name, and puts secrets into .env', async (t) => {
   const { agent, read, home } = machine(t);
   const result = await agent('mcp', 'import', '--all', '--yes');
