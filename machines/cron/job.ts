@@ -166,9 +166,7 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
     if (reading.kind === 'unfit') refuse('cron-schedule', reading.problem);
   }
   if (job.timezone !== undefined && !knowsZone(job.timezone)) refuse('cron-timezone', zoneProblem(job.timezone));
-  if (job.schedule !== undefined && job.prompt.trim() === '' && job.skills.length === 0) {
-    refuse('cron-prompt', 'a scheduled job needs a prompt or a skill, else its runs have nothing to do');
-  }
+  if (hasNothingToDo(record)) refuse('cron-prompt', nothingToDo);
   if (job.flaw !== undefined) refuse('cron-job-unfit', job.flaw);
   const { model } = record;
   if (model !== undefined && (job.model === undefined || controlCharacter.test(job.model))) {
@@ -188,6 +186,15 @@ function flawOf(record: JsonObject): string | undefined {
   const [first] = odd;
   if (first === undefined) return undefined;
   return `${odd.map((key) => `${key} is ${shownJson(record[key])}`).join(' and ')}; write true or false`;
+}
+
+const nothingToDo = 'a scheduled job needs a prompt or a skill, else its runs have nothing to do';
+
+/** A webhook, or a person who fires a job, may bring the text. */
+function hasNothingToDo({ schedule, prompt, skills }: JsonObject): boolean {
+  const isScheduled = schedule !== undefined && schedule !== null;
+  const says = typeof prompt === 'string' && prompt.trim() !== '';
+  return isScheduled && !says && !(Array.isArray(skills) && skills.some((one) => typeof one === 'string'));
 }
 
 const isText = (value: Json): boolean => typeof value === 'string';
@@ -221,6 +228,7 @@ function doubtOf(record: JsonObject): string | undefined {
       ...(typeof onFailure === 'string' ? { onFailure } : {}),
     }),
   );
+  if (hasNothingToDo(record)) found.push(nothingToDo);
   return found.length === 0 ? undefined : found.join('; ');
 }
 

@@ -23,6 +23,11 @@ t.test('CRN-1 · a record is read leniently: what it lacks is filled in, what is
     doubt:
       'model is {} and is passed over; write a name; timezone is 7 and is passed over; write the name of a zone; grace_seconds is -1 and is passed over; write a number, 0 or more; created_at is "never" and is passed over; write a time such as "2026-06-01T08:00:00Z"',
   });
+  const nothingToDo = { doubt: /^a scheduled job needs a prompt or a skill/ };
+  const payload = { kind: 'agentTurn', message: 'Sum up.' };
+  t.match(readJob({ id: 'j', schedule: { kind: 'cron', expr: '0 7 * * *', tz: 'UTC' }, payload }), nothingToDo);
+  t.match(readJob({ ...fit, prompt: ' ', skills: [] }), nothingToDo);
+  t.equal(readJob({ ...fit, prompt: '', skills: ['brief'] })?.doubt, undefined);
   t.match(readJob({ id: 'j', resumed_at: 1780300800 }), { doubt: /^resumed_at is 1780300800 and is passed over/ });
   t.match(
     readJob({
