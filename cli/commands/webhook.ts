@@ -157,11 +157,14 @@ async function givenSecret(context: CommandContext): Promise<string | undefined>
   return (await inputLines(1, context.out))[0] ?? '';
 }
 
-/** A condition as JSON, or `field=value` with numbers, true and false as such; undefined if it is neither. */
+/**
+ * A condition as JSON, or `field=value` with numbers, true and false as such; undefined if it is neither. `field==value` is a
+ * comparison of other languages, and would wait for `=value`.
+ */
 function conditionOf(text: string): JsonObject | undefined {
   const read = readJson(text);
   if (isJsonObject(read)) return read;
-  const [, field, value = ''] = /^([\w.-]+)=(.*)$/.exec(text) ?? [];
+  const [, field, value = ''] = /^([\w.-]+)=(?!=)(.*)$/.exec(text) ?? [];
   if (field === undefined) return undefined;
   const scalar = readJson(value);
   return { field, equals: typeof scalar === 'number' || typeof scalar === 'boolean' ? scalar : value };

@@ -219,11 +219,14 @@ export function missingSkills(skills: readonly string[], hasSkill: (name: string
 
 /** A field in the syntax of a template or of JSONPath is read as a name, which hardly any payload has. */
 function looseFields(route: Route): EntryFinding[] {
-  const { coalesce } = route;
+  const { coalesce, deliveryIdAt, signature } = route;
+  // An id that the signature covers refuses the request where it is missing, so it needs no warning.
+  const isOwn = deliveryIdAt !== undefined && 'field' in deliveryIdAt && deliveryIdAt !== signature?.id;
   const key = coalesce === undefined || coalesce.key.includes('{') ? '' : coalesce.key;
   return [
     ...conditionsOf(route).flatMap(({ conditions, path }) => fieldsIn(conditions, path)),
     ...fieldAt(key, ['coalesce', 'key']),
+    ...(isOwn ? fieldAt(deliveryIdAt.field, ['delivery_id', 'field']) : []),
   ];
 }
 

@@ -50,6 +50,7 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
   t.match(seen.printed, /GitHub {2}Settings > Webhooks > Add webhook: Payload URL, Secret/);
   t.notMatch(seen.printed, 'a tunnel', 'the address is a public one');
   for (const [misused, words] of [
+    [{ filter: 'action==opened' }, /--filter must be field=value/],
     [{ filter: 'action' }, /--filter must be field=value/],
     [{ 'coalesce-window': '5' }, /need --coalesce/],
     [{ 'coalesce-batch': true }, /need --coalesce/],

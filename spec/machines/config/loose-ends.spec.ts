@@ -59,6 +59,8 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ filters: [{ not: { any: [{ field: 'l[0].n', equals: 1 }] } }] }, ['filters.0.not.any.0.field field-syntax']],
     [{ filters: [{ field: '$.a', equals: 1 }] }, ['filters.0.field field-syntax']],
     [{ coalesce: { key: 'pulls[0].id' } }, ['coalesce.key field-syntax']],
+    [{ delivery_id: { field: '{order.id}' } }, ['delivery_id.field field-syntax']],
+    [{ delivery_id: { field: 'orders.0.id' } }, []],
     [{ coalesce: { key: 'a', window_seconds: 300 } }, []],
     [{ coalesce: { key: 'a', window_seconds: 600 } }, ['coalesce coalesce-window']],
     [{ deliver: [{ to: 'log', when: [{ field: '{a}', equals: 1 }] }] }, ['deliver.0.when.0.field field-syntax']],
