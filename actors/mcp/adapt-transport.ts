@@ -12,6 +12,14 @@ import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
 /** Outside the range that JSON-RPC reserves for servers; recognized when the error of a call or a connect is read. */
 export const streamEndedCode = -32_098;
 export const streamEndedWords = 'the stream ended before the answer';
+export const answerCutCode = -32_097;
+
+/** The error of a request whose stream ended without its answer, which was too long if it was cut off here. */
+export function streamEnd(isCut: boolean): { readonly code: number; readonly message: string } {
+  return isCut
+    ? { code: answerCutCode, message: 'its answer was cut off, at 64 MiB or a million values' }
+    : { code: streamEndedCode, message: streamEndedWords };
+}
 
 type Receive = NonNullable<Transport['onmessage']>;
 type Send = Transport['send'];
@@ -70,7 +78,10 @@ export interface EndedStreams extends Handler {
   hasReported(): boolean;
 }
 
-export function reportEndedStreams(transport: Transport): EndedStreams {
+export function reportEndedStreams(
+  transport: Transport,
+  isCut: (id: string | number) => boolean = () => false,
+): EndedStreams {
   let reported = false;
   const waiting = new Set<string | number>();
   return {
@@ -89,11 +100,13 @@ export function reportEndedStreams(transport: Transport): EndedStreams {
         return next(message, options);
       }
       const { id } = message;
+      // Whether a listing was cut off is asked by its reader.
+      const isCall = message.method === 'tools/call';
       waiting.add(id);
       const onRequestStreamEnd = (): void => {
         if (!waiting.delete(id)) return;
         reported = true;
-        transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: streamEndedCode, message: streamEndedWords } });
+        transport.onmessage?.({ jsonrpc: '2.0', id, error: streamEnd(isCall && isCut(id)) });
       };
       return next(message, { ...options, onRequestStreamEnd });
     },

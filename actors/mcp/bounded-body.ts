@@ -7,6 +7,7 @@
  */
 
 import { deepestRead } from '../../machines/base/read-json.ts';
+import { OversizedFailure } from './connect-errors.ts';
 import type { TurnShare } from './turn-share.ts';
 
 const lineFeed = 0x0a;
@@ -55,11 +56,11 @@ export async function boundBody(
   const isStream = (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
   const tooLong = (): Error => {
     exceeded?.();
-    return new Error(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
+    return new OversizedFailure(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
   };
   const tooMany = (): Error => {
     exceeded?.();
-    return new Error(
+    return new OversizedFailure(
       `${who}: answers with more than ${mostValues} values in one message, or nested more than ${deepestRead} deep`,
     );
   };

@@ -14,7 +14,7 @@ import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { RpcError } from '../../machines/mcp/call-faults.ts';
 import { isSessionExpiry, refusesRevision } from '../../machines/mcp/connect-failure.ts';
 import { lastWords, strangersWords } from '../../machines/mcp/strangers-words.ts';
-import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
+import { answerCutCode, streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import { LongHeaderFailure, readConnectError } from './connect-errors.ts';
 
 export type CallOutcome =
@@ -112,6 +112,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return { kind: 'timedOut', afterMs: failure.afterMs };
     case 'rpc':
       if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
+      if (failure.code === answerCutCode) return { kind: 'unusable', why: failure.message };
       return {
         ...refusedBy(failure.code, `${strangersWords(failure.message, longestAnswer)}${addressesOf(thrown)}`),
         ...outdated(failure),

@@ -61,7 +61,7 @@ export class SettingFailure extends Error {
   }
 }
 
-/** A page of a listing exceeds the size limit. */
+/** An answer, or a page of a listing, exceeds the size limit. */
 export class OversizedFailure extends Error {
   override readonly name = 'OversizedFailure';
 }
@@ -225,11 +225,18 @@ function readChain(thrown: unknown, { timeoutMs }: ReadingContext): ConnectFailu
     if (error instanceof RedirectFailure) return { kind: 'redirect', message: error.message };
     if (error instanceof DOMException) return { kind: 'timeout', afterMs: timeoutMs };
     // If several addresses failed, the error has no message.
-    message = error.message || code || message;
+    message = plainWords(error) ?? (error.message || code || message);
     if (typeof code === 'string' && tlsCode.test(code)) return { kind: 'tls', message: `${message} (${code})` };
     error = error.cause;
   }
   return { kind: 'network', message };
+}
+
+/** Words for what zlib and undici say of their own workings. */
+function plainWords({ code = '', message }: NodeJS.ErrnoException): string | undefined {
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'its answer has more than 16 KiB of headers';
+  if (/^(?:Z_|ERR__ERROR_|ZSTD_)/.test(code)) return `its answer is not what its content-encoding says, or incomplete`;
+  return message === 'other side closed' ? 'the other side closed the connection' : undefined;
 }
 
 function textOf(data: unknown): string | undefined {

@@ -5,17 +5,12 @@
  * @see LIF-3, SRV-3 and TRU-2 in docs/specification.md
  */
 
-import {
-  type JSONRPCMessage,
-  ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import { type JSONRPCMessage, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
-import { type Handler, streamEndedCode, streamEndedWords } from './adapt-transport.ts';
+import { type Handler, streamEnd } from './adapt-transport.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
+import type { OpenTransport } from './transports.ts';
 
 export interface Progress {
   readonly progress: number;
@@ -62,7 +57,11 @@ const firstId = 1_000_000_000;
 const ignore = (): void => {};
 
 /** Takes the messages that answer its calls, and passes on the others. */
-export function createDirectCalls(transport: Transport, timeoutMs: number, calls: OpenCalls): DirectCalls {
+export function createDirectCalls(
+  { transport, isCut }: Pick<OpenTransport, 'transport' | 'isCut'>,
+  timeoutMs: number,
+  calls: OpenCalls,
+): DirectCalls {
   const waiting = new Map<number, Waiting>();
   let last = firstId;
 
@@ -132,8 +131,10 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, calls
           transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params } as JSONRPCMessage, {
             // Over HTTP, proxies before the server read the trace from this header.
             ...(traceparent === undefined ? {} : { headers: { traceparent } }),
-            onRequestStreamEnd: () =>
-              settled(id, { kind: 'failed', thrown: new ProtocolError(streamEndedCode, streamEndedWords) }),
+            onRequestStreamEnd: () => {
+              const { code, message } = streamEnd(isCut(id));
+              settled(id, { kind: 'failed', thrown: new ProtocolError(code, message) });
+            },
           }),
         )
         .catch((thrown: unknown) => settled(id, { kind: 'failed', thrown }));

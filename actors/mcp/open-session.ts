@@ -15,7 +15,12 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
-import { type ConnectFailure, isSessionExpiry, refusesMember } from '../../machines/mcp/connect-failure.ts';
+import {
+  type ConnectFailure,
+  isSessionExpiry,
+  refusesMember,
+  statelessRevision,
+} from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -57,8 +62,6 @@ export type OpenVerdict =
   | { readonly kind: 'opened'; readonly session: Session; readonly listing: Listing }
   | { readonly kind: 'failed'; readonly failures: readonly ConnectFailure[] };
 
-/** The revision whose era has no `initialize`. */
-const statelessRevision = '2026-07-28';
 const invalidRequest = -32_600;
 /** A result that may be cached has one of these members. */
 const cacheable = ['tools', 'resources', 'resourceTemplates', 'prompts', 'contents'] as const;
@@ -134,7 +137,7 @@ async function attemptOnce(
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
     const client = createClient(settings, { ...ports, calls }, handshake);
     // The pipes of a child are one stream, and its end is the end of the connection.
-    if (settings.transport.kind !== 'stdio') ended = reportEndedStreams(opened.transport);
+    if (settings.transport.kind !== 'stdio') ended = reportEndedStreams(opened.transport, opened.isCut);
     opened.putBefore([
       boundMessages(opened.transport, handshake, () => accepted),
       readNulls,

@@ -1,6 +1,6 @@
 /**
  * Limits the answer with one page of a listing while it is read over HTTP: a body, an event of the stream that answers
- * the request, or one of a stream that is resumed for it. Reads from a request whether it lists, and from its stream the
+ * the request, or one of a stream that is resumed for it. Remembers which answers were cut off, calls' too. Reads from a request whether it lists, and from its stream the
  * event ids by which it may be resumed.
  * @see LIF-14 in docs/specification.md
  */
@@ -11,11 +11,11 @@ import type { BodyBounds } from './bounded-body.ts';
 
 export interface PageBounds {
   /**
-   * The limits for the answer to a listing request, or to a request that resumes its stream; undefined for any other, and
-   * `over` if the answer was already cut off and would be again.
+   * The limits for the answer to a listing request, or to a request that resumes its stream; the usual ones for any other,
+   * and `over` if the answer was already cut off and would be again.
    */
-  of(init: RequestInit): Pick<BodyBounds, 'maxBytes' | 'exceeded' | 'passes'> | 'over' | undefined;
-  /** Whether the answer to the request with this id was cut off; true only once. */
+  of(init: RequestInit): Partial<Pick<BodyBounds, 'maxBytes' | 'exceeded' | 'passes'>> | 'over' | undefined;
+  /** Whether the answer to the listing or call with this id was cut off; true only once. */
   isCut(id: string | number): boolean;
 }
 
@@ -66,12 +66,16 @@ export function createPageBounds(): PageBounds {
       const event = new Headers(headers).get('last-event-id');
       const resumed = event === null ? undefined : requestOf(event);
       if (resumed !== undefined) return cut.has(resumed) ? 'over' : boundsOf(resumed);
-      if (!listings.has(methodIn(body) ?? '')) return undefined;
-      const { id } = JSON.parse(String(body)) as { readonly id: string | number };
-      return boundsOf(id);
+      const method = methodIn(body) ?? '';
+      if (listings.has(method)) return boundsOf(idOf(body));
+      return method === 'tools/call' ? { exceeded: () => void cut.add(idOf(body)) } : undefined;
     },
     isCut: (id) => cut.delete(id),
   };
+}
+
+function idOf(body: RequestInit['body']): string | number {
+  return (JSON.parse(String(body)) as { readonly id: string | number }).id;
 }
 
 /**

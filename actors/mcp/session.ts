@@ -125,6 +125,8 @@ export function createSession(
   let quiet: (() => void) | undefined;
   /** Why it was closed from here. */
   let closing: string | undefined;
+  /** Why its event stream broke. */
+  let broken: string | undefined;
   /** The output schemas of the tools that have one; empty until the first listing. */
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
 
@@ -140,8 +142,13 @@ export function createSession(
   client.onerror = (error) => {
     // The SDK's SSE transport reconnects silently and never reports that the session is gone. Its other errors are about one
     // request or one event. Of a stream that ends in order, it knows no reason.
-    if (error instanceof SseError) end(error.message.replace(/^SSE error: undefined$/, 'its event stream has ended'));
-    else log.log('debug', `mcp server "${settings.name}": ${strangersWords(error.message)}`, { server: settings.name });
+    if (error instanceof SseError) {
+      broken = error.message
+        .replace(/^SSE error: undefined$/, 'its event stream has ended')
+        .replace(/^SSE error: (?:TypeError: terminated: )?/, '');
+      end(broken);
+    } else
+      log.log('debug', `mcp server "${settings.name}": ${strangersWords(error.message)}`, { server: settings.name });
   };
   const reader = createListReader(opened, era === 'legacy', gateway);
   /** Requests a list, and logs what is left out. */
@@ -156,7 +163,7 @@ export function createSession(
   // The stateless era needs an envelope for each request, mirrored headers and further rounds, which the SDK's client
   // makes.
   const checks = resultChecks(createSchemaTime());
-  const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, calls) : undefined;
+  const direct = era === 'legacy' ? createDirectCalls(opened, settings.timeoutMs, calls) : undefined;
   // stdio and SSE have one stream for all answers.
   const byAnswer = settings.transport.kind !== 'http' && era === 'stateless';
   if (settings.transport.kind === 'http') calls.tieByStream();
@@ -264,7 +271,7 @@ export function createSession(
   }
 
   function whyClosed(): string | undefined {
-    return closing ?? opened.whyClosed();
+    return closing ?? opened.whyClosed() ?? broken;
   }
 
   async function close(why?: string): Promise<void> {

@@ -6,7 +6,13 @@
  * @see FLT-4 in docs/specification.md
  */
 
-import { type FetchLike, isJSONRPCErrorResponse, isJSONRPCResultResponse } from '@modelcontextprotocol/client';
+import {
+  type FetchLike,
+  isJSONRPCErrorResponse,
+  isJSONRPCResultResponse,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { parseJson } from '../../machines/base/read-json.ts';
 import { methodIn } from './adapt-transport.ts';
@@ -144,6 +150,8 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
       if (init?.method !== 'GET') {
         const reply = await fetch(url, init);
         mayHaveMissed ||= reply.ok && reply.status !== 202 && isReadyNotice(init?.body);
+        // Without a stream no answer can follow. Some servers send it on the stream that they gave.
+        if (reply.status === 202 && !wasOpen && requests === 0 && isRequest(init?.body)) throw notAnswered();
         return reply;
       }
       requests += 1;
@@ -241,6 +249,15 @@ async function passed(ms: number, signal: AbortSignal | null | undefined): Promi
 /** Whether it is the notification that ends a handshake. The transport requests the stream once it is answered with 202. */
 export function isReadyNotice(body: RequestInit['body']): boolean {
   return methodIn(body) === 'notifications/initialized';
+}
+
+function isRequest(body: RequestInit['body']): boolean {
+  return !(methodIn(body) ?? 'notifications/').startsWith('notifications/');
+}
+
+function notAnswered(): SdkError {
+  const contentType = 'HTTP 202, which is for a message without an answer';
+  return new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, contentType, { contentType });
 }
 
 function isEventStream({ headers, body }: Response): boolean {

@@ -8,6 +8,9 @@ import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
 import { oauthPlanOf, type TransportPlan } from './server-settings.ts';
 import { lastWords, strangersWords } from './strangers-words.ts';
 
+/** The revision whose era has no `initialize`, the latest that is spoken here. Revisions are dates. */
+export const statelessRevision = '2026-07-28';
+
 export type ConnectFailure =
   /** A JSON-RPC error with its code. */
   | { readonly kind: 'rpc'; readonly code: number; readonly message: string }
@@ -249,7 +252,9 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'oversized':
       return 'ask its author to list fewer at a time, or run another version of it';
     case 'revision':
-      return 'run a newer version of the server';
+      return failure.offered > statelessRevision
+        ? 'run an older version of the server, or upgrade this program'
+        : 'run a newer version of the server';
     case 'timeout':
       // Some servers of the other transport give the same stream, on which no endpoint is ever named.
       if (isOldSse(place)) return `raise connect_timeout, or ${newTransport}`;

@@ -37,7 +37,7 @@ function stage(timeoutMs = 60_000, more: Partial<Transport> = {}) {
   };
   const open = createOpenCalls();
   if (transport.hasPerRequestStream === true) open.tieByStream();
-  const calls = createDirectCalls(transport, timeoutMs, open);
+  const calls = createDirectCalls({ transport, isCut: () => false }, timeoutMs, open);
   lineUp(transport, calls);
   transport.onmessage = (message) => void passed.push(message);
   const told: DirectAnswer[] = [];

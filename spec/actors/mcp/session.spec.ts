@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
 import type { RequestHandlers } from '../../../actors/mcp/open-session.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
 import { joinInstructions } from '../../../machines/mcp/instructions.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { started } from '../../support/mcp/http-peer.ts';
 import { jsonPeer } from '../../support/mcp/json-peer.ts';
@@ -222,6 +226,54 @@ t.test('TRU-2 · LIF-8 · a connection that is refused sent nothing; one that br
   await peer.stop();
   t.match(await session.call('write_note', { text: 'x' }, { signal: never() }), { kind: 'lost', dispatched: false });
   t.equal(peer.executions('write_note'), 1);
+});
+
+t.test('TRU-2 · LIF-13 · an answer that cannot be read is named in words for a person, over sockets', async (t) => {
+  const json = { 'content-type': 'application/json' };
+  const rows: readonly (readonly [string, (response: ServerResponse) => void, object])[] = [
+    [
+      'accepted without an answer',
+      (response) => response.writeHead(202).end(),
+      { kind: 'unclear', why: 'it answered HTTP 202, which is for a message without an answer' },
+    ],
+    [
+      'an event of more than a million values',
+      (response) =>
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${'[],'.repeat(1_000_001)}\n\n`),
+      { kind: 'unusable', why: 'its answer was cut off, at 64 MiB or a million values' },
+    ],
+    [
+      'a body of more than a million values',
+      (response) => response.writeHead(200, json).end(`${'[],'.repeat(1_000_001)}`),
+      { kind: 'unusable', why: /more than 1000000 values/ },
+    ],
+    [
+      'no gzip',
+      (response) => response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end('not compressed'),
+      { kind: 'lost', why: 'its answer is not what its content-encoding says, or incomplete' },
+    ],
+    [
+      'shorter than declared',
+      (response) => {
+        response.writeHead(200, { ...json, 'content-length': 100 }).write('{');
+        setImmediate(() => response.destroy());
+      },
+      { kind: 'lost', why: 'the other side closed the connection' },
+    ],
+  ];
+  for (const [name, answer, expected] of rows) {
+    const { url } = await listenHttp(t, async (request, response) => {
+      const { id, method, params } = JSON.parse((await text(request)) || '{}') as Record<string, JsonObject>;
+      if (method === ('tools/call' as never)) return answer(response);
+      if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+      const { protocolVersion = '' } = params ?? {};
+      const shaken = { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'odd', version: '1' } };
+      const result = method === ('initialize' as never) ? shaken : { tools: [] };
+      response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
+    const { session } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+    t.match(await session.call('write_note', { text: 'x' }), expected, name);
+  }
 });
 
 t.test('LIF-4 · a living server answers the ping of its era; a dead one is told with the reason', async (t) => {
@@ -494,6 +546,14 @@ t.test('LIF-1 · an SSE stream that breaks ends the session, and says so once', 
   peer.dropStreams('inOrder');
   await until(() => other.closed.length > 0);
   t.same(other.closed, ['its event stream has ended']);
+
+  const { session, facts: long } = await opened(t, { url: peer.url, transport: 'sse' });
+  const call = session.call('slow', {});
+  await until(() => peer.work.slow.length > 0);
+  peer.sendOnStreams(`data: ${'[],'.repeat(1_000_001)}\n\n`);
+  await until(() => long.closed.length > 0);
+  await session.close();
+  t.match(await call, { kind: 'lost', why: /more than 1000000 values in one message/ }, 'its calls hear why');
 });
 
 t.test('LIF-1 · a refused request over SSE ends no session, whatever its answer says', async (t) => {

@@ -139,6 +139,10 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
       [{ kind: 'revision', offered: '1999-01-01' }],
       'offers revision 1999-01-01 of the protocol, which is not spoken here; run a newer version of the server',
     ],
+    [
+      [{ kind: 'revision', offered: '2099-01-01' }],
+      'offers revision 2099-01-01 of the protocol, which is not spoken here; run an older version of the server, or upgrade this program',
+    ],
     [[spawn('EACCES')], 'command cannot be started: npx (EACCES); make the file of command executable'],
     [
       [spawn('ENOENT')],
