@@ -25,8 +25,6 @@ const linesTogether = 16;
 
 export interface BodyBounds {
   readonly maxBytes: number;
-  /** Named in the error. */
-  readonly who: string;
   /** Called once if the body is longer. */
   readonly exceeded?: () => void;
   /** Called once when the body was read, failed or was cancelled; at once if there is none. */
@@ -40,7 +38,7 @@ export interface BodyBounds {
 /** Returns the response itself if it has no body; rejects if its declared length is too long. */
 export async function boundBody(
   response: Response,
-  { maxBytes, who, exceeded, ended: tell, share, passes }: BodyBounds,
+  { maxBytes, exceeded, ended: tell, share, passes }: BodyBounds,
 ): Promise<Response> {
   const { body, headers, status, statusText } = response;
   let hasEnded = false;
@@ -56,12 +54,14 @@ export async function boundBody(
   const isStream = (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
   const tooLong = (): Error => {
     exceeded?.();
-    return new OversizedFailure(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
+    return new OversizedFailure(
+      `${isStream ? 'an event of its stream' : 'its answer'} has more than ${maxBytes} bytes`,
+    );
   };
   const tooMany = (): Error => {
     exceeded?.();
     return new OversizedFailure(
-      `${who}: answers with more than ${mostValues} values in one message, or nested more than ${deepestRead} deep`,
+      `a message of it has more than ${mostValues} values, or is nested more than ${deepestRead} deep`,
     );
   };
   if (!isStream && Number(headers.get('content-length')) > maxBytes) {

@@ -100,7 +100,6 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       const answer = await boundBody(await follow(input, init, relay?.signal), {
         maxBytes: maxBodyBytes,
         ...page,
-        who: `mcp server "${server}"`,
         ended,
         ...(share === undefined ? {} : { share }),
       });

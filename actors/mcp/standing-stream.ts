@@ -133,7 +133,7 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
       reopenIfWanted();
     };
     // The fetch below limits the length of its events.
-    const bounds = { maxBytes: Number.POSITIVE_INFINITY, who: '', ended };
+    const bounds = { maxBytes: Number.POSITIVE_INFINITY, ended };
     return boundBody(answer, answers === undefined ? bounds : { ...bounds, passes: answers.passes });
   }
 

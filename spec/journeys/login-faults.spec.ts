@@ -253,7 +253,7 @@ t.test('OAU-1 · OAU-7 · no size of metadata or of an address ends the gateway 
   const wrong = await logIn('a', 200_000);
   t.match(wrong, /with no valid authorization_servers\.0, .* and 992 more from/);
   t.ok(wrong.length < 2_000, `${wrong.length} characters`);
-  t.match(await logIn(authority.issuer, 60_000), /cannot be read: answers with more than 1048576 bytes/);
+  t.match(await logIn(authority.issuer, 60_000), /cannot be read: its answer has more than 1048576 bytes/);
 
   peer.name(authority.issuer);
   const long = `${authority.issuer}${paths.authorize}?${'a'.repeat(200_000)}`;

@@ -395,7 +395,7 @@ t.test('LIF-13 · an answer that is too long is cut off, and a stream of events 
   t.equal(await read('/exact'), 1_000);
   t.equal(await read('/events'), 9_009);
   for (const path of ['/declared', '/chunked', '/endless']) {
-    await t.rejects(read(path), { message: 'mcp server "github": answers with more than 1000 bytes' }, path);
+    await t.rejects(read(path), { message: 'its answer has more than 1000 bytes' }, path);
   }
 });
 
