@@ -1,7 +1,7 @@
 /**
  * Limits the answer with one page of a listing while it is read over HTTP: a body, an event of the stream that answers
- * the request, or one of a stream that is resumed for it. Remembers which answers were cut off, calls' too. Reads from a request whether it lists, and from its stream the
- * event ids by which it may be resumed.
+ * the request, or one of a stream that is resumed for it. Remembers which answers were cut off, those of calls too. Reads
+ * from a request whether it lists, and from its stream the event ids by which it may be resumed.
  * @see LIF-14 in docs/specification.md
  */
 
