@@ -137,6 +137,12 @@ t.test(
         stream([...Array<string>(2)].map(() => `data: ${'[],'.repeat(300_000)}\r\n`)),
         'fails',
       ],
+      ['behind brackets that close', stream([`: ${']'.repeat(200_000)}\ndata: ${deep}\n\n`]), 'fails'],
+      [
+        'around brackets that close',
+        stream([`data: ${deep.slice(9)}\n`, `: ${']'.repeat(100_000)}\n`, `data: ${deep.slice(9)}\n\n`]),
+        'fails',
+      ],
       ['behind a quote of another line', stream([`: "\ndata: ${deep}\n\n`]), 'fails'],
       ['of several events', stream([...Array<string>(4)].map(() => `data: ${'0,'.repeat(400_000)}\r\n\r\n`)), 'passes'],
       [
