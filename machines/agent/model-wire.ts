@@ -46,7 +46,7 @@ export function readEvent(provider: Provider, draft: Draft, data: string): strin
   }
   const event = parseJson(data);
   // The gap would not show in a text, nor in the arguments of a call. Nothing of the answer follows its stop reason.
-  if (event === undefined && draft.stop === null && /^\s*\{/.test(data)) draft.fault = { kind: 'torn' };
+  if (event === undefined && draft.stop === null && /^\s*\{/.test(data)) draft.fault ??= { kind: 'torn' };
   if (!isJsonObject(event)) return '';
   if (isError(event.error) || event.type === 'error') {
     draft.fault = faultOf(event.error);

@@ -142,6 +142,8 @@ t.test('DIS-3 · an answer with a torn event is asked for again, as its text wou
     t.match((await ask(t, [raw(torn), whole], { provider })).verdict, { answer: { text: 'Whole' } }, provider);
     const lasting = await ask(t, [raw(torn)], { provider });
     t.match(lasting.verdict, { kind: 'failed', why: /sent an event that is no JSON; asked 4 times$/ });
+    const refused = raw('data: {"error":{"type":"authentication_error"}}\n\ndata: {"error\n\n');
+    t.match((await ask(t, [refused], { provider })).verdict, { why: /authentication_error/ }, 'an error is the reason');
     const counted = raw(`data: ping\n\n${piece('Hi')}${end}data: {"usage":{"tot\n\n`);
     const { verdict, server } = await ask(t, [counted], { provider });
     t.match(verdict, { kind: 'answered', answer: { text: 'Hi' } }, 'a torn count after the end is no loss');
