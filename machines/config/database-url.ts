@@ -6,8 +6,8 @@
 
 /** Returns the reason why the URL is refused, without quoting it; undefined if it can be used. */
 export function databaseUrlProblem(url: string): string | undefined {
-  if (severalHosts.test(url)) return 'names several hosts; name one that leads to the primary, such as a proxy';
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+  if (scheme.test(url) && hasSeveralHosts(url)) return 'names several hosts; name one that leads to the primary, such as a proxy';
+  if (!scheme.test(url) || !URL.canParse(url)) {
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
   }
   const { host, pathname, search, hash, searchParams } = new URL(url);
@@ -23,7 +23,12 @@ function authorityOf(url: string): string {
   return /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
 }
 
-/** Between the last "@" and the path, or in the query. A password may contain a comma. */
-const severalHosts = /^postgres(ql)?:\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#][^@]*)?$|[?&]host=[^&]*(?:,|%2c)/i;
+/** Whether there is a comma in the host or in `host` of the query. A "@" behind the host may mean that it is a password's. */
+function hasSeveralHosts(url: string): boolean {
+  const [, hosts = '', rest = ''] = /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)(.*)/s.exec(url) ?? [];
+  const asked = new URLSearchParams(/\?([^#]*)/.exec(rest)?.[1]).getAll('host');
+  return (hosts.includes(',') && !rest.includes('@')) || asked.some((host) => host.includes(','));
+}
 
+const scheme = /^postgres(?:ql)?:\/\//;
 const encode = 'percent-encode / ? # @ and % of its password';

@@ -196,8 +196,9 @@ t.test(
     t.same(reading(of('${DB}'), { DB: url }), [url]);
     t.same(reading(of('postgres://me@db/agent')), ['postgres://me@db/agent'], 'without a password it may stand there');
     const socket = 'postgresql:///agent?host=/run/pg&user=me';
-    const named = 'postgres://me:hunter2@db/agent?application_name=gw@eu';
-    for (const known of [socket, named, 'postgres:///agent?host=/run/pg', 'postgres://db/agent'])
+    const named = 'postgres://me:hunter2@db/agent?application_name=gw@eu,us';
+    const commas = 'postgres://me,us:hunter,2@db/agent,2?options=-csearch_path%3Da,b';
+    for (const known of [socket, named, commas, 'postgres:///agent?host=/run/pg', 'postgres://db/agent'])
       t.same(reading(of('${DB}'), { DB: known }), [known]);
     for (const misread of [
       'postgres://me:/hunter2@db/agent',
@@ -212,6 +213,7 @@ t.test(
       t.same(reading(of('${DB}'), { DB: misread }), ['', 'error postgres-url-missing'], misread);
     t.match(databaseUrlProblem('postgres://me:hunter2@db1:5432,db2:5432/agent'), /^names several hosts/);
     t.match(databaseUrlProblem('postgres:///agent?host=db1,db2'), /^names several hosts/);
+    t.notMatch(databaseUrlProblem('postgres://me:a,b/2@db/agent'), /several/, 'a password that is not encoded');
     t.same(reading(of(url)), [url, 'warning secret-in-config']);
     t.same(reading('{journal: postgres}'), ['', 'error postgres-url-missing']);
     t.same(reading(of('${DB}')), ['', 'error postgres-url-missing']);
