@@ -35,13 +35,16 @@ interface CertificateProblem {
   readonly passes: boolean;
 }
 
-/** The problem with the other side's certificate; undefined if the cause is another. */
-export function certificateProblem(thrown: unknown): CertificateProblem | undefined {
+/**
+ * The problem with the other side's certificate; undefined if the cause is another.
+ * @param isRepeated whether the request is made again by itself if the problem may pass
+ */
+export function certificateProblem(thrown: unknown, isRepeated = true): CertificateProblem | undefined {
   const code = connectionCode(thrown);
   if (code === undefined || !certificateCode.test(code)) return undefined;
   const passes = !lastingCode.test(code);
   const cure = passes
-    ? 'it is tried again; if that lasts, correct it, or the clock of this machine'
+    ? `${isRepeated ? 'it is tried again; if that lasts, ' : ''}correct it, or the clock of this machine`
     : 'correct it, or name its authority in NODE_EXTRA_CA_CERTS and restart';
   return { why: `its certificate is not trusted (${code}); ${cure}`, passes };
 }

@@ -70,7 +70,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
       } catch (thrown) {
         if (signal.aborted) return failure('the run was stopped');
         if (stop.isTimeOver()) return failure(`no answer within ${timeoutMs / 1_000} s`);
-        const cause = certificateProblem(thrown)?.why ?? connectionCause(thrown, isProxied);
+        const cause = certificateProblem(thrown, false)?.why ?? connectionCause(thrown, isProxied);
         return failure(`the search endpoint was not reached: ${cause}`);
       } finally {
         stop.release();

@@ -3,6 +3,7 @@ import { createWebSearch } from '../../../actors/agent/web-search.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { lendEnv } from '../../support/lent-env.ts';
 import { page, startPageServer } from '../../support/page-server.ts';
+import { selfSigned } from '../../support/tls.ts';
 
 const never = new AbortController().signal;
 const results = [
@@ -57,6 +58,24 @@ t.test('DIS-5 · an endpoint that fails is told without its address', async (t) 
   t.match(await gone.call({ query: ' ' }, never), { isError: true });
   t.match(await gone.call({ query: 'q' }, AbortSignal.abort()), { text: /was stopped/ });
 });
+
+t.test(
+  'DIS-5 · a certificate that is not trusted is named with what helps, and the search is not tried again',
+  async (t) => {
+    const { key, pem } = selfSigned();
+    const { url } = await listenHttp(t, () => {}, { tls: { key, cert: pem } });
+    const { call } = createWebSearch({ baseUrl: url });
+    t.match(await call({ query: 'q' }, never), {
+      text: /not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\); correct it, or name/,
+    });
+    const { fetch } = globalThis;
+    t.teardown(() => {
+      globalThis.fetch = fetch;
+    });
+    globalThis.fetch = () => Promise.reject(Object.assign(new Error('dates'), { code: 'CERT_HAS_EXPIRED' }));
+    t.match(await call({ query: 'q' }, never), { text: /not trusted \(CERT_HAS_EXPIRED\); correct it, or the clock/ });
+  },
+);
 
 t.test('TLS-2 · DIS-5 · a search goes through the proxy of the environment', async (t) => {
   const asked: (string | undefined)[] = [];
