@@ -22,7 +22,7 @@ const closings = [0x5d, 0x7d];
 const isRead = new Uint8Array(256);
 for (const byte of [lineFeed, carriageReturn, quote, backslash, comma, ...openings, ...closings]) isRead[byte] = 1;
 /** A result of as many characters as a caller gets by default has no more values. */
-const mostValues = 1_000_000;
+export const mostValues = 1_000_000;
 /** Lines of a stream that are passed on in one piece. */
 const linesTogether = 16;
 

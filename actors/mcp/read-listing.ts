@@ -7,6 +7,7 @@
 
 import { SdkError, SdkErrorCode, specTypeSchemas } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { deepestRead } from '../../machines/base/read-json.ts';
 import {
   type Admission,
   createAdmission,
@@ -20,6 +21,7 @@ import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Handler } from './adapt-transport.ts';
 import { hasMoreThan, mostMembers } from './bound-messages.ts';
+import { mostValues } from './bounded-body.ts';
 import { OversizedFailure, OwnToolsFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
@@ -111,7 +113,8 @@ export function createListReader(
     const answer = await work().catch((thrown: unknown) => {
       const refused = latest.get(method);
       if (refused !== undefined && (refused.isTooLong || isCut(refused.request))) {
-        const words = `the answer to its ${method} has more than ${maxPageBytes / 1_048_576} MiB in one page`;
+        const most = `${maxPageBytes / 1_048_576} MiB, ${mostValues} values or ${deepestRead} levels`;
+        const words = `the answer to its ${method} has more than ${most} in one page`;
         throw new OversizedFailure(words);
       }
       if (repairs || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;

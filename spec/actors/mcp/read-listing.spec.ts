@@ -16,7 +16,7 @@ import { open, opened } from '../../support/mcp/open-session.ts';
 const anyObject = { type: 'object' };
 const tooLong = (method: string) => ({
   kind: 'oversized',
-  message: `the answer to its ${method} has more than 8 MiB in one page`,
+  message: `the answer to its ${method} has more than 8 MiB, 1000000 values or 131072 levels in one page`,
 });
 const well: JsonObject = { name: 'well', inputSchema: anyObject };
 
@@ -316,6 +316,15 @@ t.test('LIF-14 · a page of more than 8 MiB is not read to its end over HTTP, in
       t.match(await session.call('well', {}), { kind: 'result' }, 'the session is as it was');
     }
   }
+});
+
+t.test('LIF-14 · a page of more than a million values is not read over HTTP, and the reason counts them', async (t) => {
+  const tool = { ...well, _meta: { many: Array<number>(1_000_001).fill(0) } };
+  const { url } = await jsonPeer(t, ({ method }) =>
+    method === 'tools/list' ? { result: { tools: [tool] } } : undefined,
+  );
+  const { verdict } = await open(t, { url, skip_preflight: true });
+  t.match(verdict, { kind: 'failed', failures: [tooLong('tools/list')] });
 });
 
 /** A server whose streams end with an event that has an id and no message; what resumes one is answered in `bytes`. */
