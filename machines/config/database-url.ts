@@ -6,7 +6,8 @@
 
 /** Returns the reason why the URL is refused, without quoting it; undefined if it can be used. */
 export function databaseUrlProblem(url: string): string | undefined {
-  if (scheme.test(url) && hasSeveralHosts(url)) return 'names several hosts; name one that leads to the primary, such as a proxy';
+  if (scheme.test(url) && hasSeveralHosts(url))
+    return 'names several hosts; name one that leads to the primary, such as a proxy';
   if (!scheme.test(url) || !URL.canParse(url)) {
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
   }
