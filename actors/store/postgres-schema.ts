@@ -147,11 +147,14 @@ export async function checkMaking(client: ClientBase): Promise<void> {
   if (may === false) throw Object.assign(new Error(`permission denied for schema ${schema}`), { code: '42501' });
 }
 
-/** Rejects where a commit would wait for ever: the database waits for a standby, and none is connected. */
+/**
+ * Rejects where a commit would wait for ever: the database waits for a standby, and none is connected. Without WAL senders it
+ * waits for none.
+ */
 export async function checkStandby(client: ClientBase, place: string): Promise<void> {
   const { rows } = await client.query(
     `select current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') <> 'local'
-      and not exists (select from pg_stat_replication) as waits`,
+      and current_setting('max_wal_senders') <> '0' and not exists (select from pg_stat_replication) as waits`,
   );
   if (rows[0]?.waits !== true) return;
   const message = `${place}: commits wait for a standby, and none is connected; start the standby that synchronous_standby_names names, or clear that setting`;

@@ -687,6 +687,14 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await Promise.all([journal.close(), owner.end()]);
   });
 
+  t.test('DUR-1 · a database without WAL senders waits for no standby, whatever it names', async (t) => {
+    await postgres.restart('max_wal_senders=0', 'synchronous_standby_names=away');
+    const journal = got(await openPostgresJournal({ url: await postgres.url(), answerMs: 5_000 }));
+    t.same(await journal.commit([put('k')]), { kind: 'committed' });
+    await journal.close();
+    await postgres.restart();
+  });
+
   t.test('DUR-1 · SCA-1 · an event of a key that another gateway has used refuses its whole commit', async (t) => {
     const [one, other] = await openTwo(await postgres.url());
     const event: Write = { kind: 'put', collection: 'events', key: 'e', expect: 'absent', value: {} as never };
