@@ -444,6 +444,21 @@ t.test('INS-4 · followers of one search share its readings, and each hears unti
   t.same(idsOf(await other.news.promise), ['elsewhere'], 'another search is another reading');
 });
 
+t.test('INS-4 · followers whose first reading fails leave nothing to the next one', async (t) => {
+  const { events, readings } = await stage();
+  const left = new AbortController();
+  t.teardown(() => left.abort());
+  const follow = () => events.follow({ range: '1h' }, () => {}, left.signal);
+  const away = deferred<void>();
+  readings.allowed = away.promise;
+  const begun = [follow(), follow()];
+  away.reject(new Error('away'));
+  for (const one of await Promise.allSettled(begun)) t.match(one, { status: 'rejected', reason: { message: 'away' } });
+  readings.allowed = Promise.resolve();
+  t.equal((await follow()).total, 1);
+  t.equal(readings.count, 2);
+});
+
 t.test('INS-4 · a follower of many unfinished events hears of a new one alone', async (t) => {
   const { keeper, events } = await stage();
   const runs = Array.from({ length: 700 }, (_, at) => ({ status: at < 300 ? 'delivered' : 'running' }));
