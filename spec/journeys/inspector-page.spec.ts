@@ -448,14 +448,16 @@ t.test('the page of one daemon', options, async (t) => {
           await page.locator(ready).first().waitFor();
           t.same(await axeFindings(page), [], hash);
         }
-        for (const width of [390, 320]) {
+        // A page of 320 px, less the scroll bar of a desktop that enlarges it.
+        for (const width of [390, 305]) {
           await page.setViewportSize({ width, height: 800 });
           for (const [hash, ready] of places) {
             await goTo(page, hash);
             await page.locator(ready).first().waitFor({ state: 'attached' });
             t.same(await clippedParts(page), [], `${hash} at ${width} px`);
             t.same(await page.evaluate(smallFields), [], `${hash} at ${width} px`);
-            if (width === 390) t.same(await axeFindings(page), [], `${hash} at ${width} px`);
+            // What differs there is the layout, and the colours are those of the wide page.
+            if (width === 390 && scheme === 'light') t.same(await axeFindings(page), [], `${hash} at ${width} px`);
           }
         }
         await gateway.answer(id, false);
@@ -479,16 +481,22 @@ const smallFields = `Array.from(document.querySelectorAll('input:not([type=check
 
 /** Every view, and what tells that it is drawn. */
 const places = [
+  ['#/overview', 'main .panel table'],
   ['#/actors', '.it'],
   ['#/actors/connections/peer', '.box.active'],
   ['#/events', '.ev:not(.headrow)'],
   ['#/events/d-ignored', '.gantt'],
+  ['#/events/d-run', '.gantt'],
+  ['#/failures', '.empty'],
+  ['#/routes/default/reviews', '.facts'],
   ['#/servers', '.li'],
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
   ['#/approvals', '.question .btns'],
   ['#/schedules/default/digest', 'article'],
   ['#/targets', '.empty'],
+  ['#/config', '.yl'],
+  ['#/audit', 'main table'],
 ] as const;
 
 /** Writes down which boxes become active and which arrows are taken. */

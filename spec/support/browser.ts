@@ -164,7 +164,7 @@ export async function axeFindings(page: Page): Promise<readonly string[]> {
 
 /**
  * What does not fit the window: a page that is wider than it, and controls of which a part lies where nobody can bring it
- * into sight, beyond the window or cut off by what is around them.
+ * into sight, beyond the window or cut off by what is around them, or beyond the edge of their panel.
  */
 export async function clippedParts(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
@@ -181,7 +181,7 @@ export async function clippedParts(page: Page): Promise<readonly string[]> {
       for (let at = one.parentElement; at !== null; at = at.parentElement) {
         const { overflowX } = getComputedStyle(at);
         if (overflowX === 'auto' || overflowX === 'scroll') break;
-        if (overflowX === 'visible') continue;
+        if (overflowX === 'visible' && !at.matches('.panel')) continue;
         const around = at.getBoundingClientRect();
         left = Math.max(left, around.left);
         right = Math.min(right, around.right);

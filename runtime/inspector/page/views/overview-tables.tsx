@@ -37,8 +37,8 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
         </a>
       }
     >
-      <table class="fixed">
-        <caption class="unseen">Work in progress</caption>
+      {/* A caption out of sight would count as the first row, from which the columns have their widths. */}
+      <table class="fixed" aria-label="Work in progress">
         <tbody>
           {rows.map(([mark, words, query, count]) => (
             <tr key={words}>
