@@ -9,6 +9,7 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
+import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
 import { toolPrefix } from '../../machines/mcp/tool-name.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
@@ -98,12 +99,7 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
         if (context.profile !== profile || context.tools > 0) return true;
         if (value !== 'connecting' && value !== 'disabled' && !isDown(value)) return true;
         if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) return true;
-        const why =
-          value === 'disabled'
-            ? `mcp server "${context.server}" is disabled; \`${serverCommand('enable', context.server, profile)}\` connects it`
-            : (context.why ?? `mcp server "${context.server}" is not connected`);
-        const needsLogin = value === 'needsLogin' ? ({ code: 'needs_login' } as const) : {};
-        found = { server: context.server, comes: value === 'connecting', why, ...needsLogin };
+        found = { server: context.server, comes: value === 'connecting', ...absenceOf(value, context) };
         return !found.comes;
       });
       return found;
@@ -115,4 +111,16 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
       tellAll(key, event);
     },
   };
+}
+
+function absenceOf(
+  state: string,
+  { server, profile, why }: Pick<ConnectionContext, 'server' | 'profile' | 'why'>,
+): Pick<AbsentServer, 'why' | 'code'> {
+  if (state === 'disabled') {
+    const cure = `\`${serverCommand('enable', server, profile)}\` connects it`;
+    return { why: `mcp server "${server}" is disabled; ${cure}`, code: 'unknown_tool' };
+  }
+  const words = why ?? `mcp server "${server}" is not connected`;
+  return state === 'needsLogin' ? { why: words, code: 'needs_login' } : { why: words };
 }

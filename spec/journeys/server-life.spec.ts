@@ -69,7 +69,8 @@ t.test('how a server begins', async (t) => {
         t.match(row?.error, /url|command/);
       }
       t.equal(wordsOf(await gateway.call('mcp__good__echo', { text: 'alive' })), 'alive');
-      t.equal((await gateway.call('mcp__off__echo', { text: 'no' })).error?.code, 'unknown_tool');
+      const message = /mcp server "off" is disabled; `agent mcp enable off` connects it$/;
+      t.match((await gateway.call('mcp__off__echo', { text: 'no' })).error, { code: 'unknown_tool', message });
       await gateway.cli('mcp', 'reload', 'off');
       await gateway.cli('mcp', 'reload', 'neither');
       await gateway.call('mcp__good__echo', { text: 'again' });

@@ -128,6 +128,7 @@ t.test('LIF-6 · LIF-7 · a name without a tool is of a server that has listed n
         server: 's',
         comes: false,
         why: 'mcp server "s" is disabled; `agent mcp enable s --profile work` connects it',
+        code: 'unknown_tool',
       },
     ],
   ];
