@@ -32,7 +32,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.lendClock(owned);
       return { journal, clock: { set: (nowMs) => postgres.setClock(owned, nowMs) } };
     },
-    histories: runs(30, 10),
+    histories: runs(30, 6),
   });
   eventCountsContract(t, 'Postgres', { open: async () => open(await postgres.url()), histories: runs(10, 2) });
 
@@ -66,7 +66,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.lendClock(url);
       return { journals, clock: { set: (nowMs) => postgres.setClock(url, nowMs) } };
     },
-    histories: runs(8, 5),
+    histories: runs(8, 3),
   });
 
   t.test('SCA-2 · a database that restarts ends the session of no gateway that comes back', async (t) => {
