@@ -14,7 +14,7 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
-import { parseJson } from '../../machines/base/read-json.ts';
+import { parseJson, parseObject } from '../../machines/base/read-json.ts';
 import { methodIn } from './adapt-transport.ts';
 import { boundBody } from './bounded-body.ts';
 
@@ -151,7 +151,10 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
         const reply = await fetch(url, init);
         mayHaveMissed ||= reply.ok && reply.status !== 202 && isReadyNotice(init?.body);
         // Without a stream no answer can follow. Some servers send it on the stream that they gave.
-        if (reply.status === 202 && !wasOpen && requests === 0 && isRequest(init?.body)) throw notAnswered();
+        if (reply.status === 202 && !wasOpen && requests === 0 && isRequest(init?.body)) {
+          await reply.body?.cancel();
+          throw notAnswered();
+        }
         return reply;
       }
       requests += 1;
@@ -251,10 +254,13 @@ export function isReadyNotice(body: RequestInit['body']): boolean {
   return methodIn(body) === 'notifications/initialized';
 }
 
+/** Whether it needs an answer. A notification does not, nor an answer to the server, which may contain a "method" too. */
 function isRequest(body: RequestInit['body']): boolean {
-  return !(methodIn(body) ?? 'notifications/').startsWith('notifications/');
+  const { id, method } = (typeof body === 'string' ? parseObject(body) : undefined) ?? {};
+  return id !== undefined && method !== undefined;
 }
 
+/** The error of an answer that is no message, as for one of another content type, with what it is in that one's place. */
 function notAnswered(): SdkError {
   const contentType = 'HTTP 202, which is for a message without an answer';
   return new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, contentType, { contentType });

@@ -317,3 +317,14 @@ t.test('FLT-4 · an answer of another type is no stream for the transport either
   }
   t.equal(asked, 1);
 });
+
+t.test('TRU-2 · only a request is refused for HTTP 202 where there is no stream', async (t) => {
+  const { fetch, one } = stage(t);
+  one.reply = { status: 202 };
+  const post = (message: object) =>
+    fetch('http://server.test/mcp', { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', ...message }) });
+  await t.rejects(post({ id: 1, method: 'tools/call', params: {} }), { message: /^HTTP 202, which is for a message/ });
+  t.equal((await post({ method: 'notifications/cancelled', params: { requestId: 1 } })).status, 202);
+  const paid = { id: 1, result: { action: 'accept', content: { method: 'card' } } };
+  t.equal((await post(paid)).status, 202, 'an answer to the server, whatever is in it');
+});
