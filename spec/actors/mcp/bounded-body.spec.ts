@@ -2,37 +2,37 @@ import t from 'tap';
 import { boundBody } from '../../../actors/mcp/bounded-body.ts';
 import { createTurnShare, mostLinesInTurn } from '../../../actors/mcp/turn-share.ts';
 
-/** Bounds a body; counts how often its end was told. */
+/** Bounds a body; counts how often its end is reported. */
 async function bound(response: Response, maxBytes: number) {
-  const told = { ends: 0 };
+  const reported = { ends: 0 };
   const ended = (): void => {
-    told.ends += 1;
+    reported.ends += 1;
   };
-  return { bounded: await boundBody(response, { maxBytes, ended }), told };
+  return { bounded: await boundBody(response, { maxBytes, ended }), reported };
 }
 
 t.test('LIF-13 · a body up to the cap passes with status and headers', async (t) => {
-  const { bounded, told } = await bound(new Response('1234', { status: 404, headers: { 'x-a': 'b' } }), 4);
+  const { bounded, reported } = await bound(new Response('1234', { status: 404, headers: { 'x-a': 'b' } }), 4);
   t.equal(bounded.status, 404);
   t.equal(bounded.headers.get('x-a'), 'b');
-  t.equal(told.ends, 0);
+  t.equal(reported.ends, 0);
   t.equal(await bounded.text(), '1234');
-  t.equal(told.ends, 1);
+  t.equal(reported.ends, 1);
 });
 
 t.test('LIF-13 · a longer one fails, before it is read where it says so', async (t) => {
   const longer = await bound(new Response('12345'), 4);
   await t.rejects(longer.bounded.text(), { message: 'its answer has more than 4 bytes' });
-  t.equal(longer.told.ends, 1);
+  t.equal(longer.reported.ends, 1);
   const declared = new Response('12345', { headers: { 'content-length': '5' } });
   await t.rejects(bound(declared, 4), { message: 'its answer has more than 4 bytes' });
 });
 
 t.test('LIF-13 · an answer without a body is left alone', async (t) => {
   const empty = new Response(null, { status: 204 });
-  const { bounded, told } = await bound(empty, 4);
+  const { bounded, reported } = await bound(empty, 4);
   t.equal(bounded, empty);
-  t.equal(told.ends, 1);
+  t.equal(reported.ends, 1);
 });
 
 t.test('LIF-13 · a body that breaks, and one that is given up, has ended too', async (t) => {
@@ -45,7 +45,7 @@ t.test('LIF-13 · a body that breaks, and one that is given up, has ended too', 
     4,
   );
   await t.rejects(broken.bounded.text(), { message: 'broke' });
-  t.equal(broken.told.ends, 1);
+  t.equal(broken.reported.ends, 1);
   let cancelled: unknown;
   const left = await bound(
     new Response(
@@ -59,14 +59,14 @@ t.test('LIF-13 · a body that breaks, and one that is given up, has ended too', 
   );
   await left.bounded.body?.cancel('enough');
   t.equal(cancelled, 'enough');
-  t.equal(left.told.ends, 1);
+  t.equal(left.reported.ends, 1);
   const underWay = await bound(new Response(new ReadableStream({})), 4);
   const reader = underWay.bounded.body?.getReader();
   const read = reader?.read();
   await reader?.cancel();
   await read;
   await new Promise((resolve) => setImmediate(resolve));
-  t.equal(underWay.told.ends, 1, 'once, though a read was under way');
+  t.equal(underWay.reported.ends, 1, 'once, though a read was under way');
 });
 
 function stream(chunks: readonly string[]): Response {
@@ -88,10 +88,10 @@ t.test('LIF-13 · a stream of events may go on for ever, and none of its events'
   ];
   for (const [chunks, expected] of rows) {
     const { text, name } = { text: chunks.join(''), name: JSON.stringify(chunks).slice(0, 80) };
-    const { bounded, told } = await bound(stream(chunks), 20);
+    const { bounded, reported } = await bound(stream(chunks), 20);
     if (expected === 'passes') t.equal(await bounded.text(), text, name);
     else await t.rejects(bounded.text(), { message: 'an event of its stream has more than 20 bytes' }, name);
-    t.equal(told.ends, 1);
+    t.equal(reported.ends, 1);
   }
 });
 
@@ -152,10 +152,10 @@ t.test(
       ],
     ];
     for (const [name, response, expected] of rows) {
-      const { bounded, told } = await bound(response, 10_000_000);
+      const { bounded, reported } = await bound(response, 10_000_000);
       if (expected === 'passes') t.ok(await bounded.text(), name);
       else await t.rejects(bounded.text(), { message: /more than 1000000 values, or is nested more than/ }, name);
-      t.equal(told.ends, 1);
+      t.equal(reported.ends, 1);
     }
   },
 );
