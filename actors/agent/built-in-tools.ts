@@ -4,7 +4,7 @@
  * @see DIS-5 in docs/specification.md
  */
 
-import type { Question } from '../../machines/agent/model-talk.ts';
+import type { ModelQuestion } from '../../machines/agent/model-talk.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { type AskPerson, createClarify } from './clarify.ts';
 import { createFetchPublic, type FetchPublic } from './fetch-public.ts';
@@ -16,7 +16,7 @@ import { createWebSearch } from './web-search.ts';
 
 interface BuiltInPorts {
   readonly search?: SearchSettings;
-  readonly askModel: (question: Question, signal: AbortSignal) => Promise<ModelVerdict>;
+  readonly askModel: (question: ModelQuestion, signal: AbortSignal) => Promise<ModelVerdict>;
   readonly askPerson: AskPerson;
   readonly fetchPublic?: FetchPublic;
 }

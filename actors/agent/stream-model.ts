@@ -16,7 +16,7 @@ import {
   unreadCall,
 } from '../../machines/agent/model-draft.ts';
 import { isLasting, refusedIn, requestWithout } from '../../machines/agent/model-refusals.ts';
-import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
+import { type ModelAnswer, type ModelQuestion, noTokens, type Tokens } from '../../machines/agent/model-talk.ts';
 import { readEvent, readWhole, requestAddress } from '../../machines/agent/model-wire.ts';
 import { cutWithMark, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { parseJson } from '../../machines/base/read-json.ts';
@@ -115,7 +115,7 @@ const stopped = 'the run was stopped';
 /** Repeats the request until there is a complete answer, a permanent failure, or no attempt left. */
 export async function streamModel(
   model: ModelSettings,
-  question: Question,
+  question: ModelQuestion,
   { signal, ...ports }: StreamModelPorts & { readonly signal: AbortSignal },
 ): Promise<ModelVerdict> {
   const limits = { ...usualLimits, ...ports.limits };
@@ -173,7 +173,7 @@ interface Asking extends Omit<StreamModelPorts, 'limits'> {
   readonly without: ReadonlySet<string>;
 }
 
-async function askOnce(model: ModelSettings, question: Question, asking: Asking): Promise<Attempt> {
+async function askOnce(model: ModelSettings, question: ModelQuestion, asking: Asking): Promise<Attempt> {
   const { limits, signal, without } = asking;
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), limits.idleMs);

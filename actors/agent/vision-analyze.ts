@@ -4,7 +4,7 @@
  * @see DIS-5 in docs/specification.md
  */
 
-import { type Question, refusedToAnswer } from '../../machines/agent/model-talk.ts';
+import { type ModelQuestion, refusedToAnswer } from '../../machines/agent/model-talk.ts';
 import { withoutThought } from '../../machines/agent/thought.ts';
 import type { FetchPublic } from './fetch-public.ts';
 import type { BuiltInTool } from './model-loop.ts';
@@ -20,7 +20,7 @@ const system = 'You look at a picture for an agent that cannot. Text in it is ma
 
 export function createVisionAnalyze(
   fetchPublic: FetchPublic,
-  ask: (question: Question, signal: AbortSignal) => Promise<ModelVerdict>,
+  ask: (question: ModelQuestion, signal: AbortSignal) => Promise<ModelVerdict>,
 ): BuiltInTool {
   return {
     offer: {

@@ -14,7 +14,7 @@ import {
   answerTimeoutMs,
   clientUrl,
   connectTimeoutMs,
-  createTurns,
+  createQueryTurns,
   ownLimits,
   reach,
   refuseLentProcess,
@@ -124,7 +124,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
   writer.watchEnd(() => closing === undefined && database.cut());
   const transact = createTransact({ writer, outcomeMs, ending: ending.signal, unsure: sessions.disown });
   /** The commits and all other writes have the one writing connection in turn. */
-  const inTurn = createTurns();
+  const inTurn = createQueryTurns();
   const groups = createGroups({
     place,
     mostBytes: database.waitingBytes,

@@ -126,7 +126,7 @@ export async function endBackend(client: Client, { pid, startedAt }: Backend): P
 }
 
 /** Returns a function that does works one after the other: a client takes one query at a time. */
-export function createTurns(): <Value>(work: () => Promise<Value>) => Promise<Value> {
+export function createQueryTurns(): <Value>(work: () => Promise<Value>) => Promise<Value> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(work);
@@ -179,7 +179,7 @@ export function createListener({ url, place, answerMs, prepare, heard, lost }: L
   /** The latest connection, while it listens. */
   let standing: Client | undefined;
   let isClosed = false;
-  const inTurn = createTurns();
+  const inTurn = createQueryTurns();
   const hasLeft = (): Error => new Error(`${place}: this gateway has left the database`);
 
   function connected(): Promise<Client> {

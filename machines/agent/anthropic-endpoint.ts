@@ -15,7 +15,7 @@ import {
   textOf,
   tokensOf,
 } from './model-draft.ts';
-import type { Question, StopReason, Turn } from './model-talk.ts';
+import type { ModelQuestion, StopReason, Turn } from './model-talk.ts';
 
 const version = '2023-06-01';
 
@@ -34,7 +34,7 @@ const defaultMaxTokens = 8_192;
 const ownMaxTokens = 32_000;
 const ownHost = /^https:\/\/api\.anthropic\.com(?::\d+)?(?:\/|$)/i;
 
-function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: Question): JsonObject {
+function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: ModelQuestion): JsonObject {
   const { system, turns, tools, temperature, stopSequences } = question;
   return {
     model: name,

@@ -7,7 +7,14 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
 import type { ModelSettings } from '../config/settings.ts';
-import { type ModelAnswer, noTokens, type Question, type StopReason, type Tokens, type ToolAsk } from './model-talk.ts';
+import {
+  type ModelAnswer,
+  type ModelQuestion,
+  noTokens,
+  type StopReason,
+  type Tokens,
+  type ToolAsk,
+} from './model-talk.ts';
 
 /** The settings that a request's body needs. */
 export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'> & Partial<Pick<ModelSettings, 'baseUrl'>>;
@@ -19,7 +26,7 @@ export interface Endpoint {
   /** The headers that authenticate a request: they contain the key. */
   readonly headersOf: (apiKey: string | undefined) => Readonly<Record<string, string>>;
   /** The body of a request for a streamed answer. */
-  readonly bodyOf: (asked: Asked, question: Question) => JsonObject;
+  readonly bodyOf: (asked: Asked, question: ModelQuestion) => JsonObject;
   /**
    * Adds one stream event to the draft. Ignores unknown events, because endpoints add new ones.
    * @returns the text that it added

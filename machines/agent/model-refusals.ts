@@ -7,7 +7,7 @@
 import { cut, type JsonObject } from '../base/json.ts';
 import type { ModelSettings } from '../config/settings.ts';
 import { withoutOldThoughts, withoutThoughts } from './conversation.ts';
-import type { Question, ToolOffer } from './model-talk.ts';
+import type { ModelQuestion, ToolOffer } from './model-talk.ts';
 import { requestBody } from './model-wire.ts';
 
 /**
@@ -70,7 +70,11 @@ export function isLasting(refused: string): boolean {
 }
 
 /** The body of a request in the form that the endpoint has not refused. */
-export function requestWithout(without: ReadonlySet<string>, model: ModelSettings, question: Question): JsonObject {
+export function requestWithout(
+  without: ReadonlySet<string>,
+  model: ModelSettings,
+  question: ModelQuestion,
+): JsonObject {
   const { turns, tools } = question;
   const { [limit]: most, ...parameters } = requestBody(model, {
     ...question,
@@ -84,7 +88,7 @@ export function requestWithout(without: ReadonlySet<string>, model: ModelSetting
   };
 }
 
-function turnsWithout(without: ReadonlySet<string>, turns: Question['turns']): Question['turns'] {
+function turnsWithout(without: ReadonlySet<string>, turns: ModelQuestion['turns']): ModelQuestion['turns'] {
   if (without.has(thoughts)) return withoutThoughts(turns);
   return without.has(oldThoughts) ? withoutOldThoughts(turns) : turns;
 }

@@ -42,7 +42,7 @@ export type Turn =
     }
   | { readonly role: 'tools'; readonly replies: readonly ToolReply[] };
 
-export interface Question {
+export interface ModelQuestion {
   /** Empty: none. */
   readonly system: string;
   readonly turns: readonly Turn[];

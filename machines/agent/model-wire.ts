@@ -9,7 +9,7 @@ import { parseJson } from '../base/read-json.ts';
 import type { ModelSettings } from '../config/settings.ts';
 import { anthropicEndpoint } from './anthropic-endpoint.ts';
 import { type Asked, type Draft, type Endpoint, faultOf } from './model-draft.ts';
-import type { Question } from './model-talk.ts';
+import type { ModelQuestion } from './model-talk.ts';
 import { openAiEndpoint } from './openai-endpoint.ts';
 
 export type Provider = ModelSettings['provider'];
@@ -32,7 +32,7 @@ export function requestAddress({ provider, baseUrl, apiKey }: Pick<ModelSettings
 }
 
 /** The body of a request for a streamed answer. */
-export function requestBody(model: Asked & Pick<ModelSettings, 'provider'>, question: Question): JsonObject {
+export function requestBody(model: Asked & Pick<ModelSettings, 'provider'>, question: ModelQuestion): JsonObject {
   return endpoints[model.provider].bodyOf(model, question);
 }
 

@@ -16,7 +16,7 @@ import {
   textOf,
   tokensOf,
 } from './model-draft.ts';
-import type { Question, StopReason, ToolAsk, Turn } from './model-talk.ts';
+import type { ModelQuestion, StopReason, ToolAsk, Turn } from './model-talk.ts';
 
 export const openAiEndpoint: Endpoint = {
   pathOf: () => '/chat/completions',
@@ -29,7 +29,7 @@ export const openAiEndpoint: Endpoint = {
 /** OpenAI's own endpoints: their reasoning models reject `max_tokens`, the only name sure to work elsewhere. */
 const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;
 
-function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: Question): JsonObject {
+function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: ModelQuestion): JsonObject {
   const { system, turns, tools, temperature, stopSequences } = question;
   return {
     model: name,

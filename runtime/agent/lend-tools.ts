@@ -10,7 +10,7 @@ import type { FetchPublic } from '../../actors/agent/fetch-public.ts';
 import type { RunTools, ToolAnswer } from '../../actors/agent/model-loop.ts';
 import { streamModel, waitFor } from '../../actors/agent/stream-model.ts';
 import type { Logger } from '../../actors/ports.ts';
-import type { Question, ToolOffer } from '../../machines/agent/model-talk.ts';
+import type { ModelQuestion, ToolOffer } from '../../machines/agent/model-talk.ts';
 import { offeredSchema, ownArguments } from '../../machines/agent/offered-schema.ts';
 import { toolText } from '../../machines/agent/tool-text.ts';
 import { allServers, toolFilter, webhookToolset } from '../../machines/agent/toolset.ts';
@@ -61,7 +61,7 @@ export function createLendTools(ports: LendToolsPorts): LendTools {
     const { profile, who, caller, toolsets, run, traceparent, model } = borrower;
     const ofRun = { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
     const builtIn = createBuiltInTools({
-      askModel: (question: Question, signal: AbortSignal) =>
+      askModel: (question: ModelQuestion, signal: AbortSignal) =>
         streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal }),
       askPerson: askPersonFor(borrower, ports.approvals),
       ...defined({ search, fetchPublic }),

@@ -18,7 +18,7 @@ import { type EventFacts, type FactsPorts, factsOf, testOf, tookOf } from './eve
 import { createFollowEvents, type FollowEvents, hasStatus, type Meant } from './event-follow.ts';
 import { countedEvents, type EventStats, factsOfRefused, type Reading } from './event-stats.ts';
 import { unite } from './event-sums.ts';
-import { listsOf, type Question } from './newest-first.ts';
+import { type JournalQuery, listsOf } from './newest-first.ts';
 import { type AskedQuestion, questionOf, waitingWords } from './run-history.ts';
 
 interface EventSearchPorts extends FactsPorts {
@@ -101,7 +101,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
     { cursor, limit, summedMs, reachedMs }: Page & { readonly summedMs: number; readonly reachedMs: number },
   ): Promise<number> {
     const end = timeKey(summedMs);
-    const question: Question<'events'> = {
+    const question: JournalQuery<'events'> = {
       collection: 'events',
       limit: Number.POSITIVE_INFINITY,
       before: cursor !== undefined && cursor < end ? cursor : end,

@@ -14,7 +14,7 @@ import { timeKey, timeOfKey } from '../system/ids.ts';
 import { createEventCells, type EventCells, isOpen } from './event-cells.ts';
 import type { CountedEvent } from './event-sums.ts';
 import { membersOf } from './history.ts';
-import { type Question, recordsOf } from './newest-first.ts';
+import { type JournalQuery, recordsOf } from './newest-first.ts';
 
 interface TallyPorts {
   readonly journal: () => (JournalReader & { readonly local?: unknown }) | undefined;
@@ -92,7 +92,7 @@ export function createTally(ports: TallyPorts): Tally {
     for (const [index, { key, value }] of batch.entries()) put(key, value.work, judged[index] ?? { isOpen: false });
   }
 
-  function question(fromMs: number, toMs: number | undefined): Question<'events'> {
+  function question(fromMs: number, toMs: number | undefined): JournalQuery<'events'> {
     return {
       collection: 'events',
       limit: Number.POSITIVE_INFINITY,

@@ -20,7 +20,7 @@ import type { HistoryQuery } from '../control/contract/choices.ts';
 import type { SendingQuery } from '../control/contract/deliveries.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import { timeKey } from '../system/ids.ts';
-import { newestFirst, type Question } from './newest-first.ts';
+import { type JournalQuery, newestFirst } from './newest-first.ts';
 
 /** Work read in one turn of the event loop: all that waits may be a hundred thousand, and each is read three times. */
 const worksOfTurn = 50;
@@ -30,14 +30,14 @@ export function eventsLike(
   journal: JournalReader | undefined,
   query: HistoryQuery,
   seenRun: SeenRun,
-): Promise<Question<'events'>> {
+): Promise<JournalQuery<'events'>> {
   return rowsLike('events', journal, query, {
     underWay: (at) => eventsUnderWay(at, String(query.status), seenRun),
   });
 }
 
 /** The runs of a route, of a status, or of both. */
-export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Promise<Question<'runs'>> {
+export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Promise<JournalQuery<'runs'>> {
   return rowsLike('runs', journal, query, { underWay: (at) => at.dueKeys('runs') });
 }
 
@@ -45,13 +45,13 @@ export function runsLike(journal: JournalReader | undefined, query: HistoryQuery
 export function deliveriesLike(
   journal: JournalReader | undefined,
   query: SendingQuery,
-): Promise<Question<'deliveries'>> {
+): Promise<JournalQuery<'deliveries'>> {
   const marks = query.target === undefined ? [] : [targetMark(query.target)];
   return rowsLike('deliveries', journal, query, { marks, underWay: (at) => at.dueKeys('deliveries') });
 }
 
 /** The events of cron jobs. */
-export function eventsOfJobs(jobs: readonly string[], limit: number): Question<'events'> {
+export function eventsOfJobs(jobs: readonly string[], limit: number): JournalQuery<'events'> {
   return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
 }
 
@@ -67,7 +67,7 @@ async function rowsLike<In extends 'events' | 'runs' | 'deliveries'>(
   journal: JournalReader | undefined,
   { status, route, limit, before, since }: HistoryQuery,
   { marks: more = [], underWay }: Ways,
-): Promise<Question<In>> {
+): Promise<JournalQuery<In>> {
   const ofRoute = route === undefined ? [] : [routeMark(route)];
   const marks = [...(status === undefined ? ofRoute : [statusMark(status, route)]), ...more];
   return {

@@ -13,7 +13,7 @@ const smallestPage = 20;
 const largestPage = 200;
 const listSize = 64;
 
-export interface Question<In extends MarkedCollection = MarkedCollection> {
+export interface JournalQuery<In extends MarkedCollection = MarkedCollection> {
   readonly collection: In;
   readonly limit: number;
   /** Only records before this key, for the next page. */
@@ -32,7 +32,7 @@ export interface Question<In extends MarkedCollection = MarkedCollection> {
 /** Picks rows up to the limit; a record for which `pick` returns undefined is skipped. */
 export async function newestFirst<In extends MarkedCollection, Row>(
   journal: JournalReader | undefined,
-  question: Question<In>,
+  question: JournalQuery<In>,
   pick: (stored: StoredRecord<In>) => Promise<Row | undefined> | Row | undefined,
 ): Promise<Row[]> {
   const rows: Row[] = [];
@@ -47,7 +47,7 @@ export async function newestFirst<In extends MarkedCollection, Row>(
 /** The candidates, newest first, without a limit. */
 export async function* recordsOf<In extends MarkedCollection>(
   journal: JournalReader | undefined,
-  question: Question<In>,
+  question: JournalQuery<In>,
 ): Way<In> {
   if (journal === undefined) return undefined;
   for await (const stored of merged(waysOf(journal, question))) {
@@ -60,7 +60,7 @@ export async function* recordsOf<In extends MarkedCollection>(
 /** The candidates in lists of 64, so that what belongs to them can be read together. */
 export async function* listsOf<In extends MarkedCollection>(
   journal: JournalReader | undefined,
-  question: Question<In>,
+  question: JournalQuery<In>,
 ): AsyncGenerator<readonly StoredRecord<In>[], undefined> {
   let list: StoredRecord<In>[] = [];
   for await (const stored of recordsOf(journal, question)) {
@@ -77,7 +77,7 @@ type Way<In extends MarkedCollection> = AsyncGenerator<StoredRecord<In>, undefin
 
 function waysOf<In extends MarkedCollection>(
   journal: JournalReader,
-  { collection, limit, before, marks, also = [] }: Question<In>,
+  { collection, limit, before, marks, also = [] }: JournalQuery<In>,
 ): Way<In>[] {
   const size = Math.min(largestPage, Math.max(smallestPage, limit));
   if (marks === undefined) {

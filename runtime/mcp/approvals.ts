@@ -28,7 +28,7 @@ export type ApprovalAnswer = {
   readonly note?: string;
 };
 
-export interface Question extends Omit<ApprovalInput, 'id' | 'askedAtMs'> {
+export interface ApprovalQuestion extends Omit<ApprovalInput, 'id' | 'askedAtMs'> {
   /** The caller outside of a run: `cli`, `page`, `chat`, and each `agent mcp serve` by a name of its own. */
   readonly caller?: string;
   /** The waiting call. Its arguments may contain secrets, so it is not part of the chart. */
@@ -73,7 +73,7 @@ export interface Approvals {
    * open.
    * @param runs the runs that wait for the answer: that of the question, or each for which it may be asked
    */
-  ask(question: Question, answered: (answer: ApprovalAnswer) => void, runs?: readonly string[]): string;
+  ask(question: ApprovalQuestion, answered: (answer: ApprovalAnswer) => void, runs?: readonly string[]): string;
   withdraw(id: string): void;
   answer(id: string, grant: boolean, by: string, values?: JsonObject, more?: AnswerMore): AnswerVerdict;
   /** Grants the open questions about calls that the rules of their servers cover by now. */

@@ -13,7 +13,7 @@ import { type CallFault, gatewayIsNotUp } from '../../machines/mcp/call-faults.t
 import type { OfferMethod } from '../../machines/mcp/offers.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
-import type { Question } from './approvals.ts';
+import type { ApprovalQuestion } from './approvals.ts';
 import type { RegisteredTool } from './registry.ts';
 import { connectionKey } from './sessions.ts';
 
@@ -42,7 +42,7 @@ export interface CallRequest {
 }
 
 /** The run or the caller for which a call's open questions are counted (TRU-3). */
-export function askerOf({ run, caller, program }: CallRequest): Pick<Question, 'run' | 'caller'> {
+export function askerOf({ run, caller, program }: CallRequest): Pick<ApprovalQuestion, 'run' | 'caller'> {
   if (run !== undefined) return { run };
   return { caller: program === undefined ? caller : `${caller}/${program}` };
 }

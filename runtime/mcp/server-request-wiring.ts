@@ -3,7 +3,7 @@
 import { assign, fromPromise } from 'xstate';
 import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
-import { type Question as ModelQuestion, refusedToAnswer, type Turn } from '../../machines/agent/model-talk.ts';
+import { type ModelQuestion, refusedToAnswer, type Turn } from '../../machines/agent/model-talk.ts';
 import { withoutThought } from '../../machines/agent/thought.ts';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
@@ -17,7 +17,7 @@ import { admitElicitation, admitSampling } from '../../machines/mcp/server-reque
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { mapStrings, stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { Redactor } from '../observe/redact.ts';
-import type { Approvals, Question } from './approvals.ts';
+import type { ApprovalQuestion, Approvals } from './approvals.ts';
 import type { LiveServerRequest, ServerRequests } from './server-requests.ts';
 
 interface ServerRequestPorts {
@@ -36,7 +36,7 @@ interface ServerRequestPorts {
   readonly steadyMs: () => number;
 }
 
-type Asker = Pick<Question, 'run' | 'caller'>;
+type Asker = Pick<ApprovalQuestion, 'run' | 'caller'>;
 
 export function wireServerRequest(ports: ServerRequestPorts) {
   const { requests } = ports;

@@ -1,8 +1,8 @@
 /** A conversation with everything in it that an endpoint must be told: a picture, calls, one malformed, replies, a tool. */
 
-import type { Question } from '../../machines/agent/model-talk.ts';
+import type { ModelQuestion } from '../../machines/agent/model-talk.ts';
 
-export const question: Question = {
+export const question: ModelQuestion = {
   system: 'Be brief',
   turns: [
     { role: 'user', text: 'Go', picture: { mediaType: 'image/png', base64: 'AAAA' } },

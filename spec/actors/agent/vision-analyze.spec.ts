@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { ModelVerdict } from '../../../actors/agent/stream-model.ts';
 import { createVisionAnalyze } from '../../../actors/agent/vision-analyze.ts';
-import type { Question } from '../../../machines/agent/model-talk.ts';
+import type { ModelQuestion } from '../../../machines/agent/model-talk.ts';
 import { fetchLoopback, page, startPageServer } from '../../support/page-server.ts';
 
 const never = new AbortController().signal;
@@ -20,7 +20,7 @@ t.test('DIS-5 · a picture is put before the model by what it is, not by what it
     '/webp': page('image/webp', 'RIFF0000WEBP'),
     '/upload': page('binary/octet-stream', png),
   });
-  const asked: Question[] = [];
+  const asked: ModelQuestion[] = [];
   const { call } = createVisionAnalyze(fetchLoopback, (question) => {
     asked.push(question);
     return Promise.resolve(seen);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createLendTools, type LendToolsPorts } from '../../../runtime/agent/lend-tools.ts';
-import type { ApprovalAnswer, Question } from '../../../runtime/mcp/approvals.ts';
+import type { ApprovalAnswer, ApprovalQuestion } from '../../../runtime/mcp/approvals.ts';
 import type { CallRequest } from '../../../runtime/mcp/calls.ts';
 import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
 import { startModelServer } from '../../support/model-server.ts';
@@ -22,7 +22,7 @@ function tool(server: string, name: string, definition: RegisteredTool['definiti
 interface Stage {
   readonly ports: LendToolsPorts;
   readonly called: CallRequest[];
-  readonly asked: { readonly question: Question; readonly answer: (answer: ApprovalAnswer) => void }[];
+  readonly asked: { readonly question: ApprovalQuestion; readonly answer: (answer: ApprovalAnswer) => void }[];
   readonly withdrawn: string[];
   readonly warned: string[];
 }

@@ -15,7 +15,7 @@ import {
 import type { SendingQuery } from '../../../runtime/control/contract/deliveries.ts';
 import type { SeenRun } from '../../../runtime/control/contract/runs.ts';
 import { deliveriesLike, eventsLike, eventsOfJobs, runsLike } from '../../../runtime/dispatch/history.ts';
-import { newestFirst, type Question } from '../../../runtime/dispatch/newest-first.ts';
+import { type JournalQuery, newestFirst } from '../../../runtime/dispatch/newest-first.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';
 import { eventsOfId } from '../../../runtime/webhook/find-event.ts';
 import { openJournal } from '../../support/open-journal.ts';
@@ -287,7 +287,7 @@ async function compare(journal: Journal): Promise<void> {
 
 async function same<In extends MarkedCollection>(
   journal: Journal,
-  question: Question<In>,
+  question: JournalQuery<In>,
   { pick, walked }: { pick: (stored: StoredRecord<In>) => string | undefined; readonly walked: readonly string[] },
   what: string,
 ): Promise<void> {

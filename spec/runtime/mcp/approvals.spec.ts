@@ -2,11 +2,16 @@ import t, { type Test } from 'tap';
 import { compile } from '../../../machines/base/compile.ts';
 import { absentWard } from '../../../machines/base/ward.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
-import { type Approvals, createApprovals, type Question, wireApproval } from '../../../runtime/mcp/approvals.ts';
+import {
+  type ApprovalQuestion,
+  type Approvals,
+  createApprovals,
+  wireApproval,
+} from '../../../runtime/mcp/approvals.ts';
 import { newMark } from '../../../runtime/system/ids.ts';
 import { startWard } from '../../support/wards.ts';
 
-const tool: Question = {
+const tool: ApprovalQuestion = {
   profile: 'default',
   server: 's',
   kind: 'tool',
@@ -15,7 +20,7 @@ const tool: Question = {
   detail: { path: 'a.txt' },
   timeoutMs: 300_000,
 };
-const form: Question = {
+const form: ApprovalQuestion = {
   ...tool,
   kind: 'form',
   tool: '',
@@ -63,7 +68,7 @@ t.test('INS-2 · TRU-3 · a run’s questions are known by its key until they ar
 });
 
 t.test('TRU-3 · a run or a caller with 32 open questions asks no person more, and others still do', (t) => {
-  const askers: readonly (readonly [string, Question, Question])[] = [
+  const askers: readonly (readonly [string, ApprovalQuestion, ApprovalQuestion])[] = [
     ['a run', { ...tool, run: 'r1' }, { ...form, run: 'r2' }],
     ['a caller', { ...tool, caller: 'cli' }, { ...tool, caller: 'serve' }],
     ['a caller of a profile', { ...tool, caller: 'cli' }, { ...tool, caller: 'cli', profile: 'work' }],
@@ -232,7 +237,7 @@ t.test('TRU-1 · TRU-3 · a yes for the run covers the tool as it was shown, for
   const approvals = start(t);
   const answers: string[] = [];
   const definition = { name: 'write', description: 'Writes a file' };
-  const ask = (name: string, more: Partial<Question> = {}, shown: object = definition): string =>
+  const ask = (name: string, more: Partial<ApprovalQuestion> = {}, shown: object = definition): string =>
     approvals.ask(
       { ...tool, run: 'r1', call: { tool: { tool: 'write' }, args: {}, definition: shown } as never, ...more },
       ({ verdict }) => void answers.push(`${name} ${verdict}`),

@@ -1,15 +1,15 @@
 import t, { type Test } from 'tap';
 import type { ModelVerdict } from '../../../actors/agent/stream-model.ts';
 import type { AskingCall } from '../../../actors/mcp/open-calls.ts';
-import type { Question, StopReason, Tokens } from '../../../machines/agent/model-talk.ts';
+import type { ModelQuestion, StopReason, Tokens } from '../../../machines/agent/model-talk.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
 import type { ServerRequestInput } from '../../../machines/mcp/server-request.machine.ts';
 import {
+  type ApprovalQuestion,
   type Approvals,
-  type Question as Ask,
   createApprovals,
   mostOpenQuestions,
   wireApproval,
@@ -30,7 +30,7 @@ const said = (text: string, stop: StopReason = 'ended'): ModelVerdict => ({
 
 interface AskedModel {
   readonly model: ModelSettings;
-  readonly question: Question;
+  readonly question: ModelQuestion;
   readonly signal: AbortSignal;
 }
 
@@ -97,7 +97,7 @@ function stage(
   return { live, held, requests, askedModel, approvals, elicit, sample, ward };
 }
 
-const tool: Ask = {
+const tool: ApprovalQuestion = {
   profile: 'default',
   server: 's',
   kind: 'tool',
@@ -168,7 +168,7 @@ t.test('TRU-5 · SRV-1 · three forms that are not filled in stop the clock of a
 });
 
 t.test('TRU-5 · TRU-3 · a form that no person was shown does not count as one that was not filled in', async (t) => {
-  const askers: readonly (readonly [string, Pick<Ask, 'run' | 'caller'>])[] = [
+  const askers: readonly (readonly [string, Pick<ApprovalQuestion, 'run' | 'caller'>])[] = [
     ['r1-1', { run: 'r1' }],
     ['c1', { caller: 'c' }],
   ];
