@@ -51,7 +51,8 @@ async function tokenOf(renewal: Renewal, options: RenewalSettings): Promise<stri
     const what = `its access token cannot be renewed now: ${renewal.why}`;
     // Imported on demand, because it loads the protocol's client, which a daemon without connections does not need.
     const { TokenFailure } = await import('../mcp/connect-errors.ts');
-    const authority = `see that its authorization server ${recordFor(options)?.issuer ?? ''} answers`;
+    const moved = renewal.isOdd ? '; if its addresses have changed, log in again, which reads them anew' : '';
+    const authority = `see that its authorization server ${recordFor(options)?.issuer ?? ''} answers${moved}`;
     const cure = renewal.disk === true ? writableCure : (renewal.cure ?? authority);
     throw new TokenFailure(aboutServer(options.server, `${what}; ${cure}`));
   }

@@ -35,9 +35,16 @@ export type Renewal =
   | { readonly kind: 'login' }
   /**
    * @property disk the cause is the disk, not the network
+   * @property isOdd something else answers at the address of the token endpoint
    * @property cure the fix of the database that has the tokens, if that is the cause
    */
-  | { readonly kind: 'unreachable'; readonly why: string; readonly disk?: true; readonly cure?: string };
+  | {
+      readonly kind: 'unreachable';
+      readonly why: string;
+      readonly disk?: true;
+      readonly isOdd?: boolean;
+      readonly cure?: string;
+    };
 
 /** Shorter than the wait for the lock that a renewal holds. */
 const renewalTimeoutMs = 12_000;
@@ -158,7 +165,7 @@ async function ask(
     case 'unreachable':
       if (answer.waitMs !== undefined)
         rests.set(settings, { untilMs: nowMs() + Math.min(answer.waitMs, longestRestMs), why: answer.why });
-      return { kind: 'unreachable', why: answer.why };
+      return { kind: 'unreachable', why: answer.why, isOdd: answer.isOdd === true };
     case 'clientRefused':
       credentials.doubtClient(server);
       if (client.clientId === settings.clientMetadataUrl) {

@@ -40,8 +40,11 @@ type TokenAnswer =
   | { readonly kind: 'tokens'; readonly record: TokenRecord }
   | { readonly kind: 'clientRefused'; readonly why: string }
   | { readonly kind: 'refused'; readonly why: string; readonly errorCode: string }
-  /** `waitMs`: how long a busy endpoint asks to be left alone. */
-  | { readonly kind: 'unreachable'; readonly why: string; readonly waitMs?: number };
+  /**
+   * `waitMs`: how long a busy endpoint asks to be left alone. `isOdd`: something answered that is no token endpoint, as at an
+   * address from which it has moved.
+   */
+  | { readonly kind: 'unreachable'; readonly why: string; readonly waitMs?: number; readonly isOdd?: boolean };
 
 /** Never rejects. */
 export function exchangeForTokens(endpoint: TokenEndpoint, grant: Grant, nowMs: number): Promise<TokenAnswer> {
@@ -86,11 +89,15 @@ async function ask(
     const answer = (await send(plainFetch(noting))) as JsonObject;
     const record = recordOf(answer, owner, nowMs, before);
     return record === undefined
-      ? { kind: 'unreachable', why: 'the token endpoint answered without an access token that a header can carry' }
+      ? {
+          kind: 'unreachable',
+          why: 'the token endpoint answered without an access token that a header can carry',
+          isOdd: true,
+        }
       : { kind: 'tokens', record };
   } catch (thrown) {
     const said = withoutSecrets(wordsOf(thrown), [...secrets, ...clientSecrets(client)]);
-    const wait = waitMs === undefined ? {} : { waitMs };
+    const wait = { ...(waitMs === undefined ? {} : { waitMs }), isOdd: !isTroubled(status) };
     if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${said}`, ...wait };
     const kind = readTokenRefusal(thrown.code, status);
     const why = `the token endpoint refused: ${said}`;

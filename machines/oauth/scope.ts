@@ -6,6 +6,7 @@
  */
 
 import type { Json, JsonObject } from '../base/json.ts';
+import { strangersWords } from '../mcp/strangers-words.ts';
 
 const offline = 'offline_access';
 
@@ -72,6 +73,16 @@ export function demandedScope(before: string | undefined, latest: string): strin
 export function widerScope(granted: string | undefined, demanded: string | undefined): string | undefined {
   const words = new Set(`${granted ?? ''} ${demanded ?? ''}`.split(' ').filter((word) => word !== ''));
   return words.size === 0 ? undefined : [...words].join(' ');
+}
+
+/** The scope that a server demands, for a reason, and whether the token has it already. */
+export function lackWords(demanded: string | undefined, granted: string | undefined): string {
+  const words = widerScope(undefined, demanded)?.split(' ');
+  if (words === undefined) return 'a scope that the server does not name (set oauth.scope to it)';
+  const named = `the scope ${JSON.stringify(strangersWords(words.join(' ')))}`;
+  const has = new Set(granted?.split(' '));
+  if (!words.every((word) => has.has(word))) return named;
+  return `${named}, although it was granted: another login may not help, ask the operator of the server`;
 }
 
 function listOf(value: Json | undefined): readonly string[] {

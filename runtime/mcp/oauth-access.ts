@@ -10,6 +10,7 @@ import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { recordFor } from '../../actors/oauth/renewal.ts';
 import { openServerConnections } from '../../actors/oauth/server-connections.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { parseObject } from '../../machines/base/read-json.ts';
 import {
   type AfterFailure,
   afterFailures,
@@ -21,6 +22,9 @@ import {
 import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
+import { lackWords } from '../../machines/oauth/scope.ts';
+import { chooseToken } from '../../machines/oauth/token-record.ts';
+import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 
 interface AccessPorts {
   readonly credentials: Credentials;
@@ -44,17 +48,43 @@ export function authorised(
   return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, open, version, nowMs, log }) };
 }
 
+interface TokenPlace {
+  readonly server: string;
+  readonly url: string;
+  readonly credentials: Credentials;
+}
+
+/**
+ * Why the stored credentials of a server that refused a request do not work; undefined if there are none.
+ * @param answers the bodies of its refusals, of which a standard error (RFC 6750 §3.1) is quoted
+ */
+export function loginProblem(place: TokenPlace, nowMs: number, answers: readonly string[] = []): string | undefined {
+  const record = recordFor(place);
+  const problem = place.credentials.problem(place.server);
+  if (problem !== undefined || record === undefined) return problem;
+  const use = chooseToken(record, nowMs);
+  if (use.kind === 'login') return 'its token has expired, and it has none for renewals';
+  // Another process has tried the renewal, and knows why it was refused.
+  if (use.kind === 'refresh') return undefined;
+  const errors = answers.map((answer) => parseObject(answer) ?? {});
+  const said = errors.map(({ error, error_description: words }) => words ?? error).find((each) => each !== undefined);
+  const refused = 'the server refuses its token';
+  if (typeof said !== 'string') return refused;
+  return `${refused} (${strangersWords(withoutSecrets(said, [record.accessToken, record.refreshToken]))})`;
+}
+
 interface FailureFacts extends FailurePlace {
   readonly credentials: Credentials;
   /** Whether a session had these settings: a redirect is then taken for an outage. */
   readonly hasConnected: boolean;
+  readonly nowMs: () => number;
 }
 
 /** The next state after failed attempts, and the line with the reason. A demanded scope is recorded for the next login. */
 export function readFailures(
   { name: server, transport }: ServerSettings,
   failures: readonly ConnectFailure[],
-  { credentials, hasConnected, ...place }: FailureFacts,
+  { credentials, hasConnected, nowMs, ...place }: FailureFacts,
 ): { readonly after: AfterFailure; readonly why: string } {
   const plan = oauthPlanOf(transport);
   const described = (): string => describeFailure(server, failures, { ...place, transport });
@@ -65,9 +95,13 @@ export function readFailures(
   if (isLedAway && recordFor({ server, url: plan.url, credentials }) === undefined)
     return { after: 'needsLogin', why: described() };
   if (after !== 'needsLogin') return { after, why: described() };
+  const at = { server, url: plan.url, credentials };
   const scope = lackedScope(failures);
   if (scope) void credentials.demandScope(server, plan.url, scope);
-  const named = scope ? `the scope ${JSON.stringify(strangersWords(scope))}` : 'a scope that the server does not name';
-  const lacks = scope === undefined ? undefined : `its token lacks ${named}`;
-  return { after, why: describeLoginNeed(server, place.profile, lacks ?? credentials.problem(server)) };
+  if (scope !== undefined) {
+    const lacks = `its token lacks ${lackWords(scope, recordFor(at)?.scope)}`;
+    return { after, why: describeLoginNeed(server, place.profile, lacks) };
+  }
+  const answers = failures.map((failure) => (failure.kind === 'http' ? failure.message : ''));
+  return { after, why: describeLoginNeed(server, place.profile, loginProblem(at, nowMs(), answers)) };
 }

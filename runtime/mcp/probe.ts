@@ -81,6 +81,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
       credentials,
       hasLog: false,
       hasConnected: false,
+      nowMs: ports.nowMs,
     });
     const [first = '', ...others] = stderr.toString('utf8').split(/\r?\n/);
     // The beginning of what was cut may be half a secret.

@@ -278,6 +278,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       credentials: ports.credentials(profile),
       hasLog: true,
       hasConnected: handshakes.has(settings),
+      nowMs: ports.nowMs,
     };
     const { after, why } = readFailures(settings, failures, facts);
     const at = new Date(ports.nowMs()).toISOString();

@@ -29,7 +29,6 @@ import { shapeOffer } from '../../machines/mcp/offer-result.ts';
 import { isOfferList } from '../../machines/mcp/offers.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import {
   type CallContext,
   type CallEvent,
@@ -40,6 +39,7 @@ import {
 import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
 import { aboutServer, describeLoginNeed, loginCommand } from '../../machines/oauth/login-hint.ts';
+import { lackWords } from '../../machines/oauth/scope.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Approvals, AskedCall } from './approvals.ts';
 import type { CallRequest, Calls, LiveCall } from './calls.ts';
@@ -62,6 +62,8 @@ interface ToolCallPorts extends SessionCallPorts {
   readonly demandScope: (profile: string, server: string, scope: string) => void;
   /** Why the credentials of a server do not work; undefined if there are none, or no problem is known. */
   readonly loginProblem: (profile: string, server: string) => string | undefined;
+  /** The scope of a server's token; undefined if it is not known. */
+  readonly grantedScope: (profile: string, server: string) => string | undefined;
   readonly redactor: Redactor;
   readonly nowMs: () => number;
   /** The clock for the processor time of schemas; that of this thread unless given. */
@@ -282,7 +284,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
   const parallel = settings.parallel || isOfferList(method);
   row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
     if (outcome.kind === 'outdated') tell(outcome);
-    else tell(verdictOf(outcome, { context, settings, row, log: ports.log, loginProblem: ports.loginProblem }));
+    else tell(verdictOf(outcome, { context, settings, row, log: ports.log, ports }));
   });
 }
 
@@ -291,7 +293,7 @@ interface Answered {
   readonly settings: ServerSettings;
   readonly row: LiveCall;
   readonly log: Logger;
-  readonly loginProblem: ToolCallPorts['loginProblem'];
+  readonly ports: Pick<ToolCallPorts, 'loginProblem' | 'grantedScope'>;
 }
 
 /** Never throws, because the caller waits for a verdict. */
@@ -327,7 +329,7 @@ function keepResult(given: Json, { context, settings: { resultCap: cap }, row, l
 
 function verdictWithout(
   outcome: Exclude<CallOutcome, { readonly kind: 'result' }>,
-  { context, settings: { transport }, loginProblem }: Omit<Answered, 'row' | 'log'>,
+  { context, settings: { transport }, ports }: Omit<Answered, 'row' | 'log'>,
 ): CallVerdict {
   const { profile } = context;
   const server = context.server ?? '';
@@ -354,12 +356,15 @@ function verdictWithout(
         ? `it logs in by OAuth: set auth: oauth in its entry, then run \`${command}\``
         : 'check headers';
       const message = oauthPlanOf(transport)
-        ? describeLoginNeed(server, profile, loginProblem(profile, server))
+        ? describeLoginNeed(server, profile, ports.loginProblem(profile, server))
         : `${place}: the server refuses the credentials; ${cure}`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'needsScope': {
-      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(strangersWords(outcome.scope ?? ''))}; run \`${command}\``;
+      const isOauth = oauthPlanOf(transport) !== undefined;
+      const needs = lackWords(outcome.scope, isOauth ? ports.grantedScope(profile, server) : undefined);
+      const cure = isOauth ? `run \`${command}\`` : 'put a token that has it into headers';
+      const message = `${place}: ${context.name} needs ${needs}; ${cure}`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'unsent': {

@@ -8,7 +8,14 @@ import { controlOf, eventually, streamsOpen, wordsOf } from '../support/mcp/gate
 import { documentFor, paths as oidc, startAuthorizationServer } from '../support/oauth/authorization-server.ts';
 import type { SeenByServer } from '../support/oauth/http.ts';
 import { pinnedTurn } from '../support/oauth/ports.ts';
-import { html, oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
+import {
+  type Answer,
+  html,
+  oauthError,
+  paths,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/oauth/scripted-server.ts';
 import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 import { isEachTier } from '../support/tier.ts';
 
@@ -222,22 +229,26 @@ t.test('OAU-1 · OAU-8 · a network failure during renewal deletes nothing, star
   const { gateway, authority, browser, standing, file } = stage;
   age(file('.json'));
   const old = standing();
-  const failures: readonly (readonly [string, () => void | Promise<void>])[] = [
-    ['a reset', () => authority.on(paths.token, { kind: 'reset' })],
-    [
-      '502 and a page',
-      () => authority.on(paths.token, { kind: 'text', status: 502, text: '<h1>no</h1>', type: 'text/html' }),
-    ],
-    ['503 and an error', () => authority.on(paths.token, oauthError('temporarily_unavailable', 503))],
-    ['200 and a page', () => authority.on(paths.token, html)],
-    ['nobody there', () => authority.stop()],
+  const busy = / answers \[/;
+  // At an address that its authorization server has left, for example.
+  const odd = / answers; if its addresses have changed, log in again, which reads them anew \[/;
+  const page = (status: number): Answer => ({ kind: 'text', status, text: '<h1>no</h1>', type: 'text/html' });
+  const failures: readonly (readonly [string, () => void | Promise<void>, RegExp])[] = [
+    ['a reset', () => authority.on(paths.token, { kind: 'reset' }), busy],
+    ['502 and a page', () => authority.on(paths.token, page(502)), busy],
+    ['503 and an error', () => authority.on(paths.token, oauthError('temporarily_unavailable', 503)), busy],
+    ['200 and a page', () => authority.on(paths.token, html), odd],
+    ['404 and a page', () => authority.on(paths.token, page(404)), odd],
+    ['a redirect', () => authority.on(paths.token, { kind: 'redirect', to: 'https://as.invalid/token' }), odd],
+    ['nobody there', () => authority.stop(), busy],
   ];
-  for (const [what, arrange] of failures) {
+  for (const [what, arrange, cure] of failures) {
     await arrange();
     const answer = await gateway.call('mcp__hub__echo', { text: 'x' });
     t.ok(answer.error !== undefined, what);
     t.not(answer.error?.code, 'needs_login', `${what}: nobody is sent to log in`);
     t.match(answer.error?.message, /cannot be renewed now/, what);
+    t.match(`${answer.error?.message} [`, cure, what);
     t.same(standing(), old, `${what}: what is stored is untouched`);
     const row = await gateway.server('hub');
     t.not(row?.state, 'needsLogin', what);
@@ -390,5 +401,70 @@ t.test(
     t.match(row.error, 'run `agent mcp login hub`');
     t.ok(renewals(authority.at(paths.token)).length <= 2, 'renewed once, perhaps, and not again and again');
     t.same(stage.browser.opened(), []);
+  },
+);
+
+t.test('OAU-8 · LIF-1 · OBS-1 · a token that the server refuses after a login is named, with the reason', async (t) => {
+  const { gateway, logIn, peer, authority, file } = await loggedIn(t);
+  const refusal = (description: string) => ({
+    kind: 'answer' as const,
+    status: 401,
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    contentType: 'application/json',
+    body: JSON.stringify({ error: 'invalid_token', error_description: description }),
+    when: ({ path }: { readonly path: string }) => !path.startsWith('/.well-known/'),
+  });
+  // Without a token for renewals, which would be refused first.
+  authority.on(paths.token, (seen) => {
+    const { json } = authority.usual(seen) as { readonly json: Record<string, unknown> };
+    peer.spoil(refusal(`the audience of ${String(json.access_token)} is another`));
+    return { json: { ...json, refresh_token: undefined } };
+  });
+  t.equal(await (await logIn()).ended, 'loggedIn');
+
+  const row = await eventually(async () => {
+    const found = await gateway.server('hub');
+    return found?.state === 'needsLogin' ? found : undefined;
+  });
+  const why =
+    'needs a login: the server refuses its token (the audience of [redacted] is another); run `agent mcp login hub`';
+  t.equal(row.error, `mcp server "hub": ${why}`);
+  t.match((await gateway.cli('doctor')).stdout.replace(/\s+/g, ' '), /the server refuses its token \(the audience of/);
+  t.match((await gateway.logs('hub')).join('\n'), /the server refuses its token/);
+
+  age(file('.json'));
+  await gateway.cli('mcp', 'reload', 'hub');
+  const aged = await eventually(async () => {
+    const found = await gateway.server('hub');
+    return /expired/.test(found?.error ?? '') ? found : undefined;
+  });
+  t.match(aged.error, /needs a login: its token has expired, and it has none for renewals; run `agent mcp login hub`$/);
+});
+
+t.test(
+  'OAU-1 · OAU-8 · a scope that the token already has is named as such: another login would not help',
+  async (t) => {
+    const { gateway, peer } = await loggedIn(t);
+    const demand = (scope: string) =>
+      peer.spoil({
+        kind: 'answer',
+        status: 403,
+        headers: { 'www-authenticate': `Bearer error="insufficient_scope"${scope}` },
+        when: ({ body }) => JSON.stringify({ body }).includes('tools/call'),
+      });
+    const ask = async (): Promise<string> => (await gateway.call('mcp__hub__echo', { text: 'x' })).error?.message ?? '';
+
+    demand(', scope="files:write"');
+    t.equal(await ask(), 'mcp server "hub": mcp__hub__echo needs the scope "files:write"; run `agent mcp login hub`');
+    demand(', scope="mcp:tools"');
+    t.match(
+      await ask(),
+      /needs the scope "mcp:tools", although it was granted: another login may not help, ask the operator/,
+    );
+    demand('');
+    t.match(
+      await ask(),
+      /needs a scope that the server does not name \(set oauth\.scope to it\); run `agent mcp login hub`$/,
+    );
   },
 );

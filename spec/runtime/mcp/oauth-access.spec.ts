@@ -22,7 +22,7 @@ async function stage(t: Test) {
     server: { issuer: tokens.issuer, authorizationServerUrl: tokens.issuer, metadata: {} },
     client: { issuer: tokens.issuer, clientId: 'c' },
   };
-  return { credentials, folder, log, logIn: () => credentials.save('hub', login as never) };
+  return { credentials, folder, log, tokens, logIn: () => credentials.save('hub', login as never) };
 }
 
 t.test('OAU-1 · only a server that asks for OAuth gets its token onto its requests, and nobody else', async (t) => {
@@ -45,11 +45,16 @@ t.test('OAU-1 · only a server that asks for OAuth gets its token onto its reque
 t.test(
   'OAU-8 · LIF-1 · a refusal of the credentials asks for a login where one can help, and is a failure elsewhere',
   async (t) => {
-    const { credentials, folder, logIn } = await stage(t);
+    const { credentials, folder, tokens, logIn } = await stage(t);
     const refused: ConnectFailure = { kind: 'http', status: 401, message: 'Unauthorized' };
     const busy: ConnectFailure = { kind: 'http', status: 503, message: 'busy' };
     const read = (entry: JsonObject, failures: readonly ConnectFailure[], hasConnected = false) =>
-      readFailures(settingsOf(entry, 'hub'), failures, { credentials, profile: 'work', hasConnected } as never);
+      readFailures(settingsOf(entry, 'hub'), failures, {
+        credentials,
+        profile: 'work',
+        hasConnected,
+        nowMs: () => 1_000,
+      } as never);
 
     const need = /^mcp server "hub": needs a login; run `agent mcp login hub --profile work`$/;
     t.match(read(withLogin, [refused]), { after: 'needsLogin', why: need });
@@ -69,7 +74,10 @@ t.test(
     t.equal(read(without[1]?.[1] ?? {}, [lacks]).after, 'failed');
     await until(() => existsSync(`${folder}/hub.scope`));
     t.equal(credentials.demandedScope('hub', url), 'files:write', 'the next login requests it');
-    t.match(read(withLogin, [{ ...lacks, scope: '' }]).why, /its token lacks a scope that the server does not name;/);
+    t.match(
+      read(withLogin, [{ ...lacks, scope: '' }]).why,
+      /its token lacks a scope that the server does not name \(set oauth\.scope to it\);/,
+    );
 
     const led = 'mcp server "hub": its redirect to https://sso.example/in is not followed; put that address in url';
     const redirect: ConnectFailure = { kind: 'redirect', message: led };
@@ -81,7 +89,13 @@ t.test(
 
     await logIn();
     t.same(read(withLogin, [redirect]), { after: 'failed', why: both });
-    t.match(read(withLogin, [refused]).why, need, 'credentials that nothing is known to be wrong with');
+    t.match(read(withLogin, [refused]).why, /needs a login: the server refuses its token; run/);
+    const granted = { ...tokens, scope: 'files:write', expiresAtMs: 900 };
+    await credentials.saveTokens('hub', granted);
+    t.match(read(withLogin, [refused]).why, /needs a login: its token has expired, and it has none for renewals; run/);
+    t.match(read(withLogin, [lacks]).why, /its token lacks the scope "files:write", although it was granted: another/);
+    await credentials.saveTokens('hub', { ...granted, refreshToken: 'r' });
+    t.match(read(withLogin, [refused]).why, need, 'another process knows why the renewal was refused');
     writeFileSync(`${folder}/hub.json`, '{ damaged');
     t.match(
       read(withLogin, [refused]).why,

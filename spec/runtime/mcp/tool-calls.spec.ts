@@ -110,6 +110,7 @@ function stage(
         connections: connections.handle as never,
         demandScope: (...scope) => void told.push(['scope', ...scope]),
         loginProblem: (profile, server) => (profile === 'work' && server === 's' ? problem : undefined),
+        grantedScope: () => 'files:read files:write',
         redactor,
         nowMs: () => 0,
         steadyMs: () => 5,
@@ -289,7 +290,7 @@ t.test(
       [
         { kind: 'needsScope', scope: 'files:write' },
         'needs_login',
-        /needs the scope "files:write"; run `agent mcp login/,
+        /needs the scope "files:write"; put a token that has it into headers$/,
         closed,
         [['scope', 'work', 's', 'files:write']],
       ],
@@ -300,7 +301,13 @@ t.test(
         null,
         [],
       ],
-      [{ kind: 'needsScope', scope: undefined }, 'needs_login', /needs the scope ""/, closed, []],
+      [
+        { kind: 'needsScope', scope: undefined },
+        'needs_login',
+        /needs a scope that the server does not name/,
+        closed,
+        [],
+      ],
       [
         { kind: 'expired' },
         'outcome_uncertain',
