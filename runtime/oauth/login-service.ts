@@ -70,7 +70,11 @@ export function createLoginService({ logins, credentials, settings, env, version
       if (logins.isUnderWay(profile, server)) return underWay(server);
       let connections: ServerFetch;
       try {
-        if (!again) await credentials(profile).clearRefusal(server);
+        // What cannot be written ends the login in its first step, with the reason and the fix.
+        if (!again)
+          await credentials(profile)
+            .clearRefusal(server)
+            .catch(() => {});
         connections = await openServerConnections({ server, plan, env, userHome: userHomeFolder(), version });
       } catch (thrown) {
         return { kind: 'stopped', why: causeOf(thrown) };

@@ -330,7 +330,8 @@ t.test('OAU-2 · OAU-8 · credentials that cannot be stored end the login with t
   home.write('mcp-tokens', 'a file where the folder should be');
   const { code, stderr } = await login().ended;
   t.equal(code, 1);
-  t.match(stderr, /\[login-stopped\]/);
+  const why = 'no login is begun, for its credentials could not be stored: ';
+  t.match(stderr, new RegExp(`"hub": ${why}.*; check its owner and permissions.* \\[login-stopped\\]`));
   // What lies there has changed, so the server was asked once more.
   await gateway.reaches('hub', 'needsLogin');
 });
