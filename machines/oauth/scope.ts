@@ -85,6 +85,13 @@ export function lackWords(demanded: string | undefined, granted: string | undefi
   return `${named}, although it was granted: another login may not help, ask the operator of the server`;
 }
 
+/** The demanded words that a login did not grant. An answer without a scope grants what was requested (RFC 6749 §5.1). */
+export function withheldScope(demanded: string | undefined, granted: string | undefined): string | undefined {
+  const has = new Set(granted?.split(' '));
+  const withheld = (demanded ?? '').split(' ').filter((word) => !has.has(word));
+  return granted === undefined ? undefined : widerScope(undefined, withheld.join(' '));
+}
+
 function listOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 }

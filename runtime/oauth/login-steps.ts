@@ -10,10 +10,11 @@ import { recordFor } from '../../actors/oauth/renewal.ts';
 import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { type Identity, misledWords } from '../../machines/oauth/client-identity.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
 import type { LoginEnd, LoginInput, StepFailure, StepVerdict } from '../../machines/oauth/login-step.ts';
-import { loginScope, scopeCure } from '../../machines/oauth/scope.ts';
+import { loginScope, scopeCure, withheldScope } from '../../machines/oauth/scope.ts';
 import type { LiveLogin, Logins } from './logins.ts';
 
 export interface LoginPorts {
@@ -122,6 +123,7 @@ export async function storeCredentials(
   const { tokens, discovery, registration } = row;
   const { issuer, authorizationServerUrl, metadata, resource } = discovery;
   const known = credentials(profile);
+  const withheld = withheldScope(known.demandedScope(server, row.url), tokens.scope);
   try {
     await known.locked(server, () =>
       known.save(server, {
@@ -131,6 +133,12 @@ export async function storeCredentials(
         ...(registration === undefined ? {} : { client: registration }),
       }),
     );
+    if (withheld !== undefined) {
+      const what = `the authorization server did not grant the scope ${JSON.stringify(strangersWords(withheld))}`;
+      const cure = 'ask its operator to permit it to this client and user';
+      const message = `${what}, which the server demands, so the calls that need it still fail; ${cure}`;
+      row.tell({ kind: 'warning', code: 'scope-not-granted', message });
+    }
     return stepDone;
   } catch (thrown) {
     return {

@@ -444,7 +444,7 @@ t.test('OAU-8 · LIF-1 · OBS-1 · a token that the server refuses after a login
 t.test(
   'OAU-1 · OAU-8 · a scope that the token already has is named as such: another login would not help',
   async (t) => {
-    const { gateway, peer } = await loggedIn(t);
+    const { gateway, login, peer } = await loggedIn(t);
     const demand = (scope: string) =>
       peer.spoil({
         kind: 'answer',
@@ -465,6 +465,11 @@ t.test(
     t.match(
       await ask(),
       /needs a scope that the server does not name \(set oauth\.scope to it\); run `agent mcp login hub`$/,
+    );
+    t.match(
+      await login().ended,
+      { code: 0, stderr: /did not grant the scope "files:write", which the server demands.*\[scope-not-granted\]/ },
+      'the login that requested it',
     );
   },
 );
