@@ -10,7 +10,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Json } from '../../../machines/base/json.ts';
 import { parseJson } from '../../../machines/base/read-json.ts';
 import { refused, transient, type Undelivered, unknownOutcome } from '../../../machines/dispatch/send-outcome.ts';
-import { certificateProblem, connectionCause } from '../../connection-cause.ts';
+import { certificateProblem, connectionCause, proxyRefusal } from '../../connection-cause.ts';
 import { createStopSignal } from '../../stop-signal.ts';
 import { throughProxy } from '../../through-proxy.ts';
 import { ownUserAgent } from '../../user-agent.ts';
@@ -90,7 +90,8 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
       : stop.isTimeOver()
         ? `no answer within ${call.timeoutMs / 1_000} s`
         : connectionCause(thrown, route.isProxied);
-    return mine.written
+    // A proxy that wants a login has not passed on what it was sent.
+    return mine.written && proxyRefusal(thrown) === undefined
       ? unknownOutcome(`the request was sent, and then: ${why}`)
       : transient(`${hostOf(call.url)} was not reached: ${why}`);
   } finally {

@@ -138,6 +138,7 @@ t.test(
     const asked: string[] = [];
     const { server, url: own } = await listenHttp(t, (request, response) => {
       asked.push(request.url ?? '');
+      if (request.url === 'http://login.invalid/') response.writeHead(407, { 'proxy-authenticate': 'Basic' });
       response.end('{}');
     });
     server.on('connect', (request, socket) => {
@@ -160,6 +161,11 @@ t.test(
       'a tunnel that fails has carried nothing',
     );
     t.same(asked, ['http://platform.invalid/send', '/own', 'CONNECT platform.invalid:443']);
+    t.match(
+      await ask('http://login.invalid/'),
+      { kind: 'transient', reason: /^login\.invalid was not reached: the proxy .*\(HTTP 407\); check the login/ },
+      'nor has a proxy that wants a login',
+    );
     lendEnv(t, { http_proxy: 'http://127.0.0.1:1' });
     t.match(await ask('http://platform.invalid/'), {
       kind: 'transient',
