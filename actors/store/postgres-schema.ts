@@ -7,7 +7,7 @@
 import type { ClientBase } from 'pg';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
-import { databaseUrlProblem } from '../../machines/config/database-url.ts';
+import { databaseUrlProblem, parseDatabaseUrl } from '../../machines/config/database-url.ts';
 
 /** Incremented with each change of the tables. */
 export const schemaVersion = 5;
@@ -185,8 +185,9 @@ export function refuseMisread(url: string): void {
 
 /** The database's URL without user and password. */
 export function placeOf(url: string): string {
-  if (databaseUrlProblem(url) !== undefined) return setting;
-  const { host, pathname, searchParams } = new URL(url);
+  const parsed = parseDatabaseUrl(url);
+  if (parsed === undefined || databaseUrlProblem(url) !== undefined) return setting;
+  const { host, pathname, searchParams } = parsed;
   return `postgres://${searchParams.get('host') ?? host}${pathname}`;
 }
 

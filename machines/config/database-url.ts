@@ -8,15 +8,35 @@
 export function databaseUrlProblem(url: string): string | undefined {
   if (scheme.test(url) && hasSeveralHosts(url))
     return 'names several hosts; name one that leads to the primary, such as a proxy';
-  if (!scheme.test(url) || !URL.canParse(url)) {
+  const parsed = parseDatabaseUrl(url);
+  if (parsed === undefined)
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
-  }
-  const { host, pathname, search, hash, searchParams } = new URL(url);
+  const { host, pathname, search, hash, searchParams } = parsed;
   // A "@" in the query is a password cut by "?" only if the host was taken from before it.
   if (`${pathname}${hash}`.includes('@') || (search.includes('@') && !authorityOf(url).includes('@')))
     return `has "@" behind the host; ${encode}`;
   // Without a user the client takes that of the system, as with a socket's peer authentication.
   return host === '' && !searchParams.has('host') ? `has no host; ${encode}` : undefined;
+}
+
+/**
+ * Undefined if it is no URL of a Postgres database. With a user and no host, as for a socket that the query names, it is one
+ * for the client, but not for `URL`.
+ */
+export function parseDatabaseUrl(
+  url: string,
+): Readonly<Pick<URL, 'host' | 'password' | 'pathname' | 'search' | 'hash' | 'searchParams'>> | undefined {
+  if (!scheme.test(url)) return undefined;
+  if (URL.canParse(url)) return new URL(url);
+  const hosted = url.replace(/^(\w+:\/\/[^/?#@]*@)\//, '$1host/');
+  if (hosted === url || !URL.canParse(hosted)) return undefined;
+  const { password, pathname, search, hash, searchParams } = new URL(hosted);
+  return { host: '', password, pathname, search, hash, searchParams };
+}
+
+/** Returns the name of a parameter that Postgres does not have: the client ignores it. */
+export function unknownParameter(url: string): string | undefined {
+  return [...(parseDatabaseUrl(url)?.searchParams.keys() ?? [])].find((name) => !parameters.test(name));
 }
 
 /** What is between `//` and the next `/`, `?` or `#`. */
@@ -33,3 +53,14 @@ function hasSeveralHosts(url: string): boolean {
 
 const scheme = /^postgres(?:ql)?:\/\//;
 const encode = 'percent-encode / ? # @ and % of its password';
+/** Those of libpq (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS) and of the client. */
+const parameters = new RegExp(
+  `^(?:${[
+    'host|hostaddr|port|db|dbname|database|user|password|passfile|service|options|replication',
+    'application_name|fallback_application_name|client_encoding|encoding|uselibpqcompat',
+    '(?:connect|statement|lock|query|idle_in_transaction_session|tcp_user)_timeout|keepalives(?:_\\w+)?',
+    'ssl|ssl(?:mode|negotiation|compression|cert|certmode|key|keylogfile|password|rootcert|crl|crldir|sni)',
+    'ssl_(?:min|max)_protocol_version|(?:min|max)_protocol_version|channel_binding|require_auth|requirepeer',
+    'gss\\w+|krbsrvname|target_session_attrs|load_balance_hosts',
+  ].join('|')})$`,
+);

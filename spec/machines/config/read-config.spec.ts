@@ -198,7 +198,8 @@ t.test(
     const socket = 'postgresql:///agent?host=/run/pg&user=me';
     const named = 'postgres://me:hunter2@db/agent?application_name=gw@eu,us';
     const commas = 'postgres://me,us:hunter,2@db/agent,2?options=-csearch_path%3Da,b';
-    for (const known of [socket, named, commas, 'postgres:///agent?host=/run/pg', 'postgres://db/agent'])
+    const ofUser = 'postgres://me:hunter2@/agent?host=/cloudsql/a-project:eu:db&sslmode=disable';
+    for (const known of [socket, ofUser, named, commas, 'postgres:///agent?host=/run/pg', 'postgres://db/agent'])
       t.same(reading(of('${DB}'), { DB: known }), [known]);
     for (const misread of [
       'postgres://me:/hunter2@db/agent',
@@ -207,6 +208,8 @@ t.test(
       'postgres://me:1#hunter2@db/agent',
       'postgres://me:hunter2#@db/agent',
       'postgres:///hunter2',
+      'postgres://me:hunter2@/agent',
+      'postgres://me:1@/hunter2@/agent?host=/run/pg',
       'postgres://me:hunter2@db1:5432,db2:5432/agent',
       'postgres:///agent?host=db1,db2',
     ])
@@ -215,6 +218,9 @@ t.test(
     t.match(databaseUrlProblem('postgres:///agent?host=db1,db2'), /^names several hosts/);
     t.notMatch(databaseUrlProblem('postgres://me:a,b/2@db/agent'), /several/, 'a password that is not encoded');
     t.same(reading(of(url)), [url, 'warning secret-in-config']);
+    t.same(reading(of('postgres://me:hunter2@/agent?host=/run/pg'))[1], 'warning secret-in-config');
+    for (const ignored of [`${url}?schema=public`, `${url}?sslMode=verify-full`, `${ofUser}&currentSchema=a`])
+      t.same(reading(of('${DB}'), { DB: ignored }), [ignored, 'warning postgres-url-parameter']);
     t.same(reading('{journal: postgres}'), ['', 'error postgres-url-missing']);
     t.same(reading(of('${DB}')), ['', 'error postgres-url-missing']);
     t.same(reading(of('mysql://me:hunter2@db')), ['', 'error postgres-url-missing']);
