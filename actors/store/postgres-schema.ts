@@ -246,6 +246,9 @@ function readOnly(): Error {
 /** The client's words for a query on a connection that was closed because of an earlier one. */
 const unqueryable = /^Client .* is not queryable$/;
 
+/** The client's words for a query that was sent and had no answer in time. */
+const lateAnswer = /^Query read timeout$/;
+
 /** The client's words where the database asks for a password. */
 const withoutPassword = /client password must be a/;
 
@@ -282,7 +285,9 @@ export function postgresFault(place: string, thrown: unknown): Fault {
   }
   const known = troubles[codeOf(thrown)];
   if (known === undefined) {
-    const cure = 'see that it runs and that gateway.postgres.url names it';
+    const cure = lateAnswer.test(said)
+      ? "see that it runs and that nothing locks the journal's tables, such as VACUUM FULL or a backup"
+      : 'see that it runs and that gateway.postgres.url names it';
     return fault('journal-unavailable', `${place}: the database does not answer (${cause}); ${cure}`, cause);
   }
   const [code, message] = known;

@@ -397,6 +397,27 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     },
   );
 
+  t.test(
+    'DUR-1 · SCA-1 · a commit that waits for the lock of a table is refused, and its reason names the lock',
+    async (t) => {
+      const url = await postgres.url();
+      const journal = got(await openPostgresJournal({ url, answerMs: 2_000, outcomeMs: 100 }));
+      const other = await reach(url);
+      t.teardown(() => other.end());
+      await other.query('begin; lock table agent_record');
+      const refused = await journal.commit([put('locked')]);
+      t.match(refused, {
+        kind: 'unavailable',
+        fault: { message: /does not answer .*nothing locks the journal's tables/ },
+      });
+      await other.query('rollback');
+      while ((await journal.probe()) !== undefined) await turn();
+      t.same(await journal.commit([put('free')]), { kind: 'committed' });
+      t.equal(await journal.get('runs', 'locked'), undefined, 'what was refused is not there');
+      await journal.close();
+    },
+  );
+
   t.test('SCA-1 · gateways that lock in opposed orders wait for each other, and none stops', async (t) => {
     const url = await postgres.url();
     const [one, other] = await openTwo(url);
