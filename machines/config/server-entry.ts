@@ -258,7 +258,11 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   // A value of the wrong type counts as present: the schema has reported it. A key without a value counts as absent.
   const hasCommand = isGiven(entry, 'command');
   const hasUrl = isGiven(entry, 'url');
-  if (hasCommand && hasUrl) {
+  if (typeof entry.command === 'string' && /^https?:\/\//i.test(entry.command)) {
+    // `claude mcp add` takes the address there.
+    const message = 'has an address as command, which is a program; give it as url, on the command line by --url';
+    refuse(['command'], message, 'server-command-address');
+  } else if (hasCommand && hasUrl) {
     const message = 'has both command and url; keep the one that the server is reached by';
     refuse(['url'], message, 'server-two-transports');
   } else if (!Object.hasOwn(entry, 'command') && !Object.hasOwn(entry, 'url')) {

@@ -165,6 +165,8 @@ t.test('CLI-5 · CFG-1 · an entry with a finding is not written, connected or n
     [['--url', 'ftp://x/'], 1, /http or https.*\[server-url\]/],
     [['--entry', '{"comand": "x"}'], 1, /unknown key "comand"; did you mean "command"/],
     [['--url', 'http://x/', '--entry', '{"timeout": "soon"}'], 1, /timeout.*must be a number/],
+    [['https://x/mcp'], 1, /address as command.*--url \[server-command-address\]/],
+    [['--transport', 'http', 'https://x/mcp'], 1, /^agent: [^\n]*address as command[^\n]*\n$/],
     [['--url', 'http://x/', '--', 'x'], 2, /give a command or --url, not both/],
     [['--entry', '[1]'], 2, /--entry must be a JSON object/],
     [['--env', 'NOVALUE', '--', 'x'], 2, /--env takes NAME=VALUE/],
@@ -177,6 +179,8 @@ t.test('CLI-5 · CFG-1 · an entry with a finding is not written, connected or n
     t.match(result.stderr, complaint, words.join(' '));
   });
   await Promise.all(results);
+  const edited = await agent('mcp', 'edit', 'kept', 'https://x/mcp');
+  t.match(edited.stderr, /server-command-address/, 'a change too');
   t.equal(text(), config);
 });
 

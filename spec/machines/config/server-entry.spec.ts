@@ -145,6 +145,7 @@ t.test('CFG-6 · one of command and url, and the url is http(s) with a host', (t
   t.same(codes(http), []);
   t.same(codes({ ...stdio, ...http }), ['server-two-transports']);
   t.same(codes({ enabled: true }), ['server-no-transport']);
+  t.same(codes({ command: 'https://e.org/mcp', transport: 'http' }), ['server-command-address']);
   for (const url of [
     'ftp://e.org',
     'example.org',
