@@ -1,4 +1,7 @@
-/** A full screen on a terminal: redrawn four times a second, scrolled by keys, and always restored at the end. */
+/**
+ * A full screen on a terminal: redrawn four times a second, scrolled by keys, and always restored at the end and while
+ * Ctrl-Z stops the program.
+ */
 
 interface Screen {
   close(): void;
@@ -49,6 +52,7 @@ export function openScreen(
     for (const key of keys.toString('latin1').match(keyPattern) ?? []) {
       isCancelled ||= key === '\u0003';
       if (key === 'q' || key === '\u0003' || key === '\u001b') close();
+      else if (key === '\u001a') suspend();
       else if (key === 'k' || key === '\u001b[A') offset = Math.max(0, offset - 1);
       else if (key === 'j' || key === '\u001b[B') offset += 1;
       else if (key === '\u001b[5~') offset = Math.max(0, offset - page);
@@ -75,15 +79,29 @@ export function openScreen(
     settle(isCancelled);
   }
 
+  function begin(): void {
+    stdout.write(enter);
+    stdin.setRawMode(true);
+    stdin.resume();
+  }
+
   function restore(): void {
     stdin.setRawMode(false);
     stdin.pause();
     stdout.write(leave);
   }
 
-  stdout.write(enter);
-  stdin.setRawMode(true);
-  stdin.resume().on('data', onKeys);
+  /** Raw mode makes Ctrl-Z a key, so the stop is left to do here. */
+  function suspend(): void {
+    restore();
+    // The call returns when a shell continues the program, or at once where no shell could.
+    process.kill(0, 'SIGTSTP');
+    begin();
+    before = '';
+  }
+
+  begin();
+  stdin.on('data', onKeys);
   stdout.on('resize', resized);
   process.on('exit', restore).on('SIGTERM', close).on('SIGHUP', close);
   const timer = setInterval(redraw, everyMs);

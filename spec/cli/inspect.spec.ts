@@ -116,6 +116,53 @@ t.test('INS-2 · CLI-6 · no line of the tree fills the last column, where its e
   for (const one of lines) t.ok(widthOf(one) < 40, one);
 });
 
+t.test('INS-2 · CLI-6 · Ctrl-Z stops the tree on a restored terminal, and fg draws it again', only, async (t) => {
+  const home = makeHome(t).path;
+  const actors = [row('connections/here')];
+  await answered(t, home, (id) => [
+    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+  ]);
+  const view = `'${process.execPath}' '${main}' inspect`;
+  const child = spawn(
+    'script',
+    ['-qec', `set -m; ${view}; stty -a; echo stopped; fg; stty -a; echo over`, '/dev/null'],
+    {
+      env: { ...process.env, TERM: 'xterm', SHELL: '/bin/sh', AGENT_HOME: home },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
+  t.teardown(() => child.kill('SIGKILL'));
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  await until(() => text.includes('\u001b[J'));
+  child.stdin.write('\u001a');
+  await until(() => text.includes('\u001b[J', text.indexOf('stopped') + 1) && text.includes('stopped'));
+  const [before = '', after = ''] = text.split('stopped');
+  const [, left = ''] = before.split('\u001b[?25h\u001b[?1049l');
+  t.match(left, / icanon /, 'the cursor, the screen and the lines are back');
+  t.match(after, /connections\/here/);
+  // Without raw mode the shell's terminal would wait for Enter.
+  child.stdin.write('q');
+  await until(() => text.includes('over'));
+  t.match(text.split('\u001b[?1049l').at(-1), / icanon /);
+});
+
+t.test('INS-2 · CLI-6 · Ctrl-Z changes nothing where no shell could continue the tree', only, async (t) => {
+  const home = makeHome(t).path;
+  const actors = [row('connections/here')];
+  await answered(t, home, (id) => [
+    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+  ]);
+  const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
+  await terminal.shows(/connections\/here/);
+  terminal.type('\u001a');
+  await terminal.shows(/connections\/here/);
+  terminal.type('q');
+  t.equal(await terminal.exited, 0);
+});
+
 t.test('INS-2 · a timeline rounds how long a part took as every other duration', async (t) => {
   const chapter = (took: number) => ({
     ...{ kind: 'run', machine: 'agentRun', actor: 'runs/r', title: `took ${took}`, state: 'delivered', stairs: [] },
