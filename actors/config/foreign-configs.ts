@@ -5,11 +5,13 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import type { Json } from '../../machines/base/json.ts';
 import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { type ForeignText, parseJsonc, parseToml, parseYaml } from '../../machines/config/foreign-text.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
 import {
+  deniedIn,
   type ForeignFile,
   type ForeignPlaces,
   type ForeignServer,
@@ -19,6 +21,7 @@ import {
   serversElsewhere,
   serversIn,
   switchedOffIn,
+  withoutDenied,
   withoutOff,
 } from '../../machines/mcp/foreign-files.ts';
 import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
@@ -67,19 +70,20 @@ async function readOne(file: ForeignFile, places: ForeignPlaces): Promise<Foreig
   if (read.kind === 'malformed') return { file, servers: [], elsewhere: [], problem: read.why };
   const lack = lackIn(file, read.value);
   if (lack !== undefined) return { file, servers: [], elsewhere: [], problem: lack };
-  const off = new Set((await Promise.all((file.switches ?? []).map((path) => switchesOf(path, file)))).flat());
+  const switches = await Promise.all((file.switches ?? []).map(switchesOf));
+  const off = new Set(switches.flatMap((value) => switchedOffIn(value, file.workspace)));
   return {
     file,
-    servers: withoutOff(serversIn(file, read.value, places), off),
+    servers: withoutDenied(withoutOff(serversIn(file, read.value, places), off), switches.flatMap(deniedIn)),
     elsewhere: serversElsewhere(file, read.value, places),
   };
 }
 
 /** An unreadable file of switches switches nothing off. */
-async function switchesOf(path: string, { workspace = '' }: ForeignFile): Promise<readonly string[]> {
+async function switchesOf(path: string): Promise<Json> {
   const text = await readText(path).catch(() => undefined);
   const read = text === undefined ? undefined : parseJsonc(text);
-  return read?.kind === 'read' ? switchedOffIn(read.value, workspace) : [];
+  return read?.kind === 'read' ? read.value : {};
 }
 
 function documentOf({ form }: ForeignFile, text: string): ForeignText {

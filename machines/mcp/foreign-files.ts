@@ -28,7 +28,7 @@ export interface ForeignFile {
   readonly form: 'json' | 'toml' | 'yaml';
   /** The folder of `${workspaceFolder}`, if the file belongs to one. */
   readonly workspace?: string;
-  /** Other files of the program that may switch off servers of this one. */
+  /** Other files of the program that may switch off servers of this one, or deny tools of theirs. */
   readonly switches?: readonly string[];
 }
 
@@ -74,13 +74,14 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
     around.map((workspace) => ({ ...json(program, `${workspace}/${name}`), workspace }));
   const editors = ['Code', 'Code - Insiders', 'VSCodium'];
   const ofClaude = `${claude}/.claude.json`;
+  const settingsOfClaude = `${setIn(env.CLAUDE_CONFIG_DIR) ?? `${userHome}/.claude`}/settings.json`;
   const files: readonly ForeignFile[] = [
-    json('claude-code', ofClaude),
+    { ...json('claude-code', ofClaude), switches: [settingsOfClaude] },
     ...inEach('claude-code', '.mcp.json').map((file) => ({
       ...file,
       switches: [
         ofClaude,
-        `${setIn(env.CLAUDE_CONFIG_DIR) ?? `${userHome}/.claude`}/settings.json`,
+        settingsOfClaude,
         `${file.workspace}/.claude/settings.json`,
         `${file.workspace}/.claude/settings.local.json`,
       ],
@@ -179,10 +180,27 @@ export function lackIn({ program, path }: ForeignFile, value: Json): string | un
 }
 
 /** Names of a folder's servers that a person has refused or switched off, from one of Claude Code's files. */
-export function switchedOffIn(value: Json, workspace: string): readonly string[] {
-  if (!isJsonObject(value)) return [];
+export function switchedOffIn(value: Json, workspace: string | undefined): readonly string[] {
+  if (!isJsonObject(value) || workspace === undefined) return [];
   const project = objectOf(objectOf(value.projects)[workspace]);
   return [value.disabledMcpjsonServers, project.disabledMcpjsonServers, project.disabledMcpServers].flatMap(texts);
+}
+
+/** The servers without the tools that Claude Code's permissions deny: `mcp__server`, `mcp__server__*`, `mcp__server__tool`. */
+export function withoutDenied(servers: readonly ForeignServer[], rules: readonly string[]): readonly ForeignServer[] {
+  return servers.map((server) => {
+    const own = `mcp__${server.name.replace(/[^\w-]/g, '_')}`;
+    const denied = rules.flatMap((rule) =>
+      rule === own ? ['*'] : rule.startsWith(`${own}__`) ? [rule.slice(own.length + 2)] : [],
+    );
+    if (denied.length === 0) return server;
+    return { ...server, value: { ...server.value, excludeTools: [...texts(server.value.excludeTools), ...denied] } };
+  });
+}
+
+/** The rules of one of Claude Code's files of settings by which it never calls a tool. */
+export function deniedIn(value: Json): readonly string[] {
+  return texts(objectOf(objectOf(value).permissions).deny);
 }
 
 /** The servers, with the named ones switched off here too. */

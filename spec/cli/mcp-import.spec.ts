@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { askCli, main } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -208,6 +209,30 @@ t.test(
     t.notMatch(read('config.yaml'), /github:\n {4}command: gh-mcp\n {4}enabled/);
   },
 );
+
+t.test('CLI-5 · SEC-2 · a tool that Claude Code’s permissions deny is left out here, too', async (t) => {
+  const { agent, read } = machine(t, {
+    '.claude.json': JSON.stringify({
+      mcpServers: {
+        'git.hub': { command: 'gh' },
+        git: { command: 'g' },
+        all: { command: 'a' },
+        free: { command: 'f' },
+      },
+    }),
+    '.claude/settings.json': JSON.stringify({
+      permissions: { deny: ['Bash(rm *)', 'mcp__git_hub__delete_repo', 'mcp__git__push_*', 'mcp__all'] },
+      disabledMcpjsonServers: ['free'],
+    }),
+  });
+  const result = await agent('mcp', 'import', '--yes', '--from', 'claude-code');
+  t.equal(result.code, 0, result.stderr);
+  const { mcp_servers: servers } = parse(read('config.yaml')) as { mcp_servers: JsonObject };
+  t.same(servers['git.hub'], { command: 'gh', tools: { exclude: ['delete_repo'] } });
+  t.same(servers.git, { command: 'g', tools: { exclude: ['push_*'] } });
+  t.same(servers.all, { command: 'a', tools: { exclude: ['*'] } });
+  t.same(servers.free, { command: 'f' }, 'the switch is for files of folders');
+});
 
 t.test('CLI-5 · a server of a folder starts there, as in the program that it comes from', (t) => {
   const { agent, read, folder } = checkout(t, {

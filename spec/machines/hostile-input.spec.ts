@@ -24,7 +24,13 @@ import { readSchedule } from '../../machines/cron/expression.ts';
 import { timingOf } from '../../machines/cron/job.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
-import { type ForeignProgram, serversElsewhere, serversIn, switchedOffIn } from '../../machines/mcp/foreign-files.ts';
+import {
+  deniedIn,
+  type ForeignProgram,
+  serversElsewhere,
+  serversIn,
+  switchedOffIn,
+} from '../../machines/mcp/foreign-files.ts';
 import { matchesGlob } from '../../machines/mcp/glob.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { planImport } from '../../machines/mcp/plan-import.ts';
@@ -114,6 +120,7 @@ const importOf = (program: ForeignProgram, value: Json): unknown => {
   return [
     planImport({ found, config: {}, secrets: new Map(), env: {}, userHome: place.userHome }),
     switchedOffIn(value, '/home/me/p'),
+    deniedIn(value),
     serversElsewhere(file, value, place),
   ];
 };
