@@ -109,7 +109,9 @@ function placeOf(env: Environment): GatewayPlace | undefined {
 function described(thrown: unknown, gateway: GatewayPlace): { readonly code: unknown; readonly message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
   const { home } = gateway;
-  const { code, message } = thrown as NodeJS.ErrnoException;
+  const { code, message, syscall } = thrown as NodeJS.ErrnoException;
+  if (syscall === 'uv_cwd')
+    return { code: undefined, message: 'the folder of this shell was removed; `cd` to another' };
   if (thrown instanceof ConnectionLost && thrown.isHung) return { code, message: hungWords(gateway) };
   if (code === 'gateway-not-running')
     return { code, message: `${message}; start it with \`${agentOf(gateway)} gateway\`` };

@@ -210,6 +210,19 @@ t.test(
   },
 );
 
+t.test('CLI-2 · CLI-5 · in a folder that was removed, the error names it and not a system call', (t) => {
+  const { home, user } = machine(t);
+  mkdirSync(`${user}/gone`);
+  const { status, stderr } = spawnSync('sh', ['-c', `rmdir ../gone; exec '${process.execPath}' '${main}' mcp import`], {
+    cwd: `${user}/gone`,
+    env: { ...process.env, AGENT_HOME: home, HOME: user },
+    encoding: 'utf8',
+  });
+  t.equal(status, 1);
+  t.equal(stderr, 'agent: the folder of this shell was removed; `cd` to another\n');
+  t.end();
+});
+
 t.test('CLI-5 · SEC-2 · a tool that Claude Code’s permissions deny is left out here, too', async (t) => {
   const { agent, read } = machine(t, {
     '.claude.json': JSON.stringify({
