@@ -64,6 +64,15 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     if (waiter === undefined) ahead.push(line);
     else give(line);
   });
+  // After Node's own stop nothing reads the keys, and none is read again where no shell could stop the program.
+  typed.on('SIGTSTP', () => {
+    stdout.write(marksNoPastes);
+    stdin.setRawMode(false);
+    process.kill(0, 'SIGTSTP');
+    stdin.setRawMode(true);
+    stdout.write(marksPastes);
+    if (waiter !== undefined) typed.prompt(true);
+  });
   typed.on('close', () => {
     isOver = true;
     if (isTerminal) stdout.write(marksNoPastes);

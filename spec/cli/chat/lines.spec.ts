@@ -1,8 +1,11 @@
 /** What comes unasked while a person types leaves the line that is being typed in sight. */
 
+import { spawn } from 'node:child_process';
 import { createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
+import { main } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
+import { until } from '../../support/processes.ts';
 import { hasTerminal, startTerminal } from '../../support/terminal.ts';
 
 const answers: Readonly<Record<string, object>> = {
@@ -48,5 +51,34 @@ t.test(
     t.match(terminal.shown(), /merge of hub; \/approve akfmtx7\n› \/help/);
     terminal.type('/exit\r');
     t.equal(await terminal.exited, 0);
+  },
+);
+
+t.test(
+  'CLI-4 · CLI-6 · after Ctrl-Z and fg the chat reads lines and marks pastes again',
+  { skip: !hasTerminal && 'this machine has no script that runs a command' },
+  async (t) => {
+    const home = makeHome(t).path;
+    void chatting(t, home);
+    const line = `set -m; '${process.execPath}' '${main}' chat; stty -a; echo stopped; fg; echo over`;
+    const child = spawn('script', ['-qec', line, '/dev/null'], {
+      env: { ...process.env, TERM: 'xterm', SHELL: '/bin/sh', NO_COLOR: '1', AGENT_HOME: home },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    await until(() => text.includes('› '));
+    child.stdin.write('/hel\u001a');
+    await until(() => /stopped[\s\S]*› \/hel/.test(text));
+    const [before = '', after = ''] = text.split('stopped');
+    t.match(before.split('[?2004l')[1], / icanon /, 'the shell has its terminal back');
+    t.match(after, '[?2004h');
+    child.stdin.write('p\r');
+    await until(() => text.includes('Ctrl-D does too'));
+    child.stdin.write('/exit\r');
+    await until(() => text.includes('over'));
   },
 );
