@@ -7,6 +7,7 @@
 
 import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
+import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import { firedJob } from '../../machines/webhook/record.ts';
 import { waitingWords } from '../dispatch/run-history.ts';
@@ -76,12 +77,16 @@ function runningSentence({ questions: [question], callsUnderWay: [call] }: Story
 /** Names the delivered ones, and the first that is not delivered. */
 function sentenceOfDeliveries(deliveries: readonly KnownDelivery[]): Sentence {
   const arrived = deliveries.filter(({ record }) => record.status === 'delivered');
-  const open = deliveries.find(({ record }) => record.status !== 'delivered');
+  const open = firstOpen(deliveries);
   const sent =
     arrived.length === 0 ? '' : `Delivered to ${listWords(arrived.map(({ record }) => placeWords(record)))}.`;
   if (open === undefined) return say('resting', sent);
   const next = openSentence(open);
   return say(next.tone, `${next.text}${sent === '' ? '' : ` ${sent}`}`);
+}
+
+function firstOpen(deliveries: readonly KnownDelivery[]): KnownDelivery | undefined {
+  return deliveries.find(({ record }) => record.status !== 'delivered');
 }
 
 function openSentence({ record, pause }: KnownDelivery): Sentence {
@@ -106,6 +111,8 @@ function openSentence({ record, pause }: KnownDelivery): Sentence {
 function detailOf(sources: StorySources): string {
   const { run, event, deliveries } = sources;
   const parts: string[] = [];
+  const open = firstOpen(ownDeliveries(sources))?.record;
+  if (open?.status === 'deadLettered' || open?.status === 'unknown') parts.push(adviceOn(open).advice);
   for (const { record } of deliveries) {
     const attempts = attemptsOf(record);
     const [first] = attempts;

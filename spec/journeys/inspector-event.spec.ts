@@ -227,7 +227,8 @@ t.test('an event opened, through the control socket', async (t) => {
       for (const n of [1, 2, 3]) {
         slack.scripts.push(slackError('channel_not_found'));
         await send('deploys', { text: `web 4.18.${n} is live` }, `f${n}`);
-        await ended(`f${n}`);
+        const { verdict } = await ended(`f${n}`);
+        t.match(verdict.detail, /^Invite the bot there and retry/, 'the event says what to do too');
       }
       slack.scripts.push('takenThenReset');
       await send('deploys', { text: 'was it sent?' }, 'f-unsure');
