@@ -371,6 +371,20 @@ t.test('INS-2 · the rows of the audit log stay while words are typed for them',
   await letAnswer();
 });
 
+t.test('INS-4 · an opened event shows its complete id, and copies it', options, async (t) => {
+  const { gateway, context, page } = await opened(t);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const id = '6f1c2f4e-7a51-4d0e-9a53-b1f0a3c2d9e8';
+  await sendReview(gateway, id);
+  await goTo(page, `#/events/${id}`);
+
+  await page.locator('.headline').getByText(id, { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Copy id' }).click();
+
+  await page.getByText('Copied', { exact: true }).waitFor();
+  t.equal(await page.evaluate('navigator.clipboard.readText()'), id);
+});
+
 t.test('INS-2 · an opened event has its facts below its name, and its lines of text are even', options, async (t) => {
   const { page } = await openedEvent(t);
   await answerFor(page, { 'events.open': async (_, own) => ({ ...((await own()) as object), run: 'a-run' }) });

@@ -212,6 +212,15 @@ function Meta({ event }: { readonly event: OpenedEvent }): JSX.Element {
       <MetaFact name="Source">{event.sender}</MetaFact>
       <MetaFact name="Profile">{event.profile === 'default' ? undefined : event.profile}</MetaFact>
       <MetaFact name="Node">{event.node}</MetaFact>
+      <MetaFact name="Id">
+        <code>{event.delivery}</code>
+        <Button
+          icon="copy"
+          class="quiet icon-only"
+          aria-label="Copy id"
+          onClick={() => void copyText(event.delivery)}
+        />
+      </MetaFact>
       {replayOf === undefined ? null : (
         <span>
           {event.edited ? 'Edited replay' : 'Replay'} of <a href={hashOf('events', replayOf)}>{replayOf}</a>
