@@ -337,6 +337,26 @@ t.test('questions', options, async (t) => {
     t.equal(await cardAt(here).count(), 1);
   });
 
+  await t.test('TRU-3 · of two answers to one question, the late page shows only the one that counts', async (t) => {
+    const asked = asks('two answers');
+    await waiting(1);
+    const { page } = await openInspector(t, gateway);
+    await goTo(page, '#/approvals');
+    const card = cardOf(page, 'two answers');
+    const deny = card.getByRole('button', { name: 'Deny' });
+    await deny.click({ trial: true });
+    await answerFor(page, {
+      'approvals.answer': async () => void (await gateway.answer((await gateway.asked()).id, true)),
+    });
+
+    await deny.click();
+
+    t.equal((await asked).isError, false);
+    // Shown once the refusal of the late answer is there too.
+    await card.getByText(/^Approved .* at /).waitFor();
+    t.notMatch(await card.innerText(), /no approval/);
+  });
+
   await t.test(
     'INS-2 · TRU-3 · after an answer the focus is on the next question, after the last one on the heading',
     async (t) => {

@@ -235,7 +235,8 @@ export function Question({
             )
           }
         </Answer>
-        <WhyNot refused={refused} />
+        {/* An answer elsewhere has already taken the place of the one that was refused. */}
+        {over === '' ? <WhyNot refused={refused} /> : null}
       </div>
     </article>
   );
