@@ -104,6 +104,21 @@ t.test('a page with many routes', options, async (t) => {
     const lines = page.locator('.plot svg').last();
     const ends = await lines.evaluate((one) => one.getBoundingClientRect().right);
     t.ok((await label.evaluate((one) => one.getBoundingClientRect().left)) >= ends);
+    const cells = page.getByRole('table', { name: 'Routes' }).getByRole('row').nth(1).getByRole('cell');
+    const time = cells.last();
+    await time.evaluate((one) => {
+      one.textContent = '30 Nov 23:57';
+    });
+    t.ok(await time.evaluate((one) => one.scrollWidth <= one.clientWidth), 'the time of an event of another day');
+    const edgeOf = (table: string) =>
+      page
+        .getByRole('table', { name: table })
+        .getByRole('row')
+        .nth(1)
+        .getByRole('cell')
+        .last()
+        .evaluate('one => getComputedStyle(one).paddingRight');
+    t.equal(await edgeOf('Targets'), await edgeOf('Servers'), 'the last columns end at one line');
   });
 
   await t.test(

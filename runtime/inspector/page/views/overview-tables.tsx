@@ -69,7 +69,7 @@ export function Routes({ routes, range }: { readonly routes: Overview['routes'];
     { title: 'Events', cell: ({ events }) => events.toLocaleString('en'), right: true, wide: true, width: '64px' },
     { title: 'Failed', cell: (row) => <FailedShare row={row} />, right: true, width: '72px' },
     { title: 'Median', cell: ({ median_ms }) => <Median ms={median_ms} />, right: true, wide: 'most', width: '80px' },
-    { title: 'Last event', cell: ({ last_at }) => <Last at={last_at} />, right: true, wide: true, width: '92px' },
+    { title: 'Last event', cell: ({ last_at }) => <Last at={last_at} />, right: true, wide: true, width: '112px' },
   ];
   return (
     <Listed
