@@ -124,8 +124,7 @@ async function attemptOnce(
       lastStatus = answer.status;
       namesOauth = /\bresource_metadata\s*=/i.test(answer.headers.get('www-authenticate') ?? '');
       hasNamedOauth ||= namesOauth;
-      if (answer.status === 400 && isReadyNotice(init?.body))
-        return takenNotice(answer, opened?.transport.sessionId !== undefined);
+      if (answer.status === 400 && isReadyNotice(init?.body)) return takenNotice(answer, opened?.hasSession() ?? false);
       lacked = settings.transport.kind === 'sse' ? lackedScope(answer) : undefined;
       if (lacked === undefined || init?.method !== 'POST') return answer;
       await answer.body?.cancel();
@@ -311,8 +310,8 @@ function withTarget(failure: ConnectFailure, opened: OpenTransport | undefined):
 
 /** The session is unknown to the server: another of its instances may have opened it, or the server has just restarted. */
 function withSession(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
-  const hadSession = opened?.transport.sessionId !== undefined;
   // Where a redirect leads, no session goes.
-  if (failure.kind !== 'http' || failure.ledTo !== undefined || !isSessionExpiry(failure, hadSession)) return failure;
+  if (failure.kind !== 'http' || failure.ledTo !== undefined) return failure;
+  if (!isSessionExpiry(failure, opened?.hasSession() ?? false)) return failure;
   return { ...failure, sessionGone: true };
 }

@@ -201,7 +201,7 @@ export function createSession(
   function outcomeOfFailure(thrown: unknown): CallOutcome {
     const outcome = readCallError(thrown, {
       timeoutMs: settings.timeoutMs,
-      hadSession: hasSessionId(opened),
+      hadSession: opened.hasSession(),
       exitStatus: opened.exitStatus(),
       whyClosed: whyClosed(),
       namesOauth: namesOauth(),
@@ -431,8 +431,4 @@ function paced(options: CallOptions, settle: Settle): { readonly options: CallOp
       settle(outcome);
     },
   };
-}
-
-function hasSessionId({ transport }: OpenTransport): boolean {
-  return transport.sessionId !== undefined;
 }

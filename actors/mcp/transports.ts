@@ -52,6 +52,8 @@ export interface OpenTransport {
   close(): Promise<void>;
   /** How the child of a stdio server exited by itself; undefined if it has not, or there is none. */
   exitStatus(): number | string | null | undefined;
+  /** Whether the server has given a session; for SSE, the address that it names for messages is one. */
+  hasSession(): boolean;
   /** The last redirect target outside the server's origin; undefined if there was none. */
   ledTo(): string | undefined;
   /** The Retry-After header of the server's last answer. */
@@ -78,7 +80,7 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
   const { log, onStderr } = ports;
   const transport = createStdioTransport({ server, plan, cwd: plan.cwd ?? ports.cwd, log, onStderr });
-  return { ...transport, transport, ledTo: () => undefined, retryAfter: () => undefined };
+  return { ...transport, transport, hasSession: () => false, ledTo: () => undefined, retryAfter: () => undefined };
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
@@ -107,7 +109,12 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
       throw new NotMcpFailure(`mcp server "${server}": ${what}; check url, or set skip_preflight: true`, answers);
     }
   }
-  const transport = createHttpTransport(plan, readPlainAnswers(wrapFetch?.(connections.fetch) ?? connections.fetch));
+  const plainFetch = readPlainAnswers(wrapFetch?.(connections.fetch) ?? connections.fetch);
+  let hasPosted = false;
+  const transport = createHttpTransport(plan, (url, init) => {
+    hasPosted ||= init?.method === 'POST';
+    return plainFetch(url, init);
+  });
   return {
     transport,
     close: async () => {
@@ -116,6 +123,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
       await connections.close();
     },
     exitStatus: () => undefined,
+    hasSession: () => (transport instanceof SSEClientTransport ? hasPosted : transport.sessionId !== undefined),
     ledTo: connections.ledTo,
     retryAfter: connections.retryAfter,
     whyClosed: () => why,

@@ -237,7 +237,10 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return hopelessCodes.has(failure.code) ? 'check protocol' : readWords(place);
     case 'http':
       if (failure.ledTo !== undefined) return 'put that address in url';
-      if (failure.sessionGone) return 'ask its operator whether all its instances have the same sessions';
+      if (failure.sessionGone) {
+        const cure = 'ask its operator whether all its instances have the same sessions';
+        return isOldSse(place) ? `${cure}, and whether a proxy changes the path that it names for messages` : cure;
+      }
       if (isAuthRefusal(failure)) return refusalCure(place, failure.namesOauth);
       if (isWrongEra(failure)) return 'check protocol';
       if (isOldSse(place) && refusesGet(failure.status)) return `check url, or ${newTransport}`;

@@ -283,6 +283,11 @@ t.test('ERA-2 · LIF-7 · a session that is gone after its handshake refuses no 
     t.match(verdict, { kind: 'failed', failures: [{ kind: 'http', status: 404, sessionGone: true }] }, on);
     t.equal(peer.seen('server/discover').length, 0, on);
   }
+  // Another instance of the server has the stream.
+  const peer = await started(t, { kind: 'sse' });
+  peer.set({ kind: 'answer', status: 404, body: 'Could not find session', on: 'initialize' });
+  const { verdict } = await open(t, { url: peer.url, transport: 'sse' });
+  t.match(verdict, { kind: 'failed', failures: [{ kind: 'http', status: 404, sessionGone: true }] }, 'over SSE');
 });
 
 t.test('LIF-7 · a refused notice after the handshake fails no server, unless the session is gone', async (t) => {

@@ -155,6 +155,22 @@ t.test('TRU-2 · an expired session is told as expired, whatever the status it i
   }
 });
 
+t.test('TRU-2 · LIF-4 · a session of SSE that is forgotten is expired too, although its stream is open', async (t) => {
+  for (const [status, body] of [
+    [404, 'Could not find session'],
+    [404, ''],
+    [400, 'No transport found for sessionId'],
+  ] as const) {
+    const peer = await started(t, { kind: 'sse' });
+    const { session, facts } = await opened(t, { url: peer.url, transport: 'sse' });
+    peer.set({ kind: 'answer', status, body, on: 'POST' });
+    t.same(await session.call('write_note', { text: 'x' }), { kind: 'expired' }, `${status} ${body}`);
+    t.equal(await session.ping(), undefined);
+    t.equal(facts.expired, 1, 'a ping finds it out too');
+    t.same(facts.closed, []);
+  }
+});
+
 t.test(
   'ERA-1 · LIF-4 · a server of which another release runs now is connected again, by a call or a ping',
   async (t) => {

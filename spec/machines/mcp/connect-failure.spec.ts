@@ -265,6 +265,14 @@ t.test('ERA-3 · where the old SSE transport finds none of its streams, the othe
     const line = describeFailure('hub', [failure], { ...here, transport });
     t.equal(/remove transport: sse if it speaks Streamable HTTP$/.test(line), named, line);
   }
+  const { transport } = readServerSettings(
+    normaliseServerEntry('hub', { url: 'https://hub.example/sse', transport: 'sse' }),
+  );
+  const gone = { kind: 'http', status: 404, message: 'Not Found', sessionGone: true } as const;
+  t.match(
+    describeFailure('hub', [gone], { ...here, transport }),
+    /whether a proxy changes the path that it names for mes/,
+  );
   t.end();
 });
 
