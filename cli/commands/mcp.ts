@@ -219,7 +219,11 @@ function printAnswer(context: CommandContext, answer: Result<'mcp.call'>): ExitC
     return 'error' in answer || answer.isError ? 1 : 0;
   }
   if ('error' in answer) return refuse(context, `${oneLine(answer.error.message)} [${answer.error.code}]`, 1);
-  for (const block of answer.content) context.out.print(`${plain(formatBlock(block))}\n`);
+  const { content, structuredContent: structure, isError } = answer;
+  for (const block of content) context.out.print(`${plain(formatBlock(block))}\n`);
+  if (content.length > 0) return isError ? 1 : 0;
+  if (structure !== undefined) context.out.print(`${plain(JSON.stringify(structure))}\n`);
+  else if (isError) context.out.complain('agent: the tool failed and gave no reason\n');
   return answer.isError ? 1 : 0;
 }
 

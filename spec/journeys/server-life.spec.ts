@@ -25,6 +25,7 @@ import {
 } from '../support/mcp/gateway.ts';
 import { hostilePeer } from '../support/mcp/hostile-peer.ts';
 import { started } from '../support/mcp/http-peer.ts';
+import { jsonPeer } from '../support/mcp/json-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
 import { type StdioBehaviour, stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { hasEnded, numbersIn } from '../support/processes.ts';
@@ -542,8 +543,16 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
   const gateway = await startGateway(t, {
     peer: entryOf(peer),
     lost: { url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer ${KEY_OF_LOST}' } },
+    terse: await jsonPeer(t, ({ method, params }) => {
+      const inputSchema = { type: 'object' };
+      if (method === 'tools/list')
+        return { result: { tools: ['structure', 'error'].map((name) => ({ name, inputSchema })) } };
+      if (method !== 'tools/call') return undefined;
+      return { result: params.name === 'error' ? { isError: true } : { structuredContent: { n: 1 } } };
+    }),
   });
   await gateway.reaches('peer', 'connected');
+  await gateway.reaches('terse', 'connected');
   await gateway.reaches('lost', 'backingOff', 'parked');
   const parsed = (text: string): unknown => JSON.parse(text);
   // As a script starts them.
@@ -617,15 +626,27 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
     t.equal((await cli('mcp', 'call')).code, 2);
   });
 
+  t.test(
+    'CLI-2 · a call whose result has no words prints its structure, and an error without a reason says so',
+    async (t) => {
+      t.same(await cli('mcp', 'call', 'mcp__terse__structure'), { code: 0, stdout: '{"n":1}\n', stderr: '' });
+      t.same(await cli('mcp', 'call', 'mcp__terse__error'), {
+        code: 1,
+        stdout: '',
+        stderr: 'agent: the tool failed and gave no reason\n',
+      });
+    },
+  );
+
   t.test('CON-4 · LIF-1 · `gateway status --json` counts the servers by state', async (t) => {
     const { code, stdout } = await cli('gateway', 'status', '--json');
 
     t.equal(code, 0);
     const { servers } = parsed(stdout) as { servers: Record<string, number> };
-    t.equal(servers.connected, 1);
+    t.equal(servers.connected, 2);
     t.equal(
       Object.values(servers).reduce((sum, count) => sum + count, 0),
-      2,
+      3,
     );
   });
 
