@@ -50,6 +50,8 @@ const lastWordsMs = 1_000;
 const longestGoodbyeMs = 10_000;
 /** Characters of unanswered requests; beyond that no connection that they came from is read. */
 const mostUnanswered = 4 * longestLine;
+/** Requests of one connection that are begun in one turn of the event loop. */
+const mostAtOnce = 32;
 
 /** The unanswered requests of a connection, or of several that share the memory for them. */
 interface Unanswered {
@@ -210,9 +212,20 @@ export function serveConnection(
     log.log('warn', `control: ${reason} and was cut off`);
     socket.destroy();
   };
+  /** Lines that were read and whose requests are not begun: the answers to all of them could take much memory. */
+  const waiting: string[] = [];
+  let turn: NodeJS.Immediate | undefined;
+  const isBusy = (): boolean => outbox.isBlocked() || unanswered.isFull();
   const pace = (): void => {
-    if (outbox.isBlocked() || unanswered.isFull()) socket.pause();
+    if (isBusy() || waiting.length > 0) socket.pause();
     else socket.resume();
+    if (!isBusy() && waiting.length > 0) turn ??= setImmediate(begin);
+  };
+  const begin = (): void => {
+    turn = undefined;
+    if (socket.destroyed) return;
+    if (!isBusy()) for (const line of waiting.splice(0, mostAtOnce)) take(line);
+    pace();
   };
   const outbox = createOutbox(socket, cutOff, pace);
   const leave = unanswered.join(pace);
@@ -235,20 +248,24 @@ export function serveConnection(
       expected(serialize);
     });
   };
+  const take = (line: string): void => {
+    const message = readMessage(line);
+    if (message.kind === 'malformed') outbox.expect()(() => formatError(message.id, message.error));
+    else if (message.kind === 'request') answer(message.request, line.length);
+  };
   const lines = createLineSplitter(
     longestLine,
-    (line) => {
-      const message = readMessage(line);
-      if (message.kind === 'malformed') outbox.expect()(() => formatError(message.id, message.error));
-      else if (message.kind === 'request') answer(message.request, line.length);
-    },
+    (line) => void waiting.push(line),
     () => {
       const message = `the request has more than ${longestLine / 1_048_576} MiB; send a shorter text`;
       outbox.expect()(() => formatError(null, { code: rpcCodes.request, message }));
       outbox.finish(lastWordsMs);
     },
   );
-  socket.on('data', (chunk) => lines.add(chunk));
+  socket.on('data', (chunk) => {
+    lines.add(chunk);
+    if (turn === undefined) begin();
+  });
   socket.on('error', () => {});
   socket.on('close', () => {
     leave();

@@ -458,7 +458,6 @@ t.test('LIF-13 · CLI-3 · a reader that takes nothing is cut off, and its answe
   let asked = 0;
   let serialized = 0;
   const { path, lines, client } = await serve(t, {
-    reload: async () => undefined,
     status: () => {
       asked += 1;
       return {
@@ -473,8 +472,8 @@ t.test('LIF-13 · CLI-3 · a reader that takes nothing is cut off, and its answe
   for (let id = 1; id <= 500; id += 1) ask(id);
   await until(() => asked > 0 && serialized > 0);
   for (let id = 1; id <= 20_000; id += 1) ask(id);
-  for (let n = 0; n < 100; n += 1) await client.call('gateway.reload').catch(() => {});
-  t.ok(asked < 5_000, `${asked} are read of 20,500, since their answers would wait too`);
+  for (let n = 0; n < 100; n += 1) await client.call('none').catch(() => {});
+  t.ok(asked <= 32, `${asked} are begun of 20,500, since their answers would wait too`);
   time.pass(30_000);
   await until(() => lines.length > 0);
   t.same(lines, ['control: a reader took nothing for 30 s and was cut off']);
