@@ -161,9 +161,11 @@ function flagProblem(
 ): string | undefined {
   if (flag === undefined) {
     const names = known.map((one) => one.name);
-    const initial = names.filter((one) => one.startsWith(word.slice(1)));
-    const near = name === '' ? (initial.length === 1 ? initial[0] : undefined) : nearest(name, names);
-    return `unknown flag ${word}${near === undefined ? '' : `; did you mean --${near}?`}`;
+    // A single letter, as in other programs.
+    const meant =
+      name === '' ? names.filter((one) => one.startsWith(word.slice(1).toLowerCase())) : [nearest(name, names)];
+    const quoted = meant.flatMap((one) => one ?? []).map((one) => `--${one}`);
+    return `unknown flag ${word}${quoted.length === 0 ? '' : `; did you mean ${quoted.join(' or ')}?`}`;
   }
   if (flag.value === undefined) return value === undefined ? undefined : `--${name} takes no value`;
   if (value === undefined) return `--${name} needs a <${flag.value}>`;

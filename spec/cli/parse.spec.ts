@@ -20,7 +20,12 @@ t.test('CLI-2 · what is wrong with the words is named with what was probably me
     ['webhook show a b', /unexpected "b"/, /Usage/],
     ['cron add x 0 9 1 1 1', /unexpected "9"; several words for one value need quotes$/, /Usage/],
     ['--jsno', /unknown flag --jsno/, /agent help/],
-    ['mcp add -e KEY=1 x -- npx server', /unknown flag -e/, /\[--env <name=value>…\]/],
+    ['mcp add -e KEY=1 x -- npx server', /unknown flag -e; did you mean --env or --entry\?/, /\[--env <name=value>…\]/],
+    [
+      'mcp add x -H K:1 --url https://x.example',
+      /unknown flag -H; did you mean --header or --home or --help\?/,
+      /Usage/,
+    ],
     ['mcp add x -e KEY=1 -- npx server', /unknown flag -e/, /\[--env <name=value>…\]/],
     ['webhook test x --payload', /--payload needs a <json>/, /Usage/],
     ['webhook list --json=1', /--json takes no value/, /Usage/],

@@ -229,7 +229,9 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     home.write('config.yaml', before);
     await gateway.control.call('gateway.reload');
     await page.getByText('In force since').waitFor();
-    await page.getByRole('row').filter({ hasText: 'Server reports added' }).waitFor();
+    const changes = page.getByRole('list', { name: 'Last changes of the configuration' }).getByRole('listitem');
+    await changes.filter({ hasText: 'Server reports added' }).waitFor();
+    await changes.filter({ hasText: /^Refused: .*unknown key "agnt"/ }).waitFor();
     t.notMatch(answers.join('\n'), new RegExp(literal), 'no answer has it');
   });
 

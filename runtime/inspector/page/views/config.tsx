@@ -4,7 +4,7 @@
  * @see INS-4, CFG-2 and CFG-3 in docs/specification.md
  */
 
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ConfigSource } from '../../../control/contract/setup.ts';
 import { useNow } from '../data/clock.ts';
@@ -35,6 +35,7 @@ type Version = (typeof versions)[number][0];
 
 const lookMs = 3_000;
 const countMs = 30_000;
+const mostChanges = 10;
 
 export function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
   // The profile of the file is chosen only here; the other views keep theirs.
@@ -244,24 +245,31 @@ function Secrets({ source: { variables, findings } }: { readonly source: ConfigS
       {variables.length === 0 ? (
         <p class="pad muted">{isRead ? 'The file refers to no variable.' : 'Shown once the file can be read.'}</p>
       ) : (
-        <Pairs caption="Variables that the file refers to">
-          {variables.map(({ name, from }) => (
-            <tr key={name}>
-              <td>
-                <code title={name}>{name}</code>
-              </td>
-              <td class="right">
-                {from === 'unset' ? (
-                  <Status mark="waiting">not set</Status>
-                ) : (
-                  <Status mark="delivered" calm>
-                    {from}
-                  </Status>
-                )}
-              </td>
-            </tr>
-          ))}
-        </Pairs>
+        <table class="fixed">
+          <caption class="unseen">Variables that the file refers to</caption>
+          <colgroup>
+            <col />
+            <col class="origin" />
+          </colgroup>
+          <tbody>
+            {variables.map(({ name, from }) => (
+              <tr key={name}>
+                <td>
+                  <code title={name}>{name}</code>
+                </td>
+                <td class="right">
+                  {from === 'unset' ? (
+                    <Status mark="waiting">not set</Status>
+                  ) : (
+                    <Status mark="delivered" calm>
+                      {from}
+                    </Status>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       )}
     </Panel>
   );
@@ -274,35 +282,23 @@ function Changes({ source: { in_force: force } }: { readonly source: ConfigSourc
       {force.changes.length === 0 ? (
         <p class="pad muted">None.</p>
       ) : (
-        <Pairs caption="Last changes of the configuration">
-          {force.changes.slice(0, 10).map(({ at, kind, what }) => (
-            <tr key={`${at} ${kind}`}>
-              <td title={what.join('\n')}>
-                <Status mark={kind === 'applied' ? 'delivered' : 'failed'} calm={kind === 'applied'}>
-                  {kind === 'applied' ? what.join(', ') : 'Refused'}
-                </Status>
-              </td>
-              <td class="right num">
-                <Clock at={at} />
-              </td>
-            </tr>
+        <ul class="findings" aria-label="Last changes of the configuration">
+          {force.changes.slice(0, mostChanges).map(({ at, kind, what }) => (
+            <li key={`${at} ${kind}`}>
+              <StatusMark name={kind === 'applied' ? 'delivered' : 'failed'} />
+              <div>
+                {kind === 'refused' ? <b class="strong">Refused: </b> : null}
+                {withCode(what.join(', '))}
+                <span class="muted small">
+                  {' '}
+                  <Clock at={at} />
+                </span>
+              </div>
+            </li>
           ))}
-        </Pairs>
+        </ul>
       )}
     </Panel>
-  );
-}
-
-function Pairs({ caption, children }: { readonly caption: string; readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <table class="fixed">
-      <caption class="unseen">{caption}</caption>
-      <colgroup>
-        <col />
-        <col class="origin" />
-      </colgroup>
-      <tbody>{children}</tbody>
-    </table>
   );
 }
 
