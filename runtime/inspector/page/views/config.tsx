@@ -287,12 +287,11 @@ function Changes({ source: { in_force: force } }: { readonly source: ConfigSourc
             <li key={`${at} ${kind}`}>
               <StatusMark name={kind === 'applied' ? 'delivered' : 'failed'} />
               <div>
+                <span class="muted small">
+                  <Clock at={at} />
+                </span>{' '}
                 {kind === 'refused' ? <b class="strong">Refused: </b> : null}
                 {withCode(what.join(', '))}
-                <span class="muted small">
-                  {' '}
-                  <Clock at={at} />
-                </span>
               </div>
             </li>
           ))}
