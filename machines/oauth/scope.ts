@@ -80,16 +80,21 @@ export function lackWords(demanded: string | undefined, granted: string | undefi
   const words = widerScope(undefined, demanded)?.split(' ');
   if (words === undefined) return 'a scope that the server does not name (set oauth.scope to it)';
   const named = `the scope ${JSON.stringify(strangersWords(words.join(' ')))}`;
-  const has = new Set(granted?.split(' '));
+  const has = grantedWords(granted);
   if (!words.every((word) => has.has(word))) return named;
   return `${named}, although it was granted: another login may not help, ask the operator of the server`;
 }
 
 /** The demanded words that a login did not grant. An answer without a scope grants what was requested (RFC 6749 §5.1). */
 export function withheldScope(demanded: string | undefined, granted: string | undefined): string | undefined {
-  const has = new Set(granted?.split(' '));
+  const has = grantedWords(granted);
   const withheld = (demanded ?? '').split(' ').filter((word) => !has.has(word));
   return granted === undefined ? undefined : widerScope(undefined, withheld.join(' '));
+}
+
+/** GitHub and Slack separate them by commas, which are also permitted within a word (RFC 6749 §3.3). */
+function grantedWords(scope = ''): ReadonlySet<string> {
+  return new Set([...scope.split(' '), ...scope.split(/[ ,]+/)]);
 }
 
 function listOf(value: Json | undefined): readonly string[] {

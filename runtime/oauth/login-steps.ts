@@ -136,7 +136,7 @@ export async function storeCredentials(
     if (withheld !== undefined) {
       const what = `the authorization server did not grant the scope ${JSON.stringify(strangersWords(withheld))}`;
       const cure = 'ask its operator to permit it to this client and user';
-      const message = `${what}, which the server demands, so the calls that need it still fail; ${cure}`;
+      const message = `${what}, which the server demands, so calls that need it may still fail; ${cure}`;
       row.tell({ kind: 'warning', code: 'scope-not-granted', message });
     }
     return stepDone;

@@ -1,5 +1,13 @@
 import t from 'tap';
-import { chooseScope, demandedScope, loginScope, scopeCure, widerScope } from '../../../machines/oauth/scope.ts';
+import {
+  chooseScope,
+  demandedScope,
+  lackWords,
+  loginScope,
+  scopeCure,
+  widerScope,
+  withheldScope,
+} from '../../../machines/oauth/scope.ts';
 
 t.test('OAU-1 · the challenge names the scope, else the resource, else nobody', (t) => {
   const resource = { scopes_supported: ['mcp:read', 'mcp:write'] };
@@ -56,5 +64,17 @@ t.test('OAU-1 · what a server demands is kept together as long as an address ca
   t.equal(demandedScope(long('a'), long('b')), long('b'), 'the latest, without which its call fails');
   t.equal(demandedScope('a', 'b'.repeat(5_000)), 'a');
   t.equal(demandedScope(undefined, 'b'.repeat(5_000)), undefined);
+  t.end();
+});
+
+t.test('OAU-1 · OAU-8 · a scope counts as granted, however the authorization server separates its words', (t) => {
+  for (const granted of ['repo user', 'repo,user', 'repo, user']) {
+    t.equal(withheldScope('user repo', granted), undefined, granted);
+    t.equal(withheldScope('repo admin', granted), 'admin', granted);
+    t.match(lackWords('repo user', granted), /"repo user", although it was granted/, granted);
+    t.equal(lackWords('admin', granted), 'the scope "admin"', granted);
+  }
+  t.equal(withheldScope('a,b', 'a,b'), undefined, 'a comma may be part of a word');
+  t.equal(withheldScope('a', undefined), undefined, 'what was requested is granted');
   t.end();
 });
