@@ -121,19 +121,20 @@ export function isPermanent(failure: ConnectFailure): boolean {
 }
 
 /** Words about a session id, as opposed to the session of a login. */
-const unknownSession = /\bsession (?:id )?not found\b|\bno (?:valid|active) session\b/i;
+const unknownSession =
+  /\bsession (?:id )?not found\b|\bno (?:valid|active) session\b|^No active SSE connection for session\b/i;
 
 /**
  * Whether an HTTP answer means that the session is gone. Servers send 404, and many send 400 with a message about the
  * session. Those of the Rust SDK, and of FastMCP with authentication, send 401 with such a message, though the credentials
- * are valid. Without a session id all of these mean something else.
+ * are valid, and supergateway sends 503. Without a session id all of these mean something else.
  */
 export function isSessionExpiry(
   { status, message }: { readonly status: number; readonly message: string },
   had: boolean,
 ): boolean {
   if (!had) return false;
-  if (status === 401) return unknownSession.test(message);
+  if (status === 401 || status === 503) return unknownSession.test(message);
   return status === 404 || (status === 400 && /session|not initialized/i.test(message));
 }
 

@@ -160,6 +160,7 @@ t.test('TRU-2 · LIF-4 · a session of SSE that is forgotten is expired too, alt
     [404, 'Could not find session'],
     [404, ''],
     [400, 'No transport found for sessionId'],
+    [503, 'No active SSE connection for session 1f0c'],
   ] as const) {
     const peer = await started(t, { kind: 'sse' });
     const { session, facts } = await opened(t, { url: peer.url, transport: 'sse' });

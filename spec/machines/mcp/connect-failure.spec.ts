@@ -79,7 +79,7 @@ t.test('LIF-7 · of two attempts both must be beyond help', (t) => {
   t.end();
 });
 
-t.test('TRU-2 · a session that was in use has run out at 404, and at 400 with words about it', (t) => {
+t.test('TRU-2 · a session that was in use has run out at 404, and at some others with words about it', (t) => {
   const rows: readonly (readonly [number, string, boolean, boolean])[] = [
     [404, '', true, true],
     [404, 'Session not found', true, true],
@@ -95,6 +95,9 @@ t.test('TRU-2 · a session that was in use has run out at 404, and at 400 with w
     [401, 'Unauthorized: No valid session ID provided', true, true],
     [401, 'Unauthorized: Session not found', false, false],
     [403, 'Session not found', true, false],
+    [503, 'No active SSE connection for session 1f0c', true, true],
+    [503, 'No active SSE connection for session 1f0c', false, false],
+    [503, 'the session store is down', true, false],
   ];
   for (const [status, message, had, expected] of rows)
     t.equal(isSessionExpiry({ status, message }, had), expected, `${status} ${message} ${had}`);
