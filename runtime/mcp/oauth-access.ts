@@ -56,9 +56,13 @@ interface TokenPlace {
 
 /**
  * Why the stored credentials of a server that refused a request do not work; undefined if there are none.
- * @param answers the bodies of its refusals, of which a standard error (RFC 6750 §3.1) is quoted
+ * @param failures those of the attempts; of a refusal the error of OAuth or JSON-RPC in its body is quoted
  */
-export function loginProblem(place: TokenPlace, nowMs: number, answers: readonly string[] = []): string | undefined {
+export function loginProblem(
+  place: TokenPlace,
+  nowMs: number,
+  failures: readonly ConnectFailure[] = [],
+): string | undefined {
   const record = recordFor(place);
   const problem = place.credentials.problem(place.server);
   if (problem !== undefined || record === undefined) return problem;
@@ -66,11 +70,17 @@ export function loginProblem(place: TokenPlace, nowMs: number, answers: readonly
   if (use.kind === 'login') return 'its token has expired, and it has none for renewals';
   // Another process has tried the renewal, and knows why it was refused.
   if (use.kind === 'refresh') return undefined;
-  const errors = answers.map((answer) => parseObject(answer) ?? {});
-  const said = errors.map(({ error, error_description: words }) => words ?? error).find((each) => each !== undefined);
-  const refused = 'the server refuses its token';
-  if (typeof said !== 'string') return refused;
-  return `${refused} (${strangersWords(withoutSecrets(said, [record.accessToken, record.refreshToken]))})`;
+  const said = failures.map(errorOfRefusal).find((each) => each !== '') ?? '';
+  const reason = strangersWords(withoutSecrets(said, [record.accessToken, record.refreshToken]));
+  return `the server refuses its token${reason === '' ? '' : ` (${reason})`}`;
+}
+
+function errorOfRefusal(failure: ConnectFailure): string {
+  if (failure.kind !== 'http' || failure.status !== 401) return '';
+  if (failure.rpcCode !== undefined) return failure.message;
+  const { error, error_description: words } = parseObject(failure.message) ?? {};
+  const said = words ?? error;
+  return typeof said === 'string' ? said : '';
 }
 
 interface FailureFacts extends FailurePlace {
@@ -97,11 +107,10 @@ export function readFailures(
   if (after !== 'needsLogin') return { after, why: described() };
   const at = { server, url: plan.url, credentials };
   const scope = lackedScope(failures);
-  if (scope) void credentials.demandScope(server, plan.url, scope);
   if (scope !== undefined) {
+    if (scope !== '') void credentials.demandScope(server, plan.url, scope);
     const lacks = `its token lacks ${lackWords(scope, recordFor(at)?.scope)}`;
     return { after, why: describeLoginNeed(server, place.profile, lacks) };
   }
-  const answers = failures.map((failure) => (failure.kind === 'http' ? failure.message : ''));
-  return { after, why: describeLoginNeed(server, place.profile, loginProblem(at, nowMs(), answers)) };
+  return { after, why: describeLoginNeed(server, place.profile, loginProblem(at, nowMs(), failures)) };
 }

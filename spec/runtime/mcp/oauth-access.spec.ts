@@ -90,6 +90,13 @@ t.test(
     await logIn();
     t.same(read(withLogin, [redirect]), { after: 'failed', why: both });
     t.match(read(withLogin, [refused]).why, /needs a login: the server refuses its token; run/);
+    const says = (message: string) => ({ ...refused, message });
+    const oauthError = '{"error":"invalid_token","error_description":"wrong audience"}';
+    for (const refusal of [says(oauthError), { ...says('wrong audience'), rpcCode: -32_001 }])
+      t.match(read(withLogin, [refusal]).why, /needs a login: the server refuses its token \(wrong audience\); run/);
+    t.match(read(withLogin, [says('{"error":" "}')]).why, /the server refuses its token; run/);
+    const other = { ...says('{"error":"no such endpoint"}'), status: 404 };
+    t.match(read(withLogin, [other, refused]).why, /the server refuses its token; run/, 'no reason of a refusal');
     const granted = { ...tokens, scope: 'files:write', expiresAtMs: 900 };
     await credentials.saveTokens('hub', granted);
     t.match(read(withLogin, [refused]).why, /needs a login: its token has expired, and it has none for renewals; run/);
