@@ -75,8 +75,11 @@ export function loginProblem(
   return `the server refuses its token${reason === '' ? '' : ` (${reason})`}`;
 }
 
+/** Of a longer answer nothing is quoted: to read it would hold up the gateway. */
+const longestRefusal = 65_536;
+
 function errorOfRefusal(failure: ConnectFailure): string {
-  if (failure.kind !== 'http' || failure.status !== 401) return '';
+  if (failure.kind !== 'http' || failure.status !== 401 || failure.message.length > longestRefusal) return '';
   if (failure.rpcCode !== undefined) return failure.message;
   const { error, error_description: words } = parseObject(failure.message) ?? {};
   const said = words ?? error;

@@ -94,6 +94,8 @@ t.test(
     const oauthError = '{"error":"invalid_token","error_description":"wrong audience"}';
     for (const refusal of [says(oauthError), { ...says('wrong audience'), rpcCode: -32_001 }])
       t.match(read(withLogin, [refusal]).why, /needs a login: the server refuses its token \(wrong audience\); run/);
+    const page = says(JSON.stringify({ error: 'x'.repeat(100_000) }));
+    t.match(read(withLogin, [page]).why, /the server refuses its token; run/, 'too long to be read');
     t.match(read(withLogin, [says('{"error":" "}')]).why, /the server refuses its token; run/);
     const other = { ...says('{"error":"no such endpoint"}'), status: 404 };
     t.match(read(withLogin, [other, refused]).why, /the server refuses its token; run/, 'no reason of a refusal');
