@@ -221,10 +221,10 @@ function printAnswer(context: CommandContext, answer: Result<'mcp.call'>): ExitC
   if ('error' in answer) return refuse(context, `${oneLine(answer.error.message)} [${answer.error.code}]`, 1);
   const { content, structuredContent: structure, isError } = answer;
   for (const block of content) context.out.print(`${plain(formatBlock(block))}\n`);
-  if (content.length > 0) return isError ? 1 : 0;
-  if (structure !== undefined) context.out.print(`${plain(JSON.stringify(structure))}\n`);
-  else if (isError) context.out.complain('agent: the tool failed and gave no reason\n');
-  return answer.isError ? 1 : 0;
+  const isBare = content.length === 0;
+  if (isBare && structure !== undefined) context.out.print(`${plain(JSON.stringify(structure))}\n`);
+  else if (isBare && isError) context.out.complain('agent: the tool failed and gave no reason\n');
+  return isError ? 1 : 0;
 }
 
 /** A content block as text; other types are described. */
