@@ -12,9 +12,9 @@ export function databaseUrlProblem(url: string): string | undefined {
   if (parsed === undefined)
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
   const { host, pathname, search, hash, searchParams } = parsed;
-  // A "@" in the query is a password cut by "?" only if the host was taken from before it.
-  if (`${pathname}${hash}`.includes('@') || (search.includes('@') && !authorityOf(url).includes('@')))
-    return `has "@" behind the host; ${encode}`;
+  // A "@" in the query is a password cut by "?" if the host was taken from before it, or the query is none of a database's.
+  const isCut = search.includes('@') && (!authorityOf(url).includes('@') || ignoredParameter(url) !== undefined);
+  if (isCut || `${pathname}${hash}`.includes('@')) return `has "@" behind the host; ${encode}`;
   // Without a user the client takes that of the system, as with a socket's peer authentication.
   return host === '' && !searchParams.has('host') ? `has no host; ${encode}` : undefined;
 }
@@ -34,8 +34,8 @@ export function parseDatabaseUrl(
   return { host: '', password, pathname, search, hash, searchParams };
 }
 
-/** Returns the name of a parameter that Postgres does not have: the client ignores it. */
-export function unknownParameter(url: string): string | undefined {
+/** Returns the name of a parameter that is none of `parameters`: the client ignores it. */
+export function ignoredParameter(url: string): string | undefined {
   return [...(parseDatabaseUrl(url)?.searchParams.keys() ?? [])].find((name) => !parameters.test(name));
 }
 
@@ -53,10 +53,13 @@ function hasSeveralHosts(url: string): boolean {
 
 const scheme = /^postgres(?:ql)?:\/\//;
 const encode = 'percent-encode / ? # @ and % of its password';
-/** Those of libpq (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS) and of the client. */
+/**
+ * Those of libpq (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS) and of the client, without
+ * libpq's `dbname`: the client would use another database.
+ */
 const parameters = new RegExp(
   `^(?:${[
-    'host|hostaddr|port|db|dbname|database|user|password|passfile|service|options|replication',
+    'host|hostaddr|port|user|password|passfile|service|options|replication',
     'application_name|fallback_application_name|client_encoding|encoding|uselibpqcompat',
     '(?:connect|statement|lock|query|idle_in_transaction_session|tcp_user)_timeout|keepalives(?:_\\w+)?',
     'ssl|ssl(?:mode|negotiation|compression|cert|certmode|key|keylogfile|password|rootcert|crl|crldir|sni)',

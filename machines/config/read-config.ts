@@ -7,7 +7,7 @@
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { checkAgent, doubtsOfAgent, interpolateAgent, readAgent } from './agent-settings.ts';
-import { databaseUrlProblem, parseDatabaseUrl, unknownParameter } from './database-url.ts';
+import { databaseUrlProblem, ignoredParameter, parseDatabaseUrl } from './database-url.ts';
 import { declared } from './declared.ts';
 import type { Diagnostic, DiagnosticScope, EntryFinding } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
@@ -287,12 +287,14 @@ function readDatabase(findings: Findings, written: JsonObject, scope: Interpolat
     const message = 'gateway.postgres.url holds its password; move the URL to .env and write "${DATABASE_URL}" here';
     findings.report({ path, message, code: 'secret-in-config' }, 'warning');
   }
-  const unknown = unknownParameter(url);
-  if (unknown !== undefined) {
-    const cure = /schema|search_?path/i.test(unknown)
+  const ignored = ignoredParameter(url);
+  if (ignored !== undefined) {
+    const cure = /schema|search_?path/i.test(ignored)
       ? 'name the schema by "options=-csearch_path%3D" and its name'
-      : 'correct its name, or remove it';
-    const message = `gateway.postgres.url has the parameter "${unknown}", which Postgres does not know and which is ignored; ${cure}`;
+      : /^(?:db|database)/i.test(ignored)
+        ? 'name the database behind the host, as in postgres://host/database'
+        : 'correct its name, or remove it';
+    const message = `gateway.postgres.url has the parameter "${ignored}", which is ignored; ${cure}`;
     findings.report({ path, message, code: 'postgres-url-parameter' }, 'warning');
   }
   return url;

@@ -208,6 +208,9 @@ t.test(
       'postgres://me:1#hunter2@db/agent',
       'postgres://me:hunter2#@db/agent',
       'postgres:///hunter2',
+      'postgres://me:1@2?hunter2&3@db/agent',
+      'postgres://me:1@/2?hunter2=3@db/agent',
+      'postgres://me:1@2/3?hunter2@db/agent',
       'postgres://me:hunter2@/agent',
       'postgres://me:1@/hunter2@/agent?host=/run/pg',
       'postgres://me:hunter2@db1:5432,db2:5432/agent',
@@ -219,7 +222,12 @@ t.test(
     t.notMatch(databaseUrlProblem('postgres://me:a,b/2@db/agent'), /several/, 'a password that is not encoded');
     t.same(reading(of(url)), [url, 'warning secret-in-config']);
     t.same(reading(of('postgres://me:hunter2@/agent?host=/run/pg'))[1], 'warning secret-in-config');
-    for (const ignored of [`${url}?schema=public`, `${url}?sslMode=verify-full`, `${ofUser}&currentSchema=a`])
+    for (const ignored of [
+      `${url}?schema=public`,
+      `${url}?sslMode=verify-full`,
+      `${ofUser}&currentSchema=a`,
+      `${socket}&dbname=b`,
+    ])
       t.same(reading(of('${DB}'), { DB: ignored }), [ignored, 'warning postgres-url-parameter']);
     t.same(reading('{journal: postgres}'), ['', 'error postgres-url-missing']);
     t.same(reading(of('${DB}')), ['', 'error postgres-url-missing']);
