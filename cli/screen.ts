@@ -80,8 +80,9 @@ export function openScreen(
   }
 
   function begin(): void {
-    stdout.write(enter);
+    // First: where a shell has continued the program in the background, this stops it again.
     stdin.setRawMode(true);
+    stdout.write(enter);
     stdin.resume();
   }
 

@@ -123,14 +123,12 @@ t.test('INS-2 · CLI-6 · Ctrl-Z stops the tree on a restored terminal, and fg d
     { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
   ]);
   const view = `'${process.execPath}' '${main}' inspect`;
-  const child = spawn(
-    'script',
-    ['-qec', `set -m; ${view}; stty -a; echo stopped; fg; stty -a; echo over`, '/dev/null'],
-    {
-      env: { ...process.env, TERM: 'xterm', SHELL: '/bin/sh', AGENT_HOME: home },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
-  );
+  const behind = `bg; until jobs >'${home}/jobs'; grep -q Stopped '${home}/jobs'; do sleep 0.05; done`;
+  const line = `set -m; ${view}; stty -a; echo stopped; ${behind}; echo behind; fg; stty -a; echo over`;
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    env: { ...process.env, TERM: 'xterm', SHELL: '/bin/sh', AGENT_HOME: home },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   t.teardown(() => child.kill('SIGKILL'));
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -138,10 +136,11 @@ t.test('INS-2 · CLI-6 · Ctrl-Z stops the tree on a restored terminal, and fg d
   });
   await until(() => text.includes('\u001b[J'));
   child.stdin.write('\u001a');
-  await until(() => text.includes('\u001b[J', text.indexOf('stopped') + 1) && text.includes('stopped'));
-  const [before = '', after = ''] = text.split('stopped');
+  await until(() => text.includes('\u001b[J', text.indexOf('behind') + 1) && text.includes('behind'));
+  const [before = '', background = '', after = ''] = text.split(/stopped|behind/);
   const [, left = ''] = before.split('\u001b[?25h\u001b[?1049l');
   t.match(left, / icanon /, 'the cursor, the screen and the lines are back');
+  t.notMatch(background, '\u001b[?1049h', 'bg takes no screen from the shell');
   t.match(after, /connections\/here/);
   // Without raw mode the shell's terminal would wait for Enter.
   child.stdin.write('q');
