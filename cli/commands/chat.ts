@@ -30,12 +30,12 @@ export async function chat(context: CommandContext): Promise<ExitCode> {
     const historyFile = `${paths.state}/chat-history`;
     const isTerminal = process.stdin.isTTY === true && context.out.isTerminal;
     const history = isTerminal ? linesIn(await readText(historyFile)) : [];
-    const said: string[] = [];
-    const code = await converse(context, { client, opened, isTerminal, history, said });
-    // Another chat may have ended meanwhile.
-    const kept = (text?: string): string => [...said.toReversed(), ...linesIn(text)].slice(0, keptLines).join('\n');
-    if (isTerminal && said.length > 0) await updateFileLocked(historyFile, (text) => `${kept(text)}\n`);
-    return code;
+    const kept = (said: string, text?: string): string => [said, ...linesIn(text)].slice(0, keptLines).join('\n');
+    // At once: a terminal that is closed ends the chat in the middle. A home that takes no files does not.
+    const remember = async (said: string): Promise<void> => {
+      if (isTerminal) await updateFileLocked(historyFile, (text) => `${kept(said, text)}\n`).catch(() => {});
+    };
+    return await converse(context, { client, opened, isTerminal, history, remember });
   } catch (thrown) {
     const { code, message } = thrown as { readonly code?: unknown; readonly message: string };
     if (code !== noModel) throw thrown;
@@ -55,8 +55,8 @@ interface Session {
   readonly isTerminal: boolean;
   /** Newest first. */
   readonly history: readonly string[];
-  /** Oldest first. */
-  readonly said: string[];
+  /** Adds a message to the history of later chats. */
+  readonly remember: (said: string) => Promise<void>;
 }
 
 /** The current turn. */
@@ -69,7 +69,7 @@ interface LiveTurn {
 }
 
 async function converse(context: CommandContext, session: Session): Promise<ExitCode> {
-  const { client, opened, isTerminal, history, said } = session;
+  const { client, opened, isTerminal, history, remember } = session;
   const { out, gateway } = context;
   const agent = agentOf(gateway);
   const screen = createScreen(out, isTerminal);
@@ -153,7 +153,7 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
       if (text === undefined) return hasFailed && !isTerminal ? 1 : 0;
       if (text === '') continue;
       if (!text.startsWith('/')) {
-        said.push(text.replaceAll('\n', ' '));
+        await remember(text.replaceAll('\n', ' '));
         await say(text);
       } else if ((await command(text)) === 'leave') return 0;
     }

@@ -1,6 +1,7 @@
 /** What comes unasked while a person types leaves the line that is being typed in sight. */
 
 import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { main } from '../../support/daemon.ts';
@@ -11,6 +12,7 @@ import { hasTerminal, startTerminal } from '../../support/terminal.ts';
 const answers: Readonly<Record<string, object>> = {
   'chat.open': { session: 's', profile: 'default', provider: 'p', model: 'm', tools: 0 },
   'approvals.watch': { pending: [] },
+  'chat.say': { outcome: 'answered', steps: 1, input_tokens: 1, output_tokens: 1 },
 };
 
 /** A gateway that opens a chat; resolves with the connection of its client. */
@@ -80,5 +82,24 @@ t.test(
     await until(() => text.includes('Ctrl-D does too'));
     child.stdin.write('/exit\r');
     await until(() => text.includes('over'));
+  },
+);
+
+t.test(
+  'CLI-4 · a message is in the history while the chat is open, as a terminal that is closed ends it at once',
+  { skip: !hasTerminal && 'this machine has no script that runs a command' },
+  async (t) => {
+    const home = makeHome(t).path;
+    const history = `${home}/state/chat-history`;
+    mkdirSync(`${home}/state`);
+    writeFileSync(history, 'an earlier one\n');
+    void chatting(t, home);
+    const terminal = startTerminal(t, ['chat'], { AGENT_HOME: home, NO_COLOR: '1' });
+    await terminal.shows(/› /);
+    terminal.type('a message\r');
+    await until(() => readFileSync(history, 'utf8') === 'a message\nan earlier one\n');
+    await terminal.shows(/1 step/);
+    terminal.type('/exit\r');
+    t.equal(await terminal.exited, 0);
   },
 );
