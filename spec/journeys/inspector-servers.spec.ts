@@ -232,6 +232,11 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
     const changes = page.getByRole('list', { name: 'Last changes of the configuration' }).getByRole('listitem');
     await changes.filter({ hasText: 'Server reports added' }).waitFor();
     await changes.filter({ hasText: /Refused: .*unknown key "agnt"/ }).waitFor();
+    const fits = await changes.first().evaluate((one) => {
+      one.querySelector('div')?.replaceChildren('x'.repeat(200));
+      return one.scrollWidth <= one.clientWidth;
+    });
+    t.ok(fits, 'a long name is broken');
     t.notMatch(answers.join('\n'), new RegExp(literal), 'no answer has it');
   });
 
