@@ -1,11 +1,12 @@
 /** `agent gateway …`: start, stop, inspect and reload the daemon. @see CLI-1 and CON-2 */
 
 import { spawn } from 'node:child_process';
-import { closeSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ensurePrivateFolder } from '../../actors/files.ts';
+import { ensurePrivateFolder, isDiskRefusal } from '../../actors/files.ts';
 import { isRunning } from '../../actors/lock-file.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 import { journalOpening, stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
@@ -55,6 +56,11 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   if (await runsAlready(context)) return 0;
   if (refuseSudo(context)) return 1;
   const started = await spawnGateway(context);
+  if (started.noRoom !== undefined) {
+    const { pid } = started.child;
+    const why = `the gateway runs (pid ${pid}), but its disk takes no file (${started.noRoom})`;
+    return refuse(context, `${why}; it accepts nothing until you make room, and \`kill ${pid}\` ends it`, 1);
+  }
   // What a cancelled start has begun must not run unseen.
   const endCancelled = (code: number): void => {
     if (code === 130) started.child.kill();
@@ -122,6 +128,7 @@ async function spawnGateway({ home, env }: CommandContext) {
   if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > longestLog) renameSync(logPath, `${logPath}.1`);
   const log = openSync(logPath, 'a', 0o600);
   const before = fstatSync(log).size;
+  const noRoom = refusalOf(paths.logs);
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
     detached: true,
     stdio: ['ignore', log, log],
@@ -138,11 +145,25 @@ async function spawnGateway({ home, env }: CommandContext) {
   const ownLines = (): string => readFileSync(logPath).subarray(before).toString('utf8');
   return {
     child,
+    noRoom,
     ownLines,
     hasEnded: () => hasEnded,
     // Another start of this home may have been first; its gateway is waited for.
     isOver: () => hasEnded && !/\bgateway-(?:running|starting)\b/.test(ownLines()),
   };
+}
+
+/** Why the disk of a folder takes no file, as where it is full: the gateway's log there cannot have the reason. */
+function refusalOf(folder: string): string | undefined {
+  const probe = `${folder}/room`;
+  try {
+    writeFileSync(probe, '\n', { mode: 0o600 });
+    return undefined;
+  } catch (thrown) {
+    return isDiskRefusal(thrown) ? causeOf(thrown) : undefined;
+  } finally {
+    rmSync(probe, { force: true });
+  }
 }
 
 /** Undefined if no gateway answers: one that fails to listen may end before it does. */

@@ -58,7 +58,8 @@ export function checkLock({ paths, home, gateway }: Examined, enters = mayEnter)
       }
     }
   }
-  const unseen = main.kind === 'making' ? 'a gateway is starting, or one of another user may run' : 'no gateway runs';
+  const unseen =
+    main.kind === 'making' ? 'a gateway is starting, or one of another user may run' : 'no gateway holds it';
   const state = gateway === undefined ? unseen : `the gateway runs (pid ${gateway.status.pid})`;
   return findings.length > 0 ? findings : [good(`${state}; nothing stale is left`)];
 }

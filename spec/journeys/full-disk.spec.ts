@@ -58,6 +58,22 @@ t.test('DUR-3 · a gateway that starts on a full disk answers 503 and heals when
   await healsOnceMended(t, daemon, () => rmSync(`/proc/${daemon.child.pid}/root${disk}/ballast`));
 });
 
+t.test('DUR-3 · CLI-1 · a start in the background on a full disk names the disk at once', mounting, (t) => {
+  const home = configured(t);
+  const script =
+    'mkdir "$FOLDER/disk"; mount -t tmpfs -o size=1m none "$FOLDER/disk"; mkdir -m 700 "$AGENT_HOME" "$AGENT_HOME/logs"; dd if=/dev/zero of="$FOLDER/disk/ballast" 2>/dev/null || true; "$NODE" "$MAIN" gateway';
+  const env = { AGENT_HOME: `${home.path}/disk/home`, FOLDER: home.path, NODE: process.execPath, MAIN: main };
+  const { status, stderr } = spawnSync('unshare', ['-m', 'bash', '-ec', script], {
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  });
+  const [, pid] = /^agent: the gateway runs \(pid (\d+)\), but its disk takes no file \(ENOSPC.*/.exec(stderr) ?? [];
+  if (pid !== undefined) process.kill(Number(pid), 'SIGKILL');
+  t.equal(status, 1);
+  t.ok(pid, stderr);
+  t.end();
+});
+
 const readOnly = 'mount --bind "$FOLDER" "$FOLDER"; mount -o remount,bind,ro "$FOLDER"';
 
 t.test(
