@@ -255,7 +255,7 @@ t.test('questions', options, async (t) => {
     const approve = (text: string) => cardOf(page, text).getByRole('button', { name: 'Approve' });
     await approve('second').waitFor();
     await page.clock.install();
-    await page.clock.pauseAt(Date.now() + 60_000);
+    await page.clock.pauseAt(Date.now() + 5_000);
     await movedUntil(page, () => approve('first').isEnabled());
     const box = await approve('first').boundingBox();
     const answers: string[] = [];
