@@ -240,13 +240,13 @@ t.test('OAU-1 · OAU-8 · a network failure during renewal deletes nothing, star
     ['200 and a page', () => authority.on(paths.token, html), odd],
     ['404 and a page', () => authority.on(paths.token, page(404)), odd],
     ['a redirect', () => authority.on(paths.token, { kind: 'redirect', to: 'https://as.invalid/token' }), odd],
-    ['nobody there', () => authority.stop(), busy],
+    ['no server there', () => authority.stop(), busy],
   ];
   for (const [what, arrange, cure] of failures) {
     await arrange();
     const answer = await gateway.call('mcp__hub__echo', { text: 'x' });
     t.ok(answer.error !== undefined, what);
-    t.not(answer.error?.code, 'needs_login', `${what}: nobody is sent to log in`);
+    t.not(answer.error?.code, 'needs_login', `${what}: no login is requested`);
     t.match(answer.error?.message, /cannot be renewed now/, what);
     t.match(`${answer.error?.message} [`, cure, what);
     t.same(standing(), old, `${what}: what is stored is untouched`);
