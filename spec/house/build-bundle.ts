@@ -114,6 +114,26 @@ await build({
     rolldownOptions: { output: { format: 'cjs', codeSplitting: false, comments: false, entryFileNames: '[name].cjs' } },
   },
 });
+// Dozens of these start, and finding their two hundred modules is most of what that takes.
+await build({
+  configFile: false,
+  logLevel: 'warn',
+  publicDir: false,
+  ssr: { noExternal: true },
+  build: {
+    ssr: true,
+    outDir: 'dist/spec/servers',
+    emptyOutDir: true,
+    target: 'node20',
+    minify: false,
+    rolldownOptions: {
+      input: Object.fromEntries(
+        ['filesystem', 'memory'].map((name) => [name, `@modelcontextprotocol/server-${name}/dist/index.js`]),
+      ),
+      output: { comments: false, entryFileNames: '[name].js' },
+    },
+  },
+});
 for (const era of ['legacy', 'modern']) {
   const env = { ...process.env, SPEC_WRITES_CACHE: '1' };
   execFileSync(process.execPath, ['dist/spec/support/mcp/start-peer.js', era], { env, input: '' });

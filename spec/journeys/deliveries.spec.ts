@@ -15,6 +15,7 @@ import { type FakePlatform, startPlatform } from '../support/platforms/fake-plat
 import { mattermostApi } from '../support/platforms/mattermost.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { smtpPassword, smtpUser, startSmtp } from '../support/platforms/smtp-server.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 const texts = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
 /** Two texts, 1 for the one platform and 2 for the other, are on their way when the daemon is killed. */
@@ -130,6 +131,7 @@ async function killedWithFiveBehind(it: Awaited<ReturnType<typeof openDelivering
 
 t.test(
   'DLV-4 · a text that comes after a restart goes behind those of its chat that found no room in memory',
+  { skip: inAllOnly },
   async (t) => {
     const it = await openDelivering(t);
     it.configure({ slack: { messages_per_minute: 60_000 } });
@@ -172,6 +174,7 @@ t.test('DIS-3 · DLV-4 · texts that a platform does not take hold up none to an
 
 t.test(
   'DLV-4 · a text that is tried again stays before those of its chat, however little memory there is',
+  { skip: inAllOnly },
   async (t) => {
     const it = await openDelivering(t);
     it.configure({ slack: { messages_per_minute: 60_000 } });
@@ -512,41 +515,49 @@ t.test('DIS-2 · DUR-1 · one whose sender has hung up survives kill -9, in its 
   t.same(texts(it.discord), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
 });
 
-for (const [signal, seen] of [
-  ['SIGKILL', 'no answer'],
-  ['SIGTERM', 503],
+for (const [signal, seen, when] of [
+  ['SIGKILL', 'no answer', {}],
+  ['SIGTERM', 503, { skip: inAllOnly }],
 ] as const)
-  t.test(`DIS-2 · DUR-1 · IDM-2 · one whose sender waits at ${signal} goes on without it, in its order`, async (t) => {
-    const it = await openDelivering(t);
-    it.configure({ gateway: { drain_timeout_seconds: 1 } });
-    const first = await it.start();
-    const post = (id: string) =>
-      it.post(first, 'directSlack', id).then(
-        ({ status }) => status,
-        () => 'no answer',
-      );
-    await it.target('slack', 'connected');
-    it.slack.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '28' } });
-    const answers = [post('1')];
-    await it.reaches('1', 'waitingToRetry');
-    answers.push(post('2'));
-    await it.reaches('2', 'queued');
-    // Answered once it is on disk, and so is, before it, that "2" was not sent.
-    await it.post(first, 'discord', '3');
+  t.test(
+    `DIS-2 · DUR-1 · IDM-2 · one whose sender waits at ${signal} goes on without it, in its order`,
+    when,
+    async (t) => {
+      const it = await openDelivering(t);
+      it.configure({ gateway: { drain_timeout_seconds: 1 } });
+      const first = await it.start();
+      const post = (id: string) =>
+        it.post(first, 'directSlack', id).then(
+          ({ status }) => status,
+          () => 'no answer',
+        );
+      await it.target('slack', 'connected');
+      it.slack.scripts.push({
+        status: 429,
+        json: { ok: false, error: 'ratelimited' },
+        headers: { 'retry-after': '28' },
+      });
+      const answers = [post('1')];
+      await it.reaches('1', 'waitingToRetry');
+      answers.push(post('2'));
+      await it.reaches('2', 'queued');
+      // Answered once it is on disk, and so is, before it, that "2" was not sent.
+      await it.post(first, 'discord', '3');
 
-    first.kill(signal);
-    t.same(await Promise.all(answers), [seen, seen]);
-    await first.exited;
-    const second = await it.start({}, { timePasses: true });
-    await it.reaches('1', 'waitingToRetry');
-    await second.pass(29_000);
+      first.kill(signal);
+      t.same(await Promise.all(answers), [seen, seen]);
+      await first.exited;
+      const second = await it.start({}, { timePasses: true });
+      await it.reaches('1', 'waitingToRetry');
+      await second.pass(29_000);
 
-    for (const id of ['1', '2']) {
-      await it.reaches(id, 'delivered');
-      t.match(await it.post(second, 'directSlack', id), { status: 200, body: { status: 'duplicate' } });
-    }
-    t.same(texts(it.slack), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
-  });
+      for (const id of ['1', '2']) {
+        await it.reaches(id, 'delivered');
+        t.match(await it.post(second, 'directSlack', id), { status: 200, body: { status: 'duplicate' } });
+      }
+      t.same(texts(it.slack), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
+    },
+  );
 
 t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {
   const it = await openDelivering(t);

@@ -15,7 +15,7 @@ import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
 
-const memory = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'));
+const memory = fileURLToPath(new URL('../servers/memory.js', import.meta.url));
 const profiles = ['default', 'work'] as const;
 type Profile = (typeof profiles)[number];
 const secretOf = (profile: Profile): string => `secret-of-${profile}-secret`;

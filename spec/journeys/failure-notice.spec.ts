@@ -11,6 +11,7 @@ import { eventually } from '../support/mcp/gateway.ts';
 import { mattermostApi } from '../support/platforms/mattermost.ts';
 import { slackError } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
+import { inAllOnly } from '../support/tier.ts';
 import { chat, openHome, type Row } from '../support/two-platforms.ts';
 
 t.test(
@@ -77,6 +78,7 @@ const isDelivered = ({ status }: Row): boolean => status === 'delivered';
 
 t.test(
   'DIS-4 · DUR-1 · a notice that waited at kill -9 goes out once, and so does that of a run cut off',
+  { skip: inAllOnly },
   async (t) => {
     const it = await openHome(t);
     it.configure(

@@ -17,7 +17,7 @@ import { serve } from '../support/run-program.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
-const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
+const files = fileURLToPath(new URL('../servers/filesystem.js', import.meta.url));
 const key = 'sk-model-key-of-the-journey';
 
 interface Wanted {

@@ -16,7 +16,7 @@ import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { until } from '../support/processes.ts';
 
-const memory = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'));
+const memory = fileURLToPath(new URL('../servers/memory.js', import.meta.url));
 const page = readFileSync('docs/quick-starts.md', 'utf8');
 const install = readFileSync('docs/install.md', 'utf8');
 

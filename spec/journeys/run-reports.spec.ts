@@ -11,6 +11,7 @@ import { httpApi } from '../support/platforms/described.ts';
 import { type FakeRequest, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 const secret = 'reports-secret-reports-secret';
 const reportSecret = String(httpApi.options.secret);
@@ -213,7 +214,7 @@ t.test('DLV-6 · DUR-1 · runs are reported with a signature, each end once, als
   t.notMatch(JSON.stringify([...daemon.log]), reportSecret.slice('whsec_'.length));
 });
 
-t.test('DLV-6 · DLV-7 · DIS-4 · DUR-1 · a run is followed beside another target, also through kill -9', async (t) => {
+t.test('DLV-6 · DLV-7 · DIS-4 · DUR-1 · a run is followed beside another target', { skip: inAllOnly }, async (t) => {
   const it = await openReports(t);
   const daemon = await startDaemon(t, it.home.path);
   const post = (route: string, n: string, id: string, { url } = daemon) =>

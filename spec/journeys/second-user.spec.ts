@@ -22,6 +22,7 @@ import { makeHome } from '../support/home.ts';
 import { commandOf, eventually } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { postSigned } from '../support/sign.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 const owner = 65_533;
 const other = 65_534;
@@ -204,7 +205,8 @@ const deep = 'deep/'.repeat(20);
 
 for (const name of ['home', `${deep}home`]) {
   const where = name === 'home' ? 'in the home' : 'beside a home that is too deep for it';
-  t.test(`SEC-1 · SEC-4 · HOME-3 · CLI-3 · another user is kept out, the socket ${where}`, { skip }, async (t) => {
+  const when = { skip: skip || (name === 'home' && inAllOnly) };
+  t.test(`SEC-1 · SEC-4 · HOME-3 · CLI-3 · another user is kept out, the socket ${where}`, when, async (t) => {
     const { home, socket, temporary, daemon, start, attempt, asOther } = await stage(t, name);
     await daemon.line(({ message }) => message.includes('connected'));
     const sent = await postSigned(`${daemon.url}/webhooks/gh`, { text: secrets.prompt }, { secret: secrets.hook });

@@ -23,17 +23,14 @@ const shiftedClock = new URL('../support/shifted-clock.js', import.meta.url).hre
 const secret = 'several-secret-several-secret';
 
 /** Writes down when it begins and ends, and waits to be let go where the prompt says so. */
-const agent = (folder: string): string => `import { appendFileSync, readFileSync } from 'node:fs';
-let prompt = '';
-for await (const chunk of process.stdin) prompt += chunk;
-const name = prompt.trim();
-const { AGENT_DELIVERY_ID: id, AGENT_ATTEMPT: attempt } = process.env;
-const note = (what) => appendFileSync('${folder}/steps.txt', [what, name, id, attempt].join(' ') + '\\n');
-note('begin');
-while (name.startsWith('wait') && !readFileSync('${folder}/go.txt', 'utf8').split('\\n').includes(name))
-  await new Promise((again) => setTimeout(again, 10));
-note('end');
-process.stdout.write(name);
+const agent = (folder: string): string => `name=$(cat)
+note() { echo "$1 $name $AGENT_DELIVERY_ID $AGENT_ATTEMPT" >>'${folder}/steps.txt'; }
+note begin
+case $name in
+  wait*) until grep -qxF "$name" '${folder}/go.txt'; do sleep 0.05; done ;;
+esac
+note end
+printf %s "$name"
 `;
 
 interface Cluster {
@@ -73,7 +70,7 @@ async function startCluster(
   const place = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
   const configOf = (nth: number) => ({
     gateway: { journal: 'postgres', node: `gateway-${nth}`, postgres: { url: '${DATABASE_URL}' } },
-    agent: { runner: 'command', command: ['node', 'scripts/agent.mjs'], concurrency: 3 },
+    agent: { runner: 'command', command: ['sh', 'scripts/agent.sh'], concurrency: 3 },
     inspector: { enabled: false },
     mcp_servers: servers,
     platforms: {
@@ -102,7 +99,7 @@ async function startCluster(
       '.env': `DATABASE_URL='${ways[nth]?.url(url) ?? url}'\n`,
       'config.yaml': JSON.stringify(configOf(nth)),
       'clock.txt': '0',
-      'scripts/agent.mjs': agent(folder),
+      'scripts/agent.sh': agent(folder),
     }),
   );
   const pathOf = (nth: number): string => homes[nth]?.path ?? '';

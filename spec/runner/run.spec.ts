@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { hasEnded, until } from '../support/processes.ts';
+import { inAllOnly } from '../support/tier.ts';
 import { importsOf, planUnits } from './plan.ts';
 import { runUnit } from './run-unit.ts';
 
@@ -66,21 +67,25 @@ t.test('counts tests, lists each file with its time, and passes where all of the
   t.ok(lines.includes('skipped  b.spec.js: not here (no such shell)'));
 });
 
-t.test('temporary files of the specs are in a folder of the run, as open as /tmp and gone with it', async (t) => {
-  const { code, lines } = await runSpecs(t, {
-    a: `import { mkdtempSync, statSync } from 'node:fs';
+t.test(
+  'temporary files are in a folder of the run, as open as /tmp and gone with it',
+  { skip: inAllOnly },
+  async (t) => {
+    const { code, lines } = await runSpecs(t, {
+      a: `import { mkdtempSync, statSync } from 'node:fs';
       import { tmpdir } from 'node:os';
       t.test('x', async (t) => {
         mkdtempSync(tmpdir() + '/left-');
         t.equal(statSync(tmpdir()).mode & 0o7777, 0o1777);
       });
       t.test(tmpdir(), { skip: true }, async () => {});`,
-  });
-  t.equal(code, 0);
-  const folder = /skipped {2}a\.spec\.js: (\S*specs-\w+)/.exec(lines.join('\n'))?.[1] ?? '';
-  t.match(folder, /specs-/);
-  t.notOk(existsSync(folder));
-});
+    });
+    t.equal(code, 0);
+    const folder = /skipped {2}a\.spec\.js: (\S*specs-\w+)/.exec(lines.join('\n'))?.[1] ?? '';
+    t.match(folder, /specs-/);
+    t.notOk(existsSync(folder));
+  },
+);
 
 t.test('a file that fails twice fails the run, and its assertion is shown', async (t) => {
   const { code, lines } = await runSpecs(t, {
@@ -103,21 +108,24 @@ t.test('a file that fails twice fails the run, and its assertion is shown', asyn
   t.notMatch(lines.join('\n'), 'FLAKY');
 });
 
-t.test(
-  'a file that passes when run again alone passes and is reported as flaky; more than three fail the run',
-  async (t) => {
-    const flaky = failsUntilRun(2);
-    const three = await runSpecs(t, { a: flaky, b: flaky, c: flaky, good: passes });
-    t.equal(three.code, 0);
-    t.same(three.lines.slice(-4), [
-      ...['a', 'b', 'c'].map((name) => `FLAKY ${name}.spec.js: holds now and then > the second time is the charm`),
-      '5 passed, 0 failed',
-    ]);
-    const four = await runSpecs(t, { a: flaky, b: flaky, c: flaky, d: flaky });
-    t.equal(four.code, 1);
-    t.same(four.lines.slice(-2), ['4 files are flaky; more than 3 fail the run', '4 passed, 1 failed']);
-  },
-);
+t.test('a file that passes when run again alone passes and is reported as flaky', async (t) => {
+  const flaky = failsUntilRun(2);
+  const { code, lines } = await runSpecs(t, { a: flaky, b: flaky, good: passes });
+  t.equal(code, 0);
+  t.same(lines.slice(-3), [
+    ...['a', 'b'].map((name) => `FLAKY ${name}.spec.js: holds now and then > the second time is the charm`),
+    '4 passed, 0 failed',
+  ]);
+});
+
+t.test('more than three flaky files fail the run', { skip: inAllOnly }, async (t) => {
+  const flaky = failsUntilRun(2);
+  const three = await runSpecs(t, { a: flaky, b: flaky, c: flaky });
+  t.equal(three.code, 0);
+  const four = await runSpecs(t, { a: flaky, b: flaky, c: flaky, d: flaky });
+  t.equal(four.code, 1);
+  t.same(four.lines.slice(-2), ['4 files are flaky; more than 3 fail the run', '4 passed, 1 failed']);
+});
 
 t.test('a file that hangs is ended with every process it started, and fails', async (t) => {
   const folder = t.testdir({
@@ -144,7 +152,7 @@ t.test('waits for ever', async (t) => {
   await until(() => hasEnded(pid));
 });
 
-t.test('a file that ends its process takes no other file with it', async (t) => {
+t.test('a file that ends its process takes no other file with it', { skip: inAllOnly }, async (t) => {
   const { code, lines } = await runSpecs(t, {
     a: passes,
     b: `t.test('ends it', async () => process.kill(process.pid, 'SIGKILL'));`,
@@ -157,7 +165,7 @@ t.test('a file that ends its process takes no other file with it', async (t) => 
   t.equal(lines.filter((line) => line.startsWith('ok')).length, 3);
 });
 
-t.test('a file that ends its process with success before its last test fails', async (t) => {
+t.test('a file that ends its process with success before its last test fails', { skip: inAllOnly }, async (t) => {
   const { code, lines } = await runSpecs(t, {
     a: `t.test('one', async (t) => t.ok(true)); t.test('two', async () => process.exit(0)); t.test('three', async () => {});`,
   });
@@ -165,26 +173,30 @@ t.test('a file that ends its process with success before its last test fails', a
   t.match(lines.at(-1), /^\d passed, [12] failed$/, lines.join('\n'));
 });
 
-t.test('a file that ends its process fails, also where another file of the group failed before', async (t) => {
-  const folder = t.testdir({
-    'a.spec.js': `import t from 'tap'; t.test('one', async (t) => t.ok(false));`,
-    'b.spec.js': `import t from 'tap'; t.test('one', async (t) => t.ok(true));
+t.test(
+  'a file that ends its process fails, also where another file of the group failed before',
+  { skip: inAllOnly },
+  async (t) => {
+    const folder = t.testdir({
+      'a.spec.js': `import t from 'tap'; t.test('one', async (t) => t.ok(false));`,
+      'b.spec.js': `import t from 'tap'; t.test('one', async (t) => t.ok(true));
 t.test('two', async () => process.kill(process.pid, 'SIGKILL'));`,
-  });
-  const unit = ['a', 'b'].map((name) => join(folder, `${name}.spec.js`));
-  let reports = 0;
-  const heard = (): void => {
-    reports += 1;
-  };
-  const results = await runUnit(unit, { env: process.env, overdue: new AbortController().signal, heard });
-  t.same(
-    results.map(({ failures }) => failures.length > 0),
-    [true, true],
-  );
-  t.ok(reports > 0, 'each report puts off the end of a unit that hangs');
-});
+    });
+    const unit = ['a', 'b'].map((name) => join(folder, `${name}.spec.js`));
+    let reports = 0;
+    const heard = (): void => {
+      reports += 1;
+    };
+    const results = await runUnit(unit, { env: process.env, overdue: new AbortController().signal, heard });
+    t.same(
+      results.map(({ failures }) => failures.length > 0),
+      [true, true],
+    );
+    t.ok(reports > 0, 'each report puts off the end of a unit that hangs');
+  },
+);
 
-t.test('files that share a process have a folder each, whenever they ask for it', async (t) => {
+t.test('files that share a process have a folder each, whenever they ask for it', { skip: inAllOnly }, async (t) => {
   const file = `
 import fs from 'node:fs';
 import t from 'tap';
@@ -202,29 +214,33 @@ t.test('same title', async (t) => {
   ]);
 });
 
-t.test('what is thrown in a callback fails the test that is running, and outside of every test its file', async (t) => {
-  const { code, lines } = await runSpecs(t, {
-    callback: `
+t.test(
+  'what is thrown in a callback fails the test that is running, outside of every test its file',
+  { skip: inAllOnly },
+  async (t) => {
+    const { code, lines } = await runSpecs(t, {
+      callback: `
 const thrown = (error) => new Promise(() => { setTimeout(() => { throw error; }); });
 t.test('by a timer', async () => thrown(new Error('in a callback')));
 t.test('by a promise', async (t) => t.test('deep', async () => { void Promise.reject(new Error('unhandled')); await new Promise(() => {}); }));
 t.test('goes on', async (t) => t.ok(true));`,
-    late: `t.test('ends at once', async (t) => { t.ok(true); setTimeout(() => { throw new Error('too late'); }, 200); });`,
-  });
-  t.equal(code, 1);
-  t.same(
-    lines.filter((line) => / *not ok/.test(line)),
-    [
-      ...['not ok callback.spec.js: by a timer', '    not ok in a callback'],
-      ...['not ok callback.spec.js: by a promise', '    not ok deep > unhandled'],
-      ...['not ok late.spec.js: the process ended with exit code 1', '    not ok too late'],
-    ],
-    lines.join('\n'),
-  );
-  t.equal(lines.at(-1), '2 passed, 3 failed');
-});
+      late: `t.test('ends at once', async (t) => { t.ok(true); setTimeout(() => { throw new Error('too late'); }, 200); });`,
+    });
+    t.equal(code, 1);
+    t.same(
+      lines.filter((line) => / *not ok/.test(line)),
+      [
+        ...['not ok callback.spec.js: by a timer', '    not ok in a callback'],
+        ...['not ok callback.spec.js: by a promise', '    not ok deep > unhandled'],
+        ...['not ok late.spec.js: the process ended with exit code 1', '    not ok too late'],
+      ],
+      lines.join('\n'),
+    );
+    t.equal(lines.at(-1), '2 passed, 3 failed');
+  },
+);
 
-t.test('words choose files by their names; words that match none fail', async (t) => {
+t.test('words choose files by their names; words that match none fail', { skip: inAllOnly }, async (t) => {
   const files = { one: passes, other: passes };
   t.equal((await runSpecs(t, files, {}, ['other'])).lines.at(-1), '2 passed, 0 failed');
   const none = await runSpecs(t, files, {}, ['third']);

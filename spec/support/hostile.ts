@@ -206,7 +206,7 @@ export function checkParser(t: Test, parser: HostileParser): void {
       const why = pollution(verdict);
       if (why !== undefined) throw new Error(why);
     });
-    await fc.assert(property, { numRuns: runs(10_000) });
+    await fc.assert(property, { numRuns: runs(10_000, parser.isAsync ? 20 : 50) });
     for (const [title, grow] of growths(parser).filter(([title]) => nests.test(title))) {
       t.equal(pollution(await parser.read(grow(10_000))), undefined, `${title} 10,000 deep`);
     }

@@ -7,7 +7,7 @@ import { got, openJournal } from '../../support/open-journal.ts';
 import { runs } from '../../support/property.ts';
 
 const child = fileURLToPath(new URL('../../support/journal-child.js', import.meta.url));
-const rounds = runs(20, 10);
+const rounds = runs(20, 6);
 
 t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any point', async (t) => {
   const directory = `${t.testdir()}/state`;

@@ -2,6 +2,7 @@ import { renameSync } from 'node:fs';
 import t from 'tap';
 import { journalContract, lentClock } from '../../conformance/journal.ts';
 import { got, openJournal } from '../../support/open-journal.ts';
+import { runs } from '../../support/property.ts';
 
 let stores = 0;
 const home = t.testdir();
@@ -11,7 +12,7 @@ journalContract(t, 'lmdb', {
     const clock = lentClock();
     return { journal: await openJournal(`${home}/${stores}`, clock.nowMs), clock };
   },
-  histories: 100,
+  histories: runs(100, 30),
 });
 
 t.test('DUR-1 · answers reads while it is being mended, and heals many askers at once', async (t) => {
