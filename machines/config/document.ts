@@ -87,7 +87,7 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
   }
   const counter = new LineCounter();
   const lines = text.split(/\r?\n/);
-  const { tokens, stopped } = readTokens(text, counter.addNewLine);
+  const { tokens, stopped, lastQuote } = readTokens(text, counter.addNewLine);
   // The library compares each key with all before it and walks the document for each alias; `misuses` is linear.
   const documents =
     stopped === undefined
@@ -104,7 +104,8 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
   if (document === undefined) return { value: {}, findings, place: () => top, lines };
   const [error] = document.errors;
   if (error !== undefined) {
-    const place = placeAt(error.pos[0]);
+    // A quote that nothing closes reaches to the end of the file, which is where the library places it.
+    const place = placeAt(/^Missing closing .quote/.test(error.message) ? lastQuote : error.pos[0]);
     const message = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
     const cure = cureOf(message, lines[place.line - 1] ?? '');
     findings.push({ ...place, message: `not YAML: ${message}${cure}`, code: 'yaml-syntax' });
@@ -118,7 +119,7 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
     });
   }
   // A syntax error may have cut off the anchor of an alias.
-  if (error === undefined) for (const misuse of misuses(document)) report(misuse);
+  if (error === undefined) for (const misuse of misuses(document, placeAt)) report(misuse);
   const odd = document.warnings.find(({ code }) => code === 'TAG_RESOLVE_FAILED');
   if (odd !== undefined && findings.length === 0) {
     const [offset, end] = odd.pos;
@@ -166,9 +167,11 @@ function readValue(document: Document.Parsed, { text, schema, refuse }: Reading)
 /** In flow style a brace opens a mapping, the usual cause when a reference or a template is not quoted. */
 function cureOf(message: string, line: string): string {
   if (bareReference.test(line)) return '; put a value that holds ${…} in quotes';
+  if (message.startsWith('Tabs ')) return '; indent with spaces';
   if (!/at node end|compact mappings|start with/.test(message)) return '';
   if (/:\s+'/.test(line)) return "; inside of single quotes write '' for '";
-  return bareText.test(line) ? '; put a value that begins with { [ @ ` or %, or that has ": " in it, in quotes' : '';
+  if (bareText.test(line)) return '; put a value that begins with { [ @ ` or %, or that has ": " in it, in quotes';
+  return /compact mappings/.test(message) ? '; begin the next line in the same column as this key' : '';
 }
 
 /** An unsupported use of YAML, and its position. */
@@ -182,40 +185,42 @@ interface Misuse {
 function readTokens(
   text: string,
   onNewLine: (offset: number) => void,
-): { readonly tokens: readonly CST.Token[]; readonly stopped?: Misuse } {
+): { readonly tokens: readonly CST.Token[]; readonly lastQuote: number; readonly stopped?: Misuse } {
   onNewLine(0);
   const parser = new Parser(onNewLine);
   const tokens: CST.Token[] = [];
   let aliases = 0;
+  let lastQuote = 0;
   let inScalar = false;
   for (const lexeme of new Lexer().lex(text)) {
     const { offset } = parser;
     tokens.push(...parser.next(lexeme));
     if (parser.stack.length > deepest) {
       const message = `not usable: nested more than ${deepest} deep; close the brackets, or take levels out`;
-      return { tokens, stopped: { offset: parser.offset - 1, message, code: 'yaml-depth' } };
+      return { tokens, lastQuote, stopped: { offset: parser.offset - 1, message, code: 'yaml-depth' } };
     }
     if (!inScalar && lexeme.startsWith('*')) aliases += 1;
+    if (!inScalar && /^["']/.test(lexeme)) lastQuote = offset;
     inScalar = lexeme === CST.SCALAR;
     if (aliases > maxAliases) {
       const message = `not usable: ${lexeme} is one of more than ${maxAliases} aliases; write its value out`;
-      return { tokens, stopped: { offset, message, code: 'yaml-aliases' } };
+      return { tokens, lastQuote, stopped: { offset, message, code: 'yaml-aliases' } };
     }
   }
   tokens.push(...parser.end());
-  return { tokens };
+  return { tokens, lastQuote };
 }
 
 /**
  * Returns the first duplicate key, aliases without an anchor or within their own, and the first alias with which all
  * together expand to too much. Takes time linear in the document, whatever its aliases expand to.
  */
-function misuses(document: Document.Parsed): readonly Misuse[] {
+function misuses(document: Document.Parsed, placeAt: (offset: number) => Place): readonly Misuse[] {
   const found: Misuse[] = [];
   const anchors = new Map<string, Node>();
   const sizes = new Map<Node, number>();
   let aliased = 0;
-  let repeated: Node | undefined;
+  let repeated: { readonly node: Scalar; readonly first: Scalar } | undefined;
   const refuse = (node: Node, message: string, code = 'yaml-aliases'): void =>
     void found.push({ offset: node.range?.[0] ?? 0, message, code });
   const sourcesOf = (value: unknown): readonly unknown[] =>
@@ -243,15 +248,16 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
     if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
     let size = 1;
     if (isCollection(node)) {
-      const keys = new Set<string>();
+      const keys = new Map<string, Scalar>();
       for (const item of node.items) {
         if (isPair(item) && isMap(node) && (isCollection(item.key) || isAlias(item.key)))
           refuse(item.key, 'not usable: a key is a text, not a list, a mapping or an alias', 'yaml-syntax');
         if (isPair(item) && isMap(node) && isScalar(item.key)) {
           // `7` and "7" are one key.
           const key = String(item.key.value);
-          if (keys.has(key)) repeated ??= item.key;
-          keys.add(key);
+          const first = keys.get(key);
+          if (first !== undefined) repeated ??= { node: item.key, first };
+          keys.set(key, item.key);
           if (isMergeKey(item.key) && !sourcesOf(item.value).every(isMap))
             refuse(item.key, 'not usable: << takes a mapping, an alias of one, or a list of them', 'yaml-syntax');
         }
@@ -262,7 +268,11 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
     return size;
   };
   sizeOf(document.contents);
-  if (repeated !== undefined) refuse(repeated, 'not YAML: Map keys must be unique', 'yaml-syntax');
+  if (repeated !== undefined) {
+    const { node, first } = repeated;
+    const { line } = placeAt(first.range?.[0] ?? 0);
+    refuse(node, `not YAML: the key ${node.source} is in line ${line} already; merge the two`, 'yaml-syntax');
+  }
   return found;
 }
 
