@@ -57,6 +57,8 @@ const memberValue = /(?![\s{])(?:\$\{[^{}]*\}|[^,}\]])+/y;
 /** The secrets in an address: a webhook's parameter, and a password before the host. */
 const secretInAddress =
   /(?<=[?&](?:sig|key|token|secret)=)(?:\$\{[^{}]*\}|[^&\s"',}])+|(?<=:\/\/[^\s/:@"']{0,64}:)[^\s/@"']+(?=@)/g;
+/** A flag among a program's arguments, up to its value: `--api-key=`, or `'--api-key', `. A further flag is no value. */
+const flag = /(?<![\w-])--?([\w-]+)(?:=|["']?\s*,\s*(?!["']?-))/g;
 /** Quotes, references and trailing space, which are shown, or any other character. */
 const shownOrHidden = /(^["']|["']$|(?<!\s)\s+$|\$\{[\w:]+\})|./gsu;
 
@@ -117,7 +119,21 @@ export function maskSecrets(line: string): string {
     masked += line.slice(at, start) + hide(value);
     at = start + value.length;
   }
-  return (masked + line.slice(at)).replace(secretInAddress, hide);
+  return maskFlags(masked + line.slice(at)).replace(secretInAddress, hide);
+}
+
+/** Hides the values of secret-sounding flags, as `config show` does. */
+function maskFlags(line: string): string {
+  let masked = '';
+  let at = 0;
+  for (const found of line.matchAll(flag)) {
+    const start = found.index + found[0].length;
+    if (start < at || !soundsSecret.test(found[1] ?? '')) continue;
+    const value = valueAt(start, line, [quotedOrList, memberValue]);
+    masked += line.slice(at, start) + hide(value);
+    at = start + value.length;
+  }
+  return masked + line.slice(at);
 }
 
 function hide(value: string): string {

@@ -11,6 +11,9 @@ const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
 /** A key whose value is on the next lines: nothing, a tag or anchor, or a block scalar indicator. */
 const opens = /^\s*(?:[!&]\S+\s*)*(?:[|>][-+\d]*)?\s*(?:#.*)?$/;
 const openList = /^\s*\[[^\]]*$/;
+/** A flag on a line of a list; the next line is its value, unless it is a flag too. */
+const flagLine = /^\s*-\s+["']?--?([\w-]+)["']?\s*(?:\s#.*)?$/;
+const itemLine = /^\s*-\s+(?!["']?-)/;
 /** Headers in flow style, on one line. */
 const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
 /** Hides every character except references, quotes, brackets and separators. */
@@ -24,13 +27,17 @@ export function maskSource(text: string): readonly string[] {
 export function markedLines(lines: readonly string[]): readonly string[] {
   /** The margin of the key whose lines below are secret, and whether those lines are headers with their own keys. */
   let above: { readonly margin: number; readonly kind: 'value' | 'headers' } | undefined;
+  let isBelowFlag = false;
   return lines.map((line) => {
+    const isValueOfFlag = isBelowFlag && itemLine.test(line);
+    isBelowFlag = soundsSecret.test(flagLine.exec(line)?.[1] ?? '');
     const margin = line.search(/\S/);
     if (margin < 0) return line;
     if (above !== undefined && (margin < above.margin || (margin === above.margin && !/^\s*-/.test(line)))) {
       above = undefined;
     }
     if (above?.kind === 'value') return hidden(line);
+    if (isValueOfFlag) return line.replace(/(?<=-\s+)\S.*/, hidden);
     const [, before = '', name = '', value = ''] = keyLine.exec(line) ?? [];
     const head = line.slice(0, line.length - value.length);
     if (above?.kind === 'headers') return name === '' ? hidden(line) : head + hidden(value);

@@ -15,6 +15,14 @@ t.test('INS-4 · CFG-2 · secrets of a source are masked line by line, reference
     ['env: { A_PASSPHRASE: abc, B: c }', 'env: { A_PASSPHRASE: ***, B: c }'],
     ['a: { headers: { X-Team: abc } }', 'a: { headers: { X-Team: *** } }'],
     ['headers: { X-Team: abc, B: ${C} }', 'headers: { X-Team: ***, B: ${C} }'],
+    ["args: ['--api-key', 'a, b', --model, c]", "args: ['--api-key', '***', --model, c]"],
+    ["args: ['--token=abc', --token, --api-key=${B}]", "args: ['--token=***', --token, --api-key=${B}]"],
+    ['args: [--api-key, abc', 'args: [--api-key, ***'],
+    [
+      'args:\n  - --api-key\n  - abc\n  - --token\n  - -v\n  - c',
+      'args:\n  - --api-key\n  - ***\n  - --token\n  - -v\n  - c',
+    ],
+    ['- "--secret" # ours\n- "${B}"', '- "--secret" # ours\n- "${B}"'],
     ['prompt: |\n  Say: hello', 'prompt: |\n  Say: hello'],
     ['agent: {\n  api_key: [', 'agent: {\n  api_key: ['],
   ];
