@@ -8,6 +8,8 @@ const stdout = 1;
 
 export function standardOutput(env: Readonly<Record<string, string | undefined>>): Output {
   process.stdout.on('error', endOutput);
+  // A message that cannot be written, as into a file on a full disk, neither ends the command nor changes its exit code.
+  process.stderr.on('error', () => undefined);
   const isFile = fstatSync(stdout).isFile();
   const isTerminal = process.stdout.isTTY === true;
   // A terminal of unknown size reports undefined or 0.

@@ -64,6 +64,12 @@ t.test('CLI-2 · output that does not fit into its file is an error, not a short
   t.equal(status, 1);
   t.match(stderr, /^agent: the output is incomplete: EFBIG.*make room on its disk/);
   t.ok(statSync(file).size > 0);
+  const full = (script: string): ReturnType<typeof spawnSync> =>
+    spawnSync('bash', ['-c', script, process.execPath, main], { encoding: 'utf8' });
+  const unread = full('exec "$0" "$1" --version > /dev/full');
+  t.equal(unread.status, 1);
+  t.match(unread.stderr, /^agent: the output is incomplete: ENOSPC/);
+  t.equal(full('exec "$0" "$1" nonsense 2> /dev/full').status, 2);
   t.end();
 });
 
