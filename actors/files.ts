@@ -4,6 +4,7 @@
  * @see HOME-3 and SUB-2 in docs/specification.md
  */
 
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { constants, existsSync, statSync } from 'node:fs';
 import {
@@ -199,13 +200,21 @@ export async function updateFileLocked(path: string, change: Change): Promise<vo
 async function changeLocked(file: string, change: Change): Promise<boolean> {
   const lock = await waitForLock(`${file}.lock`);
   try {
-    const next = await change(await readText(file));
+    const next = await change(await textToChange(file));
     if (!lock.isMine()) return false;
     if (next !== undefined) await writeFileAtomic(file, next);
     return true;
   } finally {
     lock.release();
   }
+}
+
+/** Rejects for a file in another encoding, such as Latin-1: written back, each of its other letters would be U+FFFD. */
+async function textToChange(file: string): Promise<string | undefined> {
+  const text = await readText(file);
+  if (text?.includes('\uFFFD') === true && !isUtf8(await readFile(file)))
+    throw new Error(`${file}: not UTF-8, so a change would damage it; save it as UTF-8`);
+  return text;
 }
 
 /**

@@ -4,6 +4,7 @@
  * @see HOME-1, INT-1 and PRF-1 in docs/specification.md
  */
 
+import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -163,11 +164,11 @@ function loadProfile(
   const paths = profilePaths(home, name);
   for (const path of [paths.config, paths.env]) stamps.set(path, stampOf(path));
   const unread: Diagnostic[] = [];
-  const variables = textOf(paths.env, unread);
+  const folder = name === defaultProfile ? '' : `profiles/${name}/`;
+  const variables = textOf(paths.env, unread, `${folder}.env`);
   const scope = parseEnvFile(variables);
   const warn = (line: number, why: string): void => {
-    const file = name === defaultProfile ? '.env' : `profiles/${name}/.env`;
-    const found = findingOfFile(file, { message: `this line ${why}`, code: 'env-line' });
+    const found = findingOfFile(`${folder}.env`, { message: `this line ${why}`, code: 'env-line' });
     unread.push({ ...found, line, column: 1, severity: 'warning' });
   };
   for (const at of strayLines(variables))
@@ -177,7 +178,7 @@ function loadProfile(
       at,
       'begins a value with a quote that does not enclose it and is kept; close it, drop it, or use the other kind of quotes',
     );
-  const text = drafts?.get(paths.config) ?? textOf(paths.config, unread);
+  const text = drafts?.get(paths.config) ?? textOf(paths.config, unread, `${folder}config.yaml`);
   const isEmpty = (path: string, held: string): boolean =>
     held.trim() === '' && !unread.some(({ file }) => file === path);
   const texts = [
@@ -185,7 +186,7 @@ function loadProfile(
     [paths.env, variables],
   ] as const;
   const read = readConfig({
-    file: name === defaultProfile ? 'config.yaml' : `profiles/${name}/config.yaml`,
+    file: `${folder}config.yaml`,
     text,
     profile: name,
     scope: interpolationScope(scope, { env, workspace }),
@@ -209,10 +210,18 @@ function isAbsoluteFolder(path: string): boolean {
   return isAbsolute(path) && isFolder(path);
 }
 
-/** A missing file counts as empty; an unreadable one is a finding. */
-function textOf(path: string, unread: Diagnostic[]): string {
+/** A missing file counts as empty; an unreadable one is a finding, as is one in another encoding, such as Latin-1. */
+function textOf(path: string, unread: Diagnostic[], file = path): string {
   try {
-    return readFileSync(path, 'utf8');
+    const bytes = readFileSync(path);
+    const text = bytes.toString('utf8');
+    // One in UTF-16 has its own finding.
+    if (isUtf8(bytes) || text.includes('\0')) return text;
+    const [before = ''] = text.split('\uFFFD');
+    const message = 'not UTF-8: this character is lost, and commands do not change the file; save it as UTF-8';
+    const place = { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
+    unread.push({ ...findingOfFile(file, { message, code: 'not-utf8' }), ...place, severity: 'warning' });
+    return text;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') unread.push(unreadable(path, thrown));
     return '';

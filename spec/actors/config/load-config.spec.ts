@@ -1,8 +1,9 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import { editHome } from '../../../actors/config/edit-home.ts';
 import { loadHome, readEntry } from '../../../actors/config/load-config.ts';
 import { type Documents, fileDocuments } from '../../../actors/documents.ts';
-import type { ProfileName } from '../../../machines/base/names.ts';
+import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import { makeHome } from '../../support/home.ts';
 
 t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) => {
@@ -48,6 +49,30 @@ t.test('CFG-2 · a folder in the place of config.yaml or .env is called one', (t
   );
   t.end();
 });
+
+t.test(
+  'CFG-2 · HOME-4 · a file in Latin-1 is a warning at its first lost character, and no command changes it',
+  async (t) => {
+    const home = makeHome(t, {});
+    const config = Buffer.from('# x\nworkspace: /tmp # f\u00fcr', 'latin1');
+    for (const name of ['config.yaml', '.env']) writeFileSync(`${home.path}/${name}`, config);
+    const { diagnostics } = loadHome({ home: home.path, env: {} });
+    const place = { line: 2, column: 20, severity: 'warning', code: 'not-utf8', message: /save it as UTF-8$/ };
+    const found = diagnostics.filter(({ code }) => code === 'not-utf8');
+    t.match(found, [
+      { ...place, file: '.env' },
+      { ...place, file: 'config.yaml' },
+    ]);
+    const add = editHome({ home: home.path, profile: defaultProfile }, () => [{ path: ['log'], value: {} }]);
+    await t.rejects(add, { message: /config\.yaml: not UTF-8, so a change would damage it; save it as UTF-8$/ });
+    t.strictSame(readFileSync(`${home.path}/config.yaml`), config);
+    const legal = Buffer.from('workspace: /tmp # \uFFFD\n');
+    writeFileSync(`${home.path}/config.yaml`, legal);
+    await editHome({ home: home.path, profile: defaultProfile }, () => [{ path: ['log', 'events'], value: 'all' }]);
+    t.match(readFileSync(`${home.path}/config.yaml`, 'utf8'), /^workspace: \/tmp # \uFFFD\nlog:/);
+    t.end();
+  },
+);
 
 t.test('CFG-2 · HOME-2 · a line of .env whose quote has no end is a warning without its value', (t) => {
   const home = makeHome(t, { 'config.yaml': '{}\n', '.env': 'A=1\nB="never-shown\n' });
