@@ -95,7 +95,8 @@ function weakOwn(
   home: LoadedHome,
   globals: ReadonlySet<string>,
 ): readonly Finding[] {
-  return textsOfSecret(secret).flatMap((text): readonly Finding[] => {
+  const texts = textsOfSecret(secret);
+  return texts.flatMap((text, at): readonly Finding[] => {
     if (globals.has(text)) return [];
     const what = route.source === 'dynamic' ? weaknessOf(text, route.name) : unreportedWeakness(text, home, route.name);
     if (what === undefined) return [];
@@ -103,7 +104,8 @@ function weakOwn(
       {
         level: 'warning',
         code: 'secret-weak',
-        place: `the secret of ${placeOf(route)}`,
+        // While secrets are exchanged, a route has several.
+        place: `${texts.length === 1 ? 'the secret' : `secret ${at + 1}`} of ${placeOf(route)}`,
         what,
         cure: 'make a longer one, such as by `openssl rand -hex 32`',
       },

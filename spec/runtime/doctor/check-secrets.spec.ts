@@ -34,6 +34,18 @@ t.test('SIG-5 · SEC-6 · CLI-2 · weak and open secrets are told, and never sho
   t.end();
 });
 
+t.test('SIG-5 · CLI-2 · each of several weak secrets of a route is named by its position', (t) => {
+  const one = examined(t, {
+    'config.yaml': `platforms: {webhook: {enabled: true, host: 127.0.0.1, routes: {r: {prompt: p, secret: ["\${A}", "\${B}", "\${C}"]}}}}\n`,
+    '.env': `A=hunter2-x\nB=${strong}\nC=hunter3-x\n`,
+  });
+  t.same(
+    troubles(checkSecrets(one)).map(({ place }) => place),
+    ['secret 1 of route r', 'secret 3 of route r'],
+  );
+  t.end();
+});
+
 t.test('OBS-1 · CLI-2 · a secret that lies in a config.yaml is told by its place, whatever it opens', (t) => {
   const one = examined(t, {
     'config.yaml': `gateway: {multiplex_profiles: true}
