@@ -271,7 +271,7 @@ export function postgresFault(place: string, thrown: unknown): Fault {
   if (withoutPassword.test(said)) {
     return fault(
       'journal-unreadable',
-      `${place}: the database asks for a password, and gateway.postgres.url has none; add it (postgres://user:password@host/database)`,
+      `${place}: the database asks for a password, and gateway.postgres.url has none; add it (postgres://<user>:<password>@<host>/<database>)`,
       said,
     );
   }

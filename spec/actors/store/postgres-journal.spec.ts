@@ -7,6 +7,7 @@ import { examineDatabase } from '../../../actors/store/postgres-examination.ts';
 import { migratePostgresJournal, openPostgresJournal } from '../../../actors/store/postgres-journal.ts';
 import { reach } from '../../../actors/store/postgres-reach.ts';
 import { placeOf, postgresFault, schemaVersion } from '../../../actors/store/postgres-schema.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { inTurns } from '../../../runtime/system/turns.ts';
 import { eventCountsContract } from '../../conformance/event-counts.ts';
 import { journalContract, sharedContract } from '../../conformance/journal.ts';
@@ -588,6 +589,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
           { code: 'journal-unreadable', message: /^db: the database asks for a password, .*url has none; add it/ },
           'the variable of the password is empty',
         );
+      const { message } = postgresFault('db', new Error('client password must be a string'));
+      t.equal(createRedactor().text(message), message, 'the log shows the remedy as it is');
       t.match(postgresFault('db', new Error('Client was closed and is not queryable')), {
         message: /an earlier query had no answer in time, or the connection broke/,
       });
