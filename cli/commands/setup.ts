@@ -133,6 +133,8 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
     return undefined;
   }
   await ensurePrivateFolder(paths.home);
+  // A file that cannot be changed is refused before a variable is written for it.
+  await updateFileLocked(paths.config, () => undefined);
   const lines: string[] = [];
   const keep = async (secret: string | undefined, { variable, refersAt, replaces }: SecretPlace): Promise<void> => {
     if (secret === undefined) return;

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
@@ -140,6 +140,11 @@ t.test('CLI-2 · CLI-1 · flags that contradict each other, are empty or of anot
   t.notOk(existsSync(`${home.path}/.env`), 'no secret either');
   const broken = makeHome(t, { 'config.yaml': 'platforms: 5\n' });
   t.equal((await askCli(['gateway', 'setup', '--enable'], broken.path)).code, 1);
+  const latin = makeHome(t, {});
+  writeFileSync(`${latin.path}/config.yaml`, Buffer.from('{} # f\u00fcr\n', 'latin1'));
+  const refused = await askCli(['gateway', 'setup', '--enable', '--route', 'r'], latin.path);
+  t.match(refused, { code: 1, stderr: /not UTF-8, so a change would damage it/ });
+  t.notOk(existsSync(`${latin.path}/.env`), 'nor is a secret of the route');
   t.equal(readFileSync(`${broken.path}/config.yaml`, 'utf8'), 'platforms: 5\n');
 });
 
