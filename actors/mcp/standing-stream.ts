@@ -43,6 +43,8 @@ interface StreamTimes {
   /** From the end of a stream that was shorter than this to the next; doubles each time. */
   readonly holdMs: number;
   readonly longestHoldMs: number;
+  /** The same for a stream that resumes a call, whose answer is delayed by it. */
+  readonly longestResumeMs: number;
 }
 
 /** The transport's own two retries are over before the first one here, unless the server asks for longer waits. */
@@ -52,6 +54,7 @@ const usualTimes: StreamTimes = {
   missedPauseMs: 10_000,
   holdMs: 1_000,
   longestHoldMs: 60_000,
+  longestResumeMs: 5_000,
 };
 
 /**
@@ -59,6 +62,7 @@ const usualTimes: StreamTimes = {
  * allows.
  */
 interface Hold {
+  readonly longestMs: number;
   ms: number;
   untilMs: number;
 }
@@ -70,6 +74,8 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
   let minding: Minding | undefined;
   let requests = 0;
   let openStreams = 0;
+  /** Those of them that resume no other stream. */
+  let openOwn = 0;
   /** Whether a stream was ever open. */
   let wasOpen = false;
   /** The stream was open or was attempted without success, or the transport requests none: changes may have been missed. */
@@ -82,7 +88,10 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
   let reportedAtMs = Number.NEGATIVE_INFINITY;
   let isUnreported = false;
   /** Separate for streams that resume a call and for the others, so that neither delays the other. */
-  const holds = { resumed: { ms: 0, untilMs: 0 }, own: { ms: 0, untilMs: 0 } } satisfies Record<string, Hold>;
+  const holds = {
+    resumed: { longestMs: times.longestResumeMs, ms: 0, untilMs: 0 },
+    own: { longestMs: times.longestHoldMs, ms: 0, untilMs: 0 },
+  } satisfies Record<string, Hold>;
 
   /** Whether the stream is wanted, but neither open nor requested. */
   function isWanting(): boolean {
@@ -111,24 +120,28 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
   }
 
   function lasted(hold: Hold, ms: number, hasAnswered: boolean): void {
-    hold.ms =
-      hasAnswered || ms >= times.holdMs ? 0 : Math.min(Math.max(times.holdMs, hold.ms * 2), times.longestHoldMs);
+    hold.ms = hasAnswered || ms >= times.holdMs ? 0 : Math.min(Math.max(times.holdMs, hold.ms * 2), hold.longestMs);
     hold.untilMs = performance.now() + hold.ms;
   }
 
   function opened(answer: Response, hold: Hold): Promise<Response> {
-    if (mayHaveMissed) missed();
+    const isOwn = hold === holds.own;
+    // A stream that resumes a call shows no gap in one that is open, or that the server does not provide. Some servers end
+    // each stream to have it resumed; the listing that follows a report would be resumed and reported in turn.
+    if (mayHaveMissed && (isOwn || (openOwn === 0 && !isUnsupported))) missed();
     mayHaveMissed = true;
     wasOpen = true;
     openStreams += 1;
+    if (isOwn) openOwn += 1;
     waitMs = times.reopenMs;
     clearTimeout(reopenTimer);
     reopenTimer = undefined;
     const openedAtMs = performance.now();
     // A resumed stream ends with the answer to its call, however soon, and is not resumed after it.
-    const answers = hold === holds.resumed ? watchAnswers() : undefined;
+    const answers = isOwn ? undefined : watchAnswers();
     const ended = (): void => {
       openStreams -= 1;
+      if (isOwn) openOwn -= 1;
       lasted(hold, performance.now() - openedAtMs, answers?.seen() ?? false);
       reopenIfWanted();
     };

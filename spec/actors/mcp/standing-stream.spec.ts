@@ -6,7 +6,7 @@ import { lentTime } from '../../support/lent-time.ts';
 
 type Reply = { readonly status: number; readonly type?: string } | 'stream' | 'refused' | 'hang';
 
-const times = { reopenMs: 15, longestReopenMs: 60, missedPauseMs: 0, holdMs: 0, longestHoldMs: 0 };
+const times = { reopenMs: 15, longestReopenMs: 60, missedPauseMs: 0, holdMs: 0, longestHoldMs: 0, longestResumeMs: 0 };
 
 /** A transport that asks for the stream when it is told to, and a server that answers as told. */
 function stage(t: Test, more: Partial<typeof times> = {}) {
@@ -226,14 +226,14 @@ t.test(
 );
 
 t.test(
-  'LIF-15 · TRU-2 · a resumed stream that ends with its answer holds back no other; one without does',
+  'LIF-15 · TRU-2 · a resumed stream that ends with its answer holds back no other; one without does, by at most 5 s',
   async (t) => {
     const time = lentTime(t);
     const answer = 'id: 2\ndata: {"jsonrpc":"2.0","id":1,"result":{"text":"\u00fc"}}\n\n';
     const progress = 'id: 2\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"result":1}}\n\n';
     for (const [events, waits] of [
       [answer, [0, 0, 0, 0]],
-      [progress, [0, 1, 2, 4]],
+      [progress, [0, 1, 2, 4, 5, 5]],
       [answer.replace('"result":{"text"', '"error":{"code":1,"message"'), [0, 0, 0, 0]],
       [answer.replace('{"text":"\u00fc"}', '1'), [0, 1, 2, 4]],
       ['id: 2\ndata: \n\n', [0, 1, 2, 4]],
@@ -297,6 +297,33 @@ t.test('TRU-2 · a stream that ends again before another event is resumed at the
   while (received.length === 0) await wait(5);
   t.same(resumedAt, ['\u00fc1', '\u00fc1', '\u00fc1']);
   t.same(received, [answer]);
+});
+
+t.test('FLT-4 · TRU-2 · a server that has each answer resumed is not listed because of it', async (t) => {
+  for (const hasStream of [true, false]) {
+    const one = stage(t);
+    const resume = async (): Promise<void> => {
+      one.one.reply = 'stream';
+      const answer = await one.fetch('http://server.test/mcp', { method: 'GET', headers: { 'last-event-id': '1' } });
+      const text = answer.text();
+      if (hasStream) return void text.catch(() => {});
+      one.finish();
+      await text;
+    };
+    await resume();
+    if (!hasStream) one.one.reply = { status: 405 };
+    await one.open().catch(() => {});
+    one.keep();
+    await one.aWhile();
+    const { missed } = one.one;
+    for (let count = 0; count < 3; count += 1) {
+      await resume();
+      await one.aWhile();
+    }
+    t.strictSame([one.one.missed, one.one.asked], [missed, 5], String(hasStream));
+    one.end();
+    one.giveBack();
+  }
 });
 
 t.test('FLT-4 · an answer of another type is no stream for the transport either, which would ask again', async (t) => {
