@@ -128,6 +128,8 @@ const redirectWords = /mcp server ".*": its redirect to .*/s;
 const ssePost = /^Error POSTing to endpoint \(HTTP (\d{3})\): ([\s\S]*)$/;
 /** The SDK reports it only as text. */
 const otherRevision = /^Server's protocol version is not supported: (.*)$/s;
+/** Of the SSE transport: the server names an address of another origin for messages. */
+const otherOrigin = /^Endpoint origin does not match connection origin: (.*)$/s;
 const unsupportedVersion = -32022;
 /** An error may be its own cause. */
 const deepestCause = 8;
@@ -152,6 +154,12 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (thrown instanceof SdkError) return readSdk(thrown, context);
   const revision = otherRevision.exec(causeOf(thrown));
   if (revision !== null) return { kind: 'revision', offered: revision[1] ?? '' };
+  const origin = otherOrigin.exec(causeOf(thrown))?.[1];
+  if (origin !== undefined) {
+    // Often its own address behind a proxy.
+    const cure = 'put that origin in url, or ask its operator to have it name only a path';
+    return { kind: 'setting', message: `names ${origin} for messages, which is not the origin of url; ${cure}` };
+  }
   const post = ssePost.exec(causeOf(thrown));
   if (post !== null) return readHttp(Number(post[1]), post[2] ?? '');
   return readChain(thrown, context);

@@ -204,8 +204,13 @@ function compiled(given: JsonObject, text: string, within: TimeLimit): Check | N
     if (verdict.kind === 'starved' || verdict.kind === 'spent') return verdict;
     return verdict.kind === 'done' ? boundedCheck(verdict.value, text) : unusable('compiling it takes too long');
   } catch (thrown) {
-    return unusable(causeOf(thrown));
+    return unusable(whyNot(thrown));
   }
+}
+
+/** A schema with circular references overflows the stack, when it is compiled or when a value is checked. */
+function whyNot(thrown: unknown): string {
+  return thrown instanceof RangeError ? 'its references lead in a circle' : causeOf(thrown);
 }
 
 /** The schema without its malformed keywords, which constrain nothing. Throws if it is not valid even then. */
@@ -283,8 +288,7 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
       // A schema that was too expensive for one value is not tried again.
       ended = unchecked('checking a value takes too long', true);
     } catch (thrown) {
-      // A schema with circular references overflows the stack.
-      ended = unchecked(causeOf(thrown), true);
+      ended = unchecked(whyNot(thrown), true);
     }
     return ended;
   };

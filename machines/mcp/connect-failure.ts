@@ -260,8 +260,10 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
         ? 'run an older version of the server, or upgrade this program'
         : 'run a newer version of the server';
     case 'timeout':
-      // Some servers of the other transport give the same stream, on which no endpoint is ever named.
-      if (isOldSse(place)) return `raise connect_timeout, or ${newTransport}`;
+      // Some servers of the other transport give the same stream, on which no endpoint is ever named. A proxy that buffers
+      // the stream, as nginx does unless it is configured, passes on no endpoint either.
+      if (isOldSse(place))
+        return `raise connect_timeout, ask its operator whether a proxy buffers its stream, or ${newTransport}`;
       return failure.words === undefined ? 'raise connect_timeout' : `${readWords(place)}, or raise connect_timeout`;
     case 'network':
       // Its message includes a remedy.

@@ -80,6 +80,10 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
     ],
     [new DOMException('gone', 'AbortError'), { kind: 'timeout', afterMs: 700 }],
     [new SseError(503, 'Non-200 status code (503)', {} as never), { kind: 'http', status: 503 }],
+    [
+      new Error('Endpoint origin does not match connection origin: http://inner:8000'),
+      { kind: 'setting', message: /^names http:\/\/inner:8000 for messages, .* put that origin in url, or ask/ },
+    ],
     [new SseError(undefined, 'fetch failed: certificate has expired', {} as never), { kind: 'tls' }],
     [
       new Error('Error POSTing to endpoint (HTTP 404): gone\naway'),

@@ -267,6 +267,7 @@ t.test('ERA-3 · where the old SSE transport finds none of its streams, the othe
     const { transport } = readServerSettings(normaliseServerEntry('hub', entry));
     const line = describeFailure('hub', [failure], { ...here, transport });
     t.equal(/remove transport: sse if it speaks Streamable HTTP$/.test(line), named, line);
+    t.equal(line.includes('whether a proxy buffers its stream'), named && failure.kind === 'timeout', line);
   }
   const { transport } = readServerSettings(
     normaliseServerEntry('hub', { url: 'https://hub.example/sse', transport: 'sse' }),
