@@ -126,9 +126,14 @@ export function lostRead({ name, server }: FaultyCall, why: string): string {
   return `mcp server "${server}": the connection was lost during ${name} (${why}); call it again`;
 }
 
-/** The server's answer does not show whether the tool ran. */
-export function unclear({ name, server }: FaultyCall, why: string): CallFault {
-  return mayHaveRun(`mcp server "${server}": ${name} has no result (${why})`);
+/** The server's answer does not show whether the tool ran. A read-only one has been called twice. */
+export function unclear(
+  { name, server, readOnly }: FaultyCall & { readonly readOnly: boolean },
+  why: string,
+): CallFault {
+  const what = `mcp server "${server}": ${name} has no result (${why})`;
+  const cure = 'it is marked read-only, so there is nothing to check before you call it again';
+  return readOnly ? { code: 'outcome_uncertain', message: `${what}, twice; ${cure}` } : mayHaveRun(what);
 }
 
 /** It was sent while the tool was read-only, no result came, and the tool may now change something. */
