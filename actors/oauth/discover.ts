@@ -88,9 +88,12 @@ async function lookForBrowser(candidate: string, oauth: OauthFetch): Promise<Jso
     if (withoutSlash(found.issuer) !== withoutSlash(candidate))
       return withoutSecrets(otherIssuer(candidate, found.issuer), []);
     const methods = found.code_challenge_methods_supported;
-    if (Array.isArray(methods) && methods.includes('S256')) return found as JsonObject;
-    const what = 'the authorization server does not say that it supports PKCE with S256, so no login is begun';
-    return `${what}; a login with \`--flow device\` needs none`;
+    const isPushed = (found as JsonObject).require_pushed_authorization_requests === true;
+    if (Array.isArray(methods) && methods.includes('S256') && !isPushed) return found as JsonObject;
+    const what = isPushed
+      ? 'accepts only pushed authorization requests (RFC 9126), which are not supported'
+      : 'does not say that it supports PKCE with S256';
+    return `the authorization server ${what}, so no login is begun; a login with \`--flow device\` needs none`;
   } catch (thrown) {
     return wordsOf(thrown);
   }
@@ -176,7 +179,8 @@ const used: ReadonlySet<string> = new Set([
   ...['authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'device_authorization_endpoint'],
   ...['response_types_supported', 'grant_types_supported', 'code_challenge_methods_supported'],
   ...['token_endpoint_auth_methods_supported', 'client_id_metadata_document_supported'],
-  'authorization_response_iss_parameter_supported',
+  ...['authorization_response_iss_parameter_supported', 'require_pushed_authorization_requests'],
+  'dpop_bound_access_tokens_required',
 ]);
 
 /** The SDK explains each item that is wrong, which takes a second for a hundred thousand. */
@@ -288,6 +292,10 @@ async function discoveryOf(
   challengeScope: string | undefined,
   { authorizationServerUrl, metadata, resourceMetadata }: Found,
 ): Promise<Discovery> {
+  if ((resourceMetadata as JsonObject | undefined)?.dpop_bound_access_tokens_required === true) {
+    const what = 'the server accepts only tokens with a proof of possession (DPoP, RFC 9449), which are not supported';
+    throw new Error(`${what}, so no login is begun`);
+  }
   // A provider could override the selection of the resource; with none, the default applies.
   const selected = await selectResourceURL(asFolder(url), {} as never, resourceMetadata).catch(() => {
     throw new Error(otherResource(String(resourceMetadata?.resource)));

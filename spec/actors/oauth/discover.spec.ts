@@ -277,6 +277,18 @@ t.test('OAU-1 · OAU-7 · what is wrong ends it with its reason', async (t) => {
       /does not say that it supports PKCE with S256, so no login is begun; a login with `--flow device` needs none$/,
     ],
     ['plain PKCE', () => list(authority, { code_challenge_methods_supported: ['plain'] }), /PKCE with S256/],
+    [
+      'pushed requests only',
+      () => list(authority, { require_pushed_authorization_requests: true }),
+      /only pushed authorization requests \(RFC 9126\), .* so no login is begun; a login with `--flow device` needs none$/,
+    ],
+    [
+      'tokens with a proof only',
+      () => {
+        server.metadata = { ...(good as object), dpop_bound_access_tokens_required: true };
+      },
+      /only tokens with a proof of possession \(DPoP, RFC 9449\), .* so no login is begun$/,
+    ],
     ['PKCE that is no list', () => list(authority, { code_challenge_methods_supported: 'S256' }), /./],
     [
       '500',
