@@ -244,15 +244,14 @@ t.test('LIF-13 · a required argument with a default may be left out, and only s
 
 t.test('LIF-13 · a schema that would be checked for ever is ended, and lets nothing through from then on', (t) => {
   const circle = { $ref: '#/$defs/self', $defs: { self: { allOf: [{ $ref: '#/$defs/self' }] } } };
-  const self = { properties: { value: { $ref: '#/properties/value' } } };
-  for (const schema of [doubling(60), circle, self]) {
+  for (const schema of [doubling(60), circle]) {
     const check = checkOf(schema, 50);
     t.match(check({ value: 'x' }), /^unchecked: /);
-    t.match(
-      check({ value: 'y' }),
-      schema === circle || schema === self ? /^unchecked: its references lead in a circle/ : /^unchecked: /,
-    );
+    t.match(check({ value: 'y' }), /^unchecked: /);
   }
+  // One overflows the stack when a value is checked, the other when it is compiled.
+  for (const schema of [circle, { properties: { value: { $ref: '#/properties/value' } } }])
+    t.equal(checkOf(schema)({ value: 'x' }), 'unchecked: its references lead in a circle');
   t.end();
 });
 
