@@ -49,8 +49,17 @@ export function certificateProblem(thrown: unknown, isRepeated = true): Certific
   return { why: `its certificate is not trusted (${code}); ${cure}`, passes };
 }
 
-/** OpenSSL's code for an answer that is not TLS, such as that of a server to which `http://` leads. */
-const notTls = 'ERR_SSL_WRONG_VERSION_NUMBER';
+const wantsCertificate = 'the server may demand a client certificate';
+/** The codes that do not say what to look at. */
+const cures: Readonly<Record<string, string>> = {
+  // An answer that is not TLS, such as that of a server to which `http://` leads.
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS at this port: correct the port, or use http://',
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: wantsCertificate,
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: wantsCertificate,
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: wantsCertificate,
+  // undici drops the alert with which a server of TLS 1.3 refuses a request without a certificate.
+  UND_ERR_SOCKET: `the other side closed it before its answer was complete; over HTTPS, ${wantsCertificate}`,
+};
 
 /** undici shows only in words that a proxy did not open the tunnel, or wants a login for a request without one. */
 const notOpened = /^(?:Proxy response|Proxy Authentication Required) \((\d{3})\)/;
@@ -78,6 +87,6 @@ export function connectionCause(thrown: unknown, isProxied = false): string {
   const code = connectionCode(thrown);
   if (code === undefined) return 'the connection failed';
   if (isProxied && neverReached.test(code)) return `the proxy of the environment was not reached (${code})`;
-  const cure = code === notTls ? '; the server does not speak TLS at this port: correct the port, or use http://' : '';
+  const cure = Object.hasOwn(cures, code) ? `; ${cures[code]}` : '';
   return `the connection failed (${code})${cure}`;
 }

@@ -12,7 +12,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { connectionCode } from '../connection-cause.ts';
+import { certificateProblem, connectionCause } from '../connection-cause.ts';
 import { createStopSignal, unlessAborted } from '../stop-signal.ts';
 import { ownUserAgent } from '../user-agent.ts';
 import { isPublicAddress } from './public-address.ts';
@@ -70,8 +70,8 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
       if (signal.aborted) return { kind: 'refused', why: 'the run was stopped' };
       if (stop.isTimeOver())
         return { kind: 'refused', why: `no complete answer within ${request.timeoutMs / 1_000} s` };
-      const code = connectionCode(thrown);
-      return { kind: 'refused', why: `it could not be fetched${code === undefined ? '' : ` (${code})`}` };
+      const cause = certificateProblem(thrown, false)?.why ?? connectionCause(thrown);
+      return { kind: 'refused', why: `it could not be fetched: ${cause}` };
     } finally {
       stop.release();
     }

@@ -47,7 +47,7 @@ const noReason = 'the reason is not known';
 
 /** Remarks about one message that do not describe the cause. */
 const remarks =
-  / \(piece \d+ of \d+; [^)]*\)|; an earlier request got no answer and may have arrived|; not before \d+ s$/g;
+  / \(piece \d+ of \d+; [^)]*\)|; an earlier request got no answer and may have arrived|; not before \d+ s(?:, and a delivery is retried for a day)?$/g;
 /** What differs between failures of one cause, with its replacement. */
 const varying: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?/g, '…'],

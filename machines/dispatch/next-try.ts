@@ -78,9 +78,11 @@ export function nextTry(history: TryHistory, attempt: Attempt): NextTry {
   const leastMs = askedMs > 0 ? askedMs + jitter * spreadMs : 0;
   const waitMs = isLimit ? leastMs : Math.max(backoffMs(policy, failures - 1) * (1 - jitter / 2), leastMs);
   const dueAtMs = Math.ceil(endedAtMs + waitMs);
-  if (dueAtMs > Math.min(history.answerByMs ?? Number.POSITIVE_INFINITY, history.sinceMs + longestTryMs)) {
+  const tooLate = dueAtMs > history.sinceMs + longestTryMs;
+  if (tooLate || dueAtMs > (history.answerByMs ?? Number.POSITIVE_INFINITY)) {
+    const limit = tooLate ? ', and a delivery is retried for a day' : '';
     return waitMs === leastMs
-      ? { ...over, reason: `${outcome.reason}; not before ${Math.ceil(waitMs / 1_000)} s` }
+      ? { ...over, reason: `${outcome.reason}; not before ${Math.ceil(waitMs / 1_000)} s${limit}` }
       : over;
   }
   if (unsureSinceMs !== undefined && dueAtMs - unsureSinceMs >= attempt.deduplicatesForMs) return over;

@@ -39,9 +39,10 @@ export interface HttpAnswer {
 /** Trackers repeat a comment in their answer, with escapes: GitLab's may have a million characters. */
 const maxBodyBytes = 8_388_608;
 
-/** Whether the head of a request was written to its socket, as undici reports for each request. */
+/** Whether the head of a request was written to its socket, and the status of its answer, as undici reports for each request. */
 interface Progress {
   written: boolean;
+  status?: number;
 }
 const progress = new AsyncLocalStorage<Progress>();
 const underWay = new WeakMap<object, Progress>();
@@ -55,6 +56,11 @@ subscribe('undici:request:create', (message) => {
 subscribe('undici:client:sendHeaders', (message) => {
   const mine = underWay.get((message as { readonly request: object }).request);
   if (mine !== undefined) mine.written = true;
+});
+subscribe('undici:request:headers', (message) => {
+  const { request, response } = message as { readonly request: object; readonly response: { statusCode: number } };
+  const mine = underWay.get(request);
+  if (mine !== undefined) mine.status = response.statusCode;
 });
 
 /**
@@ -90,8 +96,12 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
       : stop.isTimeOver()
         ? `no answer within ${call.timeoutMs / 1_000} s`
         : connectionCause(thrown, route.isProxied);
+    const ofProxy = proxyRefusal(thrown) !== undefined;
+    // `fetch` rejects this answer also of a server that is no proxy.
+    if (mine.status === 407 && !ofProxy)
+      return refused('permanent', 'the answer is that of a proxy, which wants a login (HTTP 407); check api_base');
     // A proxy that wants a login has not passed on what it was sent.
-    return mine.written && proxyRefusal(thrown) === undefined
+    return mine.written && !ofProxy
       ? unknownOutcome(`the request was sent, and then: ${why}`)
       : transient(`${hostOf(call.url)} was not reached: ${why}`);
   } finally {

@@ -34,7 +34,10 @@ t.test('DLV-4 · each outcome has what follows it', (t) => {
     // A wait of nothing is none.
     [after(limited(0)), { kind: 'retry', dueAtMs: 3_000, failures: 1 }],
     [after(limited(0), { failures: 14 }), { kind: 'gaveUp', reason: 'slow', failures: 15 }],
-    [after(limited(90_000_000)), { kind: 'gaveUp', reason: 'slow; not before 90000 s' }],
+    [
+      after(limited(90_000_000)),
+      { kind: 'gaveUp', reason: 'slow; not before 90000 s, and a delivery is retried for a day' },
+    ],
     // A wait that a failure asks for is the least one; the attempt is spent.
     [after(failing(7_000)), { kind: 'retry', dueAtMs: 8_000, failures: 1 }],
     [after(failing(7_000), {}, { jitter: 0.9 }), { kind: 'retry', dueAtMs: 8_900 }],

@@ -2,7 +2,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
+import { Agent } from 'undici';
 import { httpRequest } from '../../../../actors/dispatch/targets/http-request.ts';
+import type { Undelivered } from '../../../../machines/dispatch/send-outcome.ts';
 import { makeHome } from '../../../support/home.ts';
 import { listenHttp } from '../../../support/http-listener.ts';
 import { lendEnv } from '../../../support/lent-env.ts';
@@ -53,6 +55,31 @@ t.test('DUR-1 · what never left this machine is told from what was written and 
   ] as const) {
     t.match(await httpRequest({ method: 'POST', url, json: { a: 1 }, timeoutMs: limitMs }, never), expected, title);
   }
+});
+
+t.test('DLV-4 · a server that demands a client certificate, and a 407 that is no proxy’s, are named', async (t) => {
+  const { serverCert, serverKey, ca, read } = makeCertificates(makeHome(t).path);
+  const ask = (url: string) => httpRequest({ method: 'POST', url, json: {}, timeoutMs }, never);
+  const { fetch } = globalThis;
+  t.teardown(() => {
+    globalThis.fetch = fetch;
+  });
+  // The authority of this process cannot be changed.
+  const dispatcher = new Agent({ connect: { ca: read(ca) } });
+  t.teardown(() => dispatcher.close());
+  globalThis.fetch = (request, init) => fetch(request, { ...init, dispatcher } as object);
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const asking = { requestCert: true, ca: read(ca), cert: read(serverCert), key: read(serverKey), maxVersion };
+    const server = createTlsServer(asking, (_, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => server.close());
+    const { reason } = (await ask(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`)) as Undelivered;
+    t.match(reason, /the server may demand a client certificate/, maxVersion);
+  }
+
+  globalThis.fetch = fetch;
+  const { url } = await listenHttp(t, (_, response) => response.writeHead(407).end('{}'));
+  t.match(await ask(url), { kind: 'refused', reason: /HTTP 407/ });
 });
 
 t.test('DUR-1 · requests under way at the same time are told apart', async (t) => {
