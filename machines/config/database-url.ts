@@ -13,7 +13,7 @@ export function databaseUrlProblem(url: string): string | undefined {
     return url.includes('@') ? `is no URL of a Postgres database; ${encode}` : 'is no URL of a Postgres database';
   const { host, pathname, search, hash, searchParams } = parsed;
   // A "@" in the query is a password cut by "?" if the host was taken from before it, or the query is none of a database's.
-  const isCut = search.includes('@') && (!authorityOf(url).includes('@') || ignoredParameter(url) !== undefined);
+  const isCut = search.includes('@') && (!authorityOf(url).includes('@') || ignoredParameters(url).length > 0);
   if (isCut || `${pathname}${hash}`.includes('@')) return `has "@" behind the host; ${encode}`;
   // Without a user the client takes that of the system, as with a socket's peer authentication.
   return host === '' && !searchParams.has('host') ? `has no host; ${encode}` : undefined;
@@ -34,9 +34,9 @@ export function parseDatabaseUrl(
   return { host: '', password, pathname, search, hash, searchParams };
 }
 
-/** Returns the name of a parameter that is none of `parameters`: the client ignores it. */
-export function ignoredParameter(url: string): string | undefined {
-  return [...(parseDatabaseUrl(url)?.searchParams.keys() ?? [])].find((name) => !parameters.test(name));
+/** Returns the names that are none of `parameters`: the client ignores them. */
+export function ignoredParameters(url: string): readonly string[] {
+  return [...new Set(parseDatabaseUrl(url)?.searchParams.keys())].filter((name) => !parameters.test(name));
 }
 
 /** What is between `//` and the next `/`, `?` or `#`. */

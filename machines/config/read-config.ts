@@ -7,7 +7,7 @@
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { checkAgent, doubtsOfAgent, interpolateAgent, readAgent } from './agent-settings.ts';
-import { databaseUrlProblem, ignoredParameter, parseDatabaseUrl } from './database-url.ts';
+import { databaseUrlProblem, ignoredParameters, parseDatabaseUrl } from './database-url.ts';
 import { declared } from './declared.ts';
 import type { Diagnostic, DiagnosticScope, EntryFinding } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
@@ -287,8 +287,7 @@ function readDatabase(findings: Findings, written: JsonObject, scope: Interpolat
     const message = 'gateway.postgres.url holds its password; move the URL to .env and write "${DATABASE_URL}" here';
     findings.report({ path, message, code: 'secret-in-config' }, 'warning');
   }
-  const ignored = ignoredParameter(url);
-  if (ignored !== undefined) {
+  for (const ignored of ignoredParameters(url)) {
     const cure = /schema|search_?path/i.test(ignored)
       ? 'name the schema by "options=-csearch_path%3D" and its name'
       : /^(?:db|database)/i.test(ignored)

@@ -58,7 +58,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
       timing,
       nowMs,
       graceMs: Math.max(onTimeMs, job.graceMs ?? usualGraceMs),
-      anchorMs: anchorOf(job),
+      anchorMs: anchorOf(job, nowMs),
       settledMs: begins ? [nowMs] : [mark?.dueAtMs, context.settledMs ?? undefined, job.createdAtMs, job.resumedAtMs],
     },
     ports.nextDue,
@@ -93,7 +93,7 @@ export function nextTimes(
   if (timing.kind !== 'scheduled') return [];
   const found: number[] = [];
   for (let after = afterMs; found.length < count; ) {
-    const next = nextDue(timing.schedule, timing.zone, after, anchorOf(job));
+    const next = nextDue(timing.schedule, timing.zone, after, anchorOf(job, afterMs));
     if (next === undefined) break;
     found.push(next);
     after = next;
@@ -103,9 +103,9 @@ export function nextTimes(
 
 export const neverWord = 'no due time is left in its schedule';
 
-/** Intervals count from the creation of the job, or from the Unix epoch if the job has no creation time. */
-function anchorOf({ createdAtMs }: CronJob): number {
-  return createdAtMs ?? 0;
+/** Intervals count from the creation of the job, or from the Unix epoch if it has no creation time, or that of a wrong clock. */
+function anchorOf({ createdAtMs = 0 }: CronJob, nowMs: number): number {
+  return isTrusted(createdAtMs, nowMs) ? createdAtMs : 0;
 }
 
 function clockWord(mark: CronMark | undefined, nowMs: number): { readonly why?: string } {

@@ -229,6 +229,8 @@ t.test(
       `${socket}&dbname=b`,
     ])
       t.same(reading(of('${DB}'), { DB: ignored }), [ignored, 'warning postgres-url-parameter']);
+    const several = reading(of('${DB}'), { DB: `${url}?schema=public&sslMode=no&sslMode=yes` });
+    t.same(several.slice(1), ['warning postgres-url-parameter', 'warning postgres-url-parameter']);
     t.same(reading('{journal: postgres}'), ['', 'error postgres-url-missing']);
     t.same(reading(of('${DB}')), ['', 'error postgres-url-missing']);
     t.same(reading(of('mysql://me:hunter2@db')), ['', 'error postgres-url-missing']);

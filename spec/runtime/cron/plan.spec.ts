@@ -90,6 +90,14 @@ t.test('CRN-1 · a job waits, fires or passes over by its record, the mark and t
       { kind: 'waits', dueAtMs: noon + hour },
     ],
     ['never marked: from when it was made', { job: { created_at: iso(noon - 1) } }, { kind: 'fires', dueAtMs: noon }],
+    [
+      'an interval of a clock that was days ahead',
+      {
+        mark: { dueAtMs: nowMs - 1, print: 'every 1h|UTC' },
+        job: { schedule: 'every 1h', created_at: iso(nowMs + 2 * day) },
+      },
+      { kind: 'waits', dueAtMs: noon + hour },
+    ],
     ['its last run is under way', { mark: settled, inFlight: 'k' }, { kind: 'runs', run: 'k' }],
     [
       'the clock was set back',
@@ -211,5 +219,6 @@ t.test('CRN-1 · the next due times of a job are its record’s alone', async (t
     'counted from when it was made',
   );
   t.same(next({ schedule: 'every 2h', created_at: null }, 1), ['2026-06-01T14:00:00.000Z'], 'or from the epoch');
+  t.same(next({ schedule: 'every 2h', created_at: '2026-06-09T12:00:00Z' }, 1), ['2026-06-01T14:00:00.000Z']);
   t.end();
 });
