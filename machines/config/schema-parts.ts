@@ -11,3 +11,11 @@ export const mapping = { type: 'object', additionalProperties: false } as const;
 export const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds } as const;
 
 export const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
+
+/** The pattern refuses only an IPv4 address with a number above 255. */
+export const bindAddress = {
+  ...text,
+  minLength: 1,
+  pattern: '^(?!\\d+(?:\\.\\d+){3}$)|^(?:(?:25[0-5]|2[0-4]\\d|[01]?\\d?\\d)(?:\\.|$)){4}$',
+  description: 'Bind address: an IP address of this machine, or a name such as localhost.',
+} as const;

@@ -7,7 +7,7 @@ import { longestTimerSeconds } from '../base/timer.ts';
 import { agentSchema } from './agent-settings.ts';
 import { platformSchemas } from './platform-settings.ts';
 import { routeSchema } from './route.ts';
-import { mapping, port, text } from './schema-parts.ts';
+import { bindAddress, mapping, port, text } from './schema-parts.ts';
 import { serverEntrySchema } from './server-entry.ts';
 import { listenerKeys } from './webhook-settings.ts';
 
@@ -78,7 +78,7 @@ export const inspectorSchema = {
   ...mapping,
   properties: {
     enabled: { type: 'boolean', default: true, description: 'false: no page, no metrics, no readiness.' },
-    host: { ...text, minLength: 1, default: '127.0.0.1', description: 'Bind address.' },
+    host: { ...bindAddress, default: '127.0.0.1' },
     port: { ...port, default: 8645, description: 'Listen port; 0 chooses a free one.' },
     scrape_token: { ...text, minLength: 1, description: 'What /metrics and /ready ask for as a bearer token.' },
     public_url: {

@@ -6,12 +6,12 @@
 
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { declared } from './declared.ts';
-import { port, text } from './schema-parts.ts';
+import { bindAddress, port, text } from './schema-parts.ts';
 import type { Settings, WebhookSettings } from './settings.ts';
 
 /** The adapter's keys without its routes. */
 export const listenerKeys = {
-  host: { ...text, minLength: 1, default: '0.0.0.0', description: 'Bind address.' },
+  host: { ...bindAddress, default: '0.0.0.0' },
   port: { ...port, default: 8644, description: 'Listen port; 0 chooses a free one.' },
   secret: { ...text, description: 'Global fallback secret.' },
   public_url: {

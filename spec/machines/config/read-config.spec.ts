@@ -163,6 +163,18 @@ t.test('CFG-2 · CFG-7 · an endpoint of traces that is no address is a warning,
   t.end();
 });
 
+t.test('CFG-2 · an address that no machine can have is refused where it is bound', (t) => {
+  const codesOf = (host: string) =>
+    [
+      ...read(`inspector: {host: "${host}"}`).diagnostics,
+      ...read(`platforms: {webhook: {host: "${host}"}}`).diagnostics,
+    ].filter(({ code }) => code === 'wrong-value');
+  for (const host of ['999.1.1.1', '10.0.0.256']) t.equal(codesOf(host).length, 2, host);
+  for (const host of ['10.0.0.255', '0.0.0.0', '127.1', '::1', 'localhost', '1.2.3.4.example'])
+    t.equal(codesOf(host).length, 0, host);
+  t.end();
+});
+
 t.test('INT-1 · SIG-1 · an address is checked once its references are resolved, and values are not read again', (t) => {
   const reading = (extra: string, vars: Record<string, string>) => {
     const { settings, diagnostics } = read(`platforms: {webhook: {enabled: true, extra: ${extra}}}`, vars);
