@@ -57,9 +57,21 @@ const cures: Readonly<Record<string, string>> = {
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: wantsCertificate,
   ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: wantsCertificate,
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: wantsCertificate,
-  // undici drops the alert with which a server of TLS 1.3 refuses a request without a certificate.
-  UND_ERR_SOCKET: `the other side closed it before its answer was complete; over HTTPS, ${wantsCertificate}`,
 };
+
+/**
+ * Whether the other side closed the connection without a byte of an answer: undici drops the alert with which a server of
+ * TLS 1.3 refuses a request without a certificate.
+ */
+function isUnanswered(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
+    const { socket } = error as { readonly socket?: { readonly bytesRead?: unknown } | null };
+    if (socket?.bytesRead === 0) return true;
+    error = error.cause;
+  }
+  return false;
+}
 
 /** undici shows only in words that a proxy did not open the tunnel, or wants a login for a request without one. */
 const notOpened = /^(?:Proxy response|Proxy Authentication Required) \((\d{3})\)/;
@@ -87,6 +99,7 @@ export function connectionCause(thrown: unknown, isProxied = false): string {
   const code = connectionCode(thrown);
   if (code === undefined) return 'the connection failed';
   if (isProxied && neverReached.test(code)) return `the proxy of the environment was not reached (${code})`;
-  const cure = Object.hasOwn(cures, code) ? `; ${cures[code]}` : '';
-  return `the connection failed (${code})${cure}`;
+  const closed = code === 'UND_ERR_SOCKET' && isUnanswered(thrown);
+  const cure = closed ? `the other side closed it without an answer; over HTTPS, ${wantsCertificate}` : cures[code];
+  return `the connection failed (${code})${cure === undefined ? '' : `; ${cure}`}`;
 }

@@ -22,6 +22,9 @@ t.test('OBS-1 · the innermost code is told, and no word of the error', (t) => {
     t.equal(connectionCause(thrown), code === undefined ? 'the connection failed' : `the connection failed (${code})`);
   }
   t.match(connectionCause(coded('ERR_SSL_WRONG_VERSION_NUMBER')), /NUMBER\); .* does not speak TLS .* use http:/);
+  const closed = (bytesRead: number) => Object.assign(coded('UND_ERR_SOCKET'), { socket: { bytesRead } });
+  t.match(connectionCause(closed(0)), /SOCKET\); the other side closed it without an answer; .*a client certificate/);
+  t.match(connectionCause(closed(9)), /SOCKET\)$/, 'an answer had begun');
   const loop = coded('EPIPE');
   loop.cause = loop;
   t.equal(connectionCode(loop), 'EPIPE');
