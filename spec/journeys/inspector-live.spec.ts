@@ -490,6 +490,42 @@ t.test(
   },
 );
 
+t.test(
+  'INS-4 · an address without a profile opens what has that name, or offers those that have',
+  options,
+  async (t) => {
+    const away = { url: 'http://127.0.0.1:1/mcp', enabled: false };
+    const gateway = await startGateway(t, { away, both: away }, { config: configOf() });
+    const { page } = await openInspector(t, gateway);
+    await answerFor(page, {
+      'mcp.list': async (_, own) => {
+        const rows = (await own()) as { readonly name: string }[];
+        return [...rows, ...rows.filter(({ name }) => name === 'both').map((row) => ({ ...row, profile: 'work' }))];
+      },
+    });
+
+    await goTo(page, '#/servers/away');
+    await page.getByRole('heading', { level: 2, name: /^away/ }).waitFor();
+    t.equal(
+      await page
+        .locator('.li[aria-current=true]')
+        .innerText()
+        .then((text) => /^away/.test(text)),
+      true,
+    );
+    await goTo(page, '#/routes/reviews');
+    await page.getByRole('heading', { level: 2, name: /^reviews/ }).waitFor();
+    await goTo(page, '#/servers/both');
+    await page.getByText('Choose one of 2 profiles').waitFor();
+    await page
+      .locator('main')
+      .getByRole('link', { name: /^both work/ })
+      .last()
+      .click();
+    await page.waitForURL(/#\/servers\/work\/both$/);
+  },
+);
+
 t.test('INS-4 · an overview that cannot be read again says so, and why', options, async (t) => {
   const { page } = await opened(t);
   await goTo(page, '#/overview');

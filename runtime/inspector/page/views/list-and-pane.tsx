@@ -82,7 +82,10 @@ export function ListAndPane<Row>({
   const profile = useProfile();
   const noun = view.slice(0, -1);
   const isConfigured = view === 'routes' || view === 'servers';
-  const row = every.find((one) => idOf(one) === at);
+  // An address that a person has typed may lack the profile.
+  const named = every.filter((one) => idOf(one).replace(/^[^/]*\//, '') === at);
+  const row = every.find((one) => idOf(one) === at) ?? (named.length === 1 ? named[0] : undefined);
+  const open = row === undefined ? at : idOf(row);
   const list = (
     <>
       {filter === undefined ? null : (
@@ -92,7 +95,7 @@ export function ListAndPane<Row>({
       )}
       <ul class="scrolls">
         {rows.map((one) => (
-          <li key={idOf(one)}>{link(one, idOf(one) === at)}</li>
+          <li key={idOf(one)}>{link(one, idOf(one) === open)}</li>
         ))}
       </ul>
       {rows.length === 0 && filter !== undefined ? <Empty title={`No ${noun} of that name.`} /> : null}
@@ -119,8 +122,10 @@ export function ListAndPane<Row>({
               {at === '' ? (
                 unchosen
               ) : row === undefined ? (
-                <Empty title={`No such ${noun}`}>
-                  {isConfigured ? (
+                <Empty title={named.length > 0 ? `Choose one of ${named.length} profiles` : `No such ${noun}`}>
+                  {named.length > 0 ? (
+                    named.map((one) => <div key={idOf(one)}>{link(one, false)}</div>)
+                  ) : isConfigured ? (
                     `${at} is not configured any more.`
                   ) : (
                     <>
@@ -129,7 +134,7 @@ export function ListAndPane<Row>({
                   )}
                 </Empty>
               ) : (
-                <Fragment key={at}>{children(row)}</Fragment>
+                <Fragment key={open}>{children(row)}</Fragment>
               )}
             </Split>
           )
