@@ -403,6 +403,48 @@ t.test('INS-2 · a page says that the gateway was updated also after its session
   t.pass('it does');
 });
 
+t.test('INS-2 · a page says that the gateway has another build of it, also of the same version', options, async (t) => {
+  const { gateway: home, page } = await opened(t);
+  const port = Number(new URL(page.url()).port);
+  // Where a daemon of another build answers, no file of this name is.
+  await page.route('**/assets/*.js', (asked) => asked.fulfill({ status: 404 }));
+  t.equal(await page.getByRole('note').count(), 0);
+
+  await killed(home);
+  home.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
+  await startDaemon(t, home.home.path);
+
+  await page.getByRole('note').filter({ hasText: 'The gateway has another page now.' }).waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Reload' }).click();
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  t.equal(await page.getByRole('note').count(), 0);
+});
+
+t.test(
+  'INS-2 · the time since when the page is offline is that of the daemon, as every other one',
+  options,
+  async (t) => {
+    const gateway = await startGateway(t, {}, { config: configOf() });
+    const { page } = await openBlank(t);
+    // The clock of the browser's machine is five hours slow.
+    await page.addInitScript(`
+    const now = Date.now;
+    Date.now = () => now() - 5 * 3_600_000;
+  `);
+    await page.goto(await linkOf(gateway));
+    await page.getByText('Live', { exact: true }).first().waitFor();
+
+    await killed(gateway);
+
+    const words = await page.getByRole('alert').filter({ hasText: 'Offline since' }).innerText();
+    const [hours = Number.NaN, minutes = 0] = (/(\d+):(\d+):\d+/.exec(words) ?? []).slice(1).map(Number);
+    const since = new Date().setHours(hours, minutes);
+    const apart = Math.abs(Date.now() - since) % 86_400_000;
+    t.ok(Math.min(apart, 86_400_000 - apart) < 3_600_000, words);
+  },
+);
+
 t.test('SEC-1 · what a session has shown stays away after its end, when the daemon is gone too', options, async (t) => {
   const { gateway: home, page } = await opened(t);
   await page.clock.install();

@@ -229,6 +229,7 @@ t.test('SEC-1 · INS-2 · a page whose session was ended says how to open anothe
 
   await page.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
   t.equal(await page.getByText('journal').count(), 0, 'nothing of what was shown is left');
+  t.equal(await page.getByRole('button').count(), 0, 'no button seems to sign in, since only a link does');
   t.same(await axeFindings(page), []);
   const second = await page.context().newPage();
   await second.goto(await linkOf(gateway));

@@ -7,6 +7,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Readiness } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
+import { daemonNow } from '../data/clock.ts';
 import { connection, silentSince } from '../data/connection.ts';
 import { formatClock } from '../data/format.ts';
 import { tryNow, vitals } from '../data/live.ts';
@@ -25,6 +26,9 @@ export function Banners(): JSX.Element | null {
   const joined = useCell(connection);
   const { version, ready } = useCell(vitals) ?? {};
   own ??= version;
+  // Its name has a digest, so the daemon of another build does not have it.
+  const script = useAsked('own script', () => fetchProven(import.meta.url, { method: 'HEAD' }));
+  const isReplaced = script.asked.kind === 'there' && script.asked.value.status === 404;
   const button = (
     <button type="button" class="btn" onClick={tryNow}>
       Try again
@@ -41,14 +45,14 @@ export function Banners(): JSX.Element | null {
   if (joined === 'offline') {
     return (
       <Banner mark="failed" alert button={button}>
-        <b>Offline since {formatClock(silentSince, Date.now())}.</b> The daemon does not answer. What you see is as it
-        was then; the page comes back by itself once <code>agent gateway</code> runs.
+        <b>Offline since {formatClock(silentSince + daemonNow() - Date.now(), daemonNow())}.</b> The daemon does not
+        answer. What you see is as it was then; the page comes back by itself once <code>agent gateway</code> runs.
       </Banner>
     );
   }
   if (joined !== 'live') return null;
   if (ready === false) return <NotReady />;
-  if (version === own) return null;
+  if (version === own && !isReplaced) return null;
   const reload = (
     <button type="button" class="btn" onClick={() => location.reload()}>
       Reload
@@ -56,7 +60,8 @@ export function Banners(): JSX.Element | null {
   );
   return (
     <Banner mark="waiting" button={reload}>
-      <b>The gateway is {version} now.</b> This page is of {own}, and may not show all of it rightly.
+      <b>{version === own ? 'The gateway has another page now.' : `The gateway is ${version} now.`}</b> This one is of{' '}
+      {version === own ? 'an earlier build' : own}, and may not show all of it rightly.
     </Banner>
   );
 }
@@ -95,11 +100,6 @@ export function NoSession({ had }: { readonly had: boolean }): JSX.Element {
         {passwords ? 'Or run' : 'Run'} <code>agent inspect --web</code> and open the link that it prints: it works once,
         in one browser, and goes on where you are now. A session lasts 12 hours.
       </p>
-      {passwords ? null : (
-        <button type="button" class="btn primary tall" onClick={tryNow}>
-          Sign in again
-        </button>
-      )}
       <p class="muted small">The page comes back by itself once a link was opened in this browser.</p>
     </main>
   );
