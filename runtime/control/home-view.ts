@@ -90,7 +90,7 @@ export function listRoutes(
       const hidden = taken.has(`${entry.route.profile}/${entry.route.name}`);
       rows.push({
         ...rowOf(entry),
-        ...(hidden ? { problem: 'a route of config.yaml has the same name and is used instead' } : {}),
+        ...(hidden ? { problem: 'is not used: a route of config.yaml has the same name' } : {}),
       });
     }
     for (const { name, message } of broken) rows.push(brokenRow(name, message));

@@ -228,7 +228,7 @@ t.test(
     const home = makeHome(t, {
       'profiles/work/config.yaml': JSON.stringify({
         agent: { runner: 'echo' },
-        platforms: { webhook: { extra: { routes: { ping: { prompt: 'Work', on_failure: 'http' } } } } },
+        platforms: { webhook: { extra: { routes: { ping: { prompt: 'Work', on_failure: 'http' }, 'odd name': {} } } } },
       }),
     });
     const config = { inspector: { port: 0 }, agent: { runner: 'echo' }, gateway: { multiplex_profiles: true } };
@@ -248,6 +248,8 @@ t.test(
       .locator('.ends')
       .getByText(/^1 event, /)
       .waitFor();
+    await goTo(page, '#/routes/odd%20name');
+    await page.getByRole('note').getByText('The route has a name that').waitFor();
     await goTo(page, '#/events');
     await page.getByRole('row', { name: 'ping · work' }).first().waitFor();
     t.equal(await page.getByRole('row', { name: 'ping · work' }).count(), 2);

@@ -68,7 +68,9 @@ export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): J
               onChanged();
             }}
           />
-          {route.problem === undefined ? null : <Banner mark="waiting">{withCode(route.problem)}</Banner>}
+          {route.problem === undefined ? null : (
+            <Banner mark="waiting">{withCode(`The route ${route.problem}.`)}</Banner>
+          )}
           <Address url={route.url} />
           <div class="cols2">
             <Receiving route={route} />
