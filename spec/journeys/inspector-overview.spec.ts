@@ -482,8 +482,13 @@ t.test(
     t.equal(await page.getByRole('dialog').getByLabel('Profile').inputValue(), 'default');
     await page.keyboard.press('Escape');
     await goTo(page, '#/config?profile=work');
-    await page.getByRole('combobox', { name: 'Profile of the file' }).selectOption('default');
+    const file = page.getByRole('combobox', { name: 'Profile of the file' });
+    await file.selectOption('default');
     await page.waitForURL(/file=default/);
+    await page.setViewportSize({ width: 320, height: 700 });
+    t.ok(((await file.boundingBox())?.width ?? 0) > 60, 'on a narrow screen the chosen profile can be read');
+    t.same(await clippedParts(page), []);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await views.getByRole('link', { name: 'Events' }).click();
     await page.waitForURL(/#\/events\?profile=work$/);
     await page.evaluate(`localStorage.setItem('agent.place', '#/failures?profile=work')`);
