@@ -11,9 +11,11 @@ import { homePaths } from '../../machines/config/profile.ts';
 import { entryOf, eventually, type Gateway, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { legacyServed, modernServed, serveCommand } from '../support/mcp/serve-clients.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 t.test(
   'LIF-13 · CLI-5 · listings that are longer than a message of a client may be are offered in pages',
+  { skip: inAllOnly },
   async (t) => {
     const long = 'd'.repeat(200_000);
     const tools = Array.from({ length: 15 }, (_, n) => ({

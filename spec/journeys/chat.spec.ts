@@ -195,7 +195,7 @@ t.test(
 
 t.test(
   'CLI-4 · HOME-3 · two chats at once keep the input of both',
-  { skip: !hasTerminal && 'no script' },
+  { skip: hasTerminal ? inAllOnly : 'no script' },
   async (t) => {
     const { home } = await scene(t);
     const chats = [0, 1].map(() => startTerminal(t, ['chat'], { AGENT_HOME: home.path }));
@@ -271,26 +271,30 @@ function pipedChat(t: Test, home: string) {
   return { child, exited, stderr: () => said };
 }
 
-t.test('CLI-4 · TRU-3 · the question of a run is none of a chat that waits for the same tool', async (t) => {
-  const { home, daemon } = await scene(t);
-  const control = await controlOf(t, home);
-  const { child, exited, stderr } = pipedChat(t, home.path);
-  const rows = async (method: string) => (await control.call(method)) as readonly JsonObject[];
-  await until(async () => (await rows('mcp.list')).every(({ state }) => state === 'connected'));
+t.test(
+  'CLI-4 · TRU-3 · the question of a run is none of a chat that waits for the same tool',
+  { skip: inAllOnly },
+  async (t) => {
+    const { home, daemon } = await scene(t);
+    const control = await controlOf(t, home);
+    const { child, exited, stderr } = pipedChat(t, home.path);
+    const rows = async (method: string) => (await control.call(method)) as readonly JsonObject[];
+    await until(async () => (await rows('mcp.list')).every(({ state }) => state === 'connected'));
 
-  child.stdin.write('make it\n');
-  await until(() => stderr().includes('waits for a yes'));
-  await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret: webhookSecret });
-  await until(async () => (await rows('approvals.list')).length === 2);
-  const [own, other] = await rows('approvals.list');
-  t.equal(own?.run, undefined);
-  t.ok(other?.run, 'the second one is of the run');
-  for (const id of [other?.id, own?.id]) await control.call('approvals.answer', { id: String(id), grant: false });
-  child.stdin.end();
-  t.equal(await exited, 0);
+    child.stdin.write('make it\n');
+    await until(() => stderr().includes('waits for a yes'));
+    await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret: webhookSecret });
+    await until(async () => (await rows('approvals.list')).length === 2);
+    const [own, other] = await rows('approvals.list');
+    t.equal(own?.run, undefined);
+    t.ok(other?.run, 'the second one is of the run');
+    for (const id of [other?.id, own?.id]) await control.call('approvals.answer', { id: String(id), grant: false });
+    child.stdin.end();
+    t.equal(await exited, 0);
 
-  t.same(stderr().match(/\S+ waits for a yes/g), [`${String(own?.id)} waits for a yes`]);
-});
+    t.same(stderr().match(/\S+ waits for a yes/g), [`${String(own?.id)} waits for a yes`]);
+  },
+);
 
 t.test('CLI-4 · TRU-3 · a pipe shows the command that answers a form', async (t) => {
   const { home } = await scene(t);

@@ -430,7 +430,7 @@ t.test('DUR-1 · kills under load give up nothing on Postgres', { skip: withoutP
 
 t.test(
   'DUR-1 · CON-2 · what keeps a start from a journal in Postgres is logged',
-  { skip: withoutPostgres },
+  { skip: withoutPostgres || inAllOnly },
   async (t) => {
     const postgres = await startPostgres(t);
     const newer = await postgres.url();

@@ -9,6 +9,7 @@ import { startCli } from '../support/oauth/login-cli.ts';
 import { pinnedTurn } from '../support/oauth/ports.ts';
 import { html, paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { deviceGrant, deviceStage, pollsOf } from '../support/oauth/stage.ts';
+import { inAllOnly } from '../support/tier.ts';
 
 await pinnedTurn();
 
@@ -40,40 +41,44 @@ t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization serv
   t.equal(wordsOf(await gateway.call('mcp__hub__echo', { text: 'renewed' })), 'renewed', 'its refresh token is good');
 });
 
-t.test('DEV-1 · DEV-3 · OAU-3 · oauth.flow, a configured client, its scope and its agent', async (t) => {
-  const authority = await startScriptedServer(t);
-  const { home, login, gateway } = await deviceStage(t, authority, {
-    flow: 'device',
-    client_id: 'known',
-    client_secret: 'known-secret-of-the-device',
-    scope: 'mcp:tools offline_access',
-    user_agent: 'Fleet/7',
-  });
-  const running = login();
-  await running.shows(/Ctrl-C cancels/);
-  await eventually(() => pollsOf(authority).length > 0 || undefined);
-  authority.approve();
+t.test(
+  'DEV-1 · DEV-3 · OAU-3 · oauth.flow, a configured client, its scope and its agent',
+  { skip: inAllOnly },
+  async (t) => {
+    const authority = await startScriptedServer(t);
+    const { home, login, gateway } = await deviceStage(t, authority, {
+      flow: 'device',
+      client_id: 'known',
+      client_secret: 'known-secret-of-the-device',
+      scope: 'mcp:tools offline_access',
+      user_agent: 'Fleet/7',
+    });
+    const running = login();
+    await running.shows(/Ctrl-C cancels/);
+    await eventually(() => pollsOf(authority).length > 0 || undefined);
+    authority.approve();
 
-  const { stdout, code } = await gateway.daemon.passUntil(running.ended);
-  t.equal(code, 0);
-  t.match(stdout, /Open http\S+\/activate on any device and enter the code:\n\n {2}WDJB-\d+\n/);
-  t.match(stdout, /Or open http\S+\/activate\?user_code=WDJB/);
-  t.match(stdout, /Waiting; the code is good for 300 s\. Ctrl-C cancels\./, 'oauth.timeout is the shorter bound');
-  await gateway.reaches('hub', 'connected');
-  t.same(authority.at(paths.register), []);
-  const [device] = authority.at(paths.device);
-  t.equal(device?.form.get('scope'), 'mcp:tools offline_access');
-  t.match(device?.headers['user-agent'], /^AgentGateway-Agent\//);
-  for (const { headers } of pollsOf(authority)) {
-    t.equal(headers['user-agent'], 'Fleet/7');
-    t.match(headers.authorization, /^Basic /);
-  }
+    const { stdout, code } = await gateway.daemon.passUntil(running.ended);
+    t.equal(code, 0);
+    t.match(stdout, /Open http\S+\/activate on any device and enter the code:\n\n {2}WDJB-\d+\n/);
+    t.match(stdout, /Or open http\S+\/activate\?user_code=WDJB/);
+    t.match(stdout, /Waiting; the code is good for 300 s\. Ctrl-C cancels\./, 'oauth.timeout is the shorter bound');
+    await gateway.reaches('hub', 'connected');
+    t.same(authority.at(paths.register), []);
+    const [device] = authority.at(paths.device);
+    t.equal(device?.form.get('scope'), 'mcp:tools offline_access');
+    t.match(device?.headers['user-agent'], /^AgentGateway-Agent\//);
+    for (const { headers } of pollsOf(authority)) {
+      t.equal(headers['user-agent'], 'Fleet/7');
+      t.match(headers.authorization, /^Basic /);
+    }
 
-  const again = startCli(t, home, ['mcp', 'reauth', '--all']);
-  await again.shows(/Ctrl-C cancels/);
-  authority.approve();
-  t.match(await gateway.daemon.passUntil(again.ended), { code: 0 }, 'reauth takes the flow of the entry');
-});
+    const again = startCli(t, home, ['mcp', 'reauth', '--all']);
+    await again.shows(/Ctrl-C cancels/);
+    authority.approve();
+    t.match(await gateway.daemon.passUntil(again.ended), { code: 0 }, 'reauth takes the flow of the entry');
+  },
+);
 
 t.test('DEV-2 · the first authorization server whose issuer matches and that offers the grant', async (t) => {
   const [gone, mismatched, without, unlisted, page, good, later] = await Promise.all(
@@ -147,7 +152,7 @@ t.test('DEV-5 · neither the page nor a background reconnect begins a device log
   t.equal(authority.at(paths.device).length, devices, 'a grant that is gone begins nothing either');
 });
 
-t.test('DEV-1 · a device registration is never used for a browser login', async (t) => {
+t.test('DEV-1 · a device registration is never used for a browser login', { skip: inAllOnly }, async (t) => {
   const authority = await startScriptedServer(t);
   const { home, login, gateway } = await deviceStage(t, authority);
   const running = login('--flow', 'device');

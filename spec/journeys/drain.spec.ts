@@ -10,6 +10,7 @@ import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
+import { inAllOnly } from '../support/tier.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
 /** Says that it has begun, and stays until it is let go. */
@@ -118,30 +119,34 @@ appendFileSync('began', process.env.AGENT_ATTEMPT + '\\n');
 setInterval(() => {}, 1_000);
 `;
 
-t.test('DIS-3 · CON-2 · a run that a person cancelled is not begun again because the gateway stops', async (t) => {
-  const home = makeHome(t, {
-    'config.yaml': webhookConfig('        gh: {prompt: p}\n', {
-      more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}',
-    }),
-    'scripts/agent.mjs': reluctant,
-  });
-  const first = await startDaemon(t, home.path);
-  await postSigned(`${first.url}/webhooks/gh`, {}, { secret });
-  while (!existsSync(`${home.path}/began`)) await wait(10);
-  const [run] = (await cliJson(home.path, 'runs', 'list')) as { id: string }[];
-  const cancelling = askCli(['runs', 'cancel', String(run?.id)], home.path);
-  while (!existsSync(`${home.path}/told`)) await wait(10);
+t.test(
+  'DIS-3 · CON-2 · a run that a person cancelled is not begun again because the gateway stops',
+  { skip: inAllOnly },
+  async (t) => {
+    const home = makeHome(t, {
+      'config.yaml': webhookConfig('        gh: {prompt: p}\n', {
+        more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}',
+      }),
+      'scripts/agent.mjs': reluctant,
+    });
+    const first = await startDaemon(t, home.path);
+    await postSigned(`${first.url}/webhooks/gh`, {}, { secret });
+    while (!existsSync(`${home.path}/began`)) await wait(10);
+    const [run] = (await cliJson(home.path, 'runs', 'list')) as { id: string }[];
+    const cancelling = askCli(['runs', 'cancel', String(run?.id)], home.path);
+    while (!existsSync(`${home.path}/told`)) await wait(10);
 
-  first.kill('SIGTERM');
-  await first.line(({ message }) => message.includes('SIGTERM'));
-  home.write('go', '');
+    first.kill('SIGTERM');
+    await first.line(({ message }) => message.includes('SIGTERM'));
+    home.write('go', '');
 
-  t.equal(await first.exited, 0);
-  await cancelling;
-  await startDaemon(t, home.path);
-  t.match(await cliJson(home.path, 'runs', 'list'), [{ status: 'cancelled', attempt: 1 }]);
-  t.equal(readFileSync(`${home.path}/began`, 'utf8'), '1\n');
-});
+    t.equal(await first.exited, 0);
+    await cancelling;
+    await startDaemon(t, home.path);
+    t.match(await cliJson(home.path, 'runs', 'list'), [{ status: 'cancelled', attempt: 1 }]);
+    t.equal(readFileSync(`${home.path}/began`, 'utf8'), '1\n');
+  },
+);
 
 for (const { front, skip } of fronts) {
   t.test(`CON-2 · a sender whose script outlasts the drain is told to come back (${front})`, { skip }, async (t) => {

@@ -6,10 +6,11 @@ import t, { type Test } from 'tap';
 import { type Daemon, followDaemon, main, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
+import { inAllOnly } from '../support/tier.ts';
 import { secret, webhookConfig } from '../support/webhook-home.ts';
 
 const canMount = spawnSync('unshare', ['-m', 'true']).status === 0;
-const mounting = canMount ? {} : { skip: 'needs `unshare -m`: run as root on Linux' };
+const mounting: { readonly skip?: string } = canMount ? {} : { skip: 'needs `unshare -m`: run as root on Linux' };
 
 /** Starts the daemon in a mount namespace of its own, after a script that lays out the disk of `$AGENT_HOME`. */
 function startOn(
@@ -96,24 +97,28 @@ t.test(
   },
 );
 
-t.test('DUR-3 · HOME-2 · who never had the home leaves the socket of who has taken it', mounting, async (t) => {
-  const home = configured(t);
-  for (const takesNotice of [false, true]) {
-    const first = await startOn(t, readOnly, { AGENT_HOME: home.path, FOLDER: home.path });
-    const second = await startDaemon(t, home.path);
-    const before = statSync(`${home.path}/gateway.sock`).ino;
+t.test(
+  'DUR-3 · HOME-2 · who never had the home leaves the socket of who has taken it',
+  { skip: mounting.skip ?? inAllOnly },
+  async (t) => {
+    const home = configured(t);
+    for (const takesNotice of [false, true]) {
+      const first = await startOn(t, readOnly, { AGENT_HOME: home.path, FOLDER: home.path });
+      const second = await startDaemon(t, home.path);
+      const before = statSync(`${home.path}/gateway.sock`).ino;
 
-    spawnSync('nsenter', ['-t', String(first.child.pid), '-m', 'mount', '-o', 'remount,bind,rw', home.path]);
-    if (!takesNotice) first.kill('SIGTERM');
+      spawnSync('nsenter', ['-t', String(first.child.pid), '-m', 'mount', '-o', 'remount,bind,rw', home.path]);
+      if (!takesNotice) first.kill('SIGTERM');
 
-    await first.exited;
-    t.equal(statSync(`${home.path}/gateway.sock`, { throwIfNoEntry: false })?.ino, before);
-    const asked = await runCli(['gateway', 'status', '--json'], home.path);
-    t.match(JSON.parse(asked.stdout), { pid: second.child.pid }, 'and it answers there');
-    second.kill('SIGTERM');
-    await second.exited;
-  }
-});
+      await first.exited;
+      t.equal(statSync(`${home.path}/gateway.sock`, { throwIfNoEntry: false })?.ino, before);
+      const asked = await runCli(['gateway', 'status', '--json'], home.path);
+      t.match(JSON.parse(asked.stdout), { pid: second.child.pid }, 'and it answers there');
+      second.kill('SIGTERM');
+      await second.exited;
+    }
+  },
+);
 
 t.test('DUR-3 · a lock file that names no process is waited out, and ends no gateway', mounting, async (t) => {
   const home = configured(t);

@@ -367,7 +367,7 @@ t.test('LIF-12 · `agent mcp reload <server>` makes one connection anew and no o
   t.match(unknown.stderr, /no mcp server is named "nobody"/);
 });
 
-t.test('LIF-14 · servers that flood', async (t) => {
+t.test('LIF-14 · servers that flood', { skip: inAllOnly }, async (t) => {
   const healthy = child(t).entry;
   const gateway = await startGateway(t, { eager: commandOf(hostilePeer('progress')), healthy });
   for (const name of ['eager', 'healthy']) await gateway.reaches(name, 'connected');

@@ -53,7 +53,7 @@ const ofLogin = /\/journeys\/(?:[\w-]*login[\w-]*|client-identification|device-a
 
 /** So few that there are units enough for every processor to the end. */
 const mostJourneys = 7;
-const mostFiles = 18;
+const mostFiles = 30;
 
 /**
  * The units in the order in which to start them: pages in the browser, which share it, logins, other journeys, the rest, of
