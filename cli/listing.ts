@@ -11,6 +11,7 @@ import type { Ask } from '../runtime/control/contract.ts';
 import { connectGateway } from './call.ts';
 import { type CommandContext, type ExitCode, hasFlag, queryOf, textFlag } from './context.ts';
 import { followUntilEnd, pausesOf } from './follow.ts';
+import { counted } from './labelled.ts';
 import { ago, dim, oneLine, printJson, printJsonLine, tableLines, wrapped } from './terminal.ts';
 
 export interface Listing<Row> {
@@ -92,7 +93,10 @@ function codeAndMessage({ code, message }: { readonly code?: unknown; readonly m
 
 function sayMore(context: CommandContext, limit: number, last: string): void {
   const larger = rowLimit(limit + 1) > limit ? `--limit ${rowLimit(limit * 2)}, or ` : '';
-  sayStopped(context, `The newest ${limit} rows. There are more: ${larger}--before ${last} for the next page.`);
+  sayStopped(
+    context,
+    `The newest ${counted(limit, 'row')}. There are more: ${larger}--before ${last} for the next page.`,
+  );
 }
 
 /** Says that a list is incomplete; in a pipe on standard error, because its reader takes the rows for all. */

@@ -6,6 +6,7 @@
 import { scalarText } from '../../machines/base/json.ts';
 import type { AuditRow } from '../../runtime/control/contract/gateway.ts';
 import { type CommandContext, type ExitCode, queryOf, textFlags } from '../context.ts';
+import { counted } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, show, table } from '../terminal.ts';
 
@@ -29,6 +30,7 @@ export async function showAudit(context: CommandContext): Promise<ExitCode> {
   show(context, rows, () =>
     rows.length === 0 ? `${none}\n` : table(context.out, ['TIME', 'WHO', 'WHAT', 'ON', 'RESULT'], rows.map(cells)),
   );
-  if (found.length > limit) sayStopped(context, `The newest ${limit} rows. --limit ${limit * 2} shows more.`);
+  if (found.length > limit)
+    sayStopped(context, `The newest ${counted(limit, 'row')}. --limit ${limit * 2} shows more.`);
   return 0;
 }

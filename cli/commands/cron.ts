@@ -18,7 +18,7 @@ import {
   textFlags,
   withHomeNamed,
 } from '../context.ts';
-import { labelled } from '../labelled.ts';
+import { counted, labelled } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, indented, inTime, oneLine, show, table } from '../terminal.ts';
 
@@ -100,7 +100,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
   const route = shellWord(`cron/${oneLine(job.name)}`);
   const rest = larger === limit ? `\`agent events --route ${route}\` lists them all` : `--limit ${larger} shows more`;
   show(context, job, () => formatJob(context, job));
-  if (isShort) sayStopped(context, `The newest ${limit} firings. ${rest}.`);
+  if (isShort) sayStopped(context, `The newest ${counted(limit, 'firing')}. ${rest}.`);
   return 0;
 }
 

@@ -16,6 +16,7 @@ import {
   textFlags,
   withHomeNamed,
 } from '../context.ts';
+import { counted } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
@@ -177,7 +178,8 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
   const lines = found.slice(-limit);
   if (hasFlag(context, 'json')) printJson(context, lines);
   else for (const line of lines) context.out.print(`${oneLine(line)}\n`);
-  if (found.length > limit) sayStopped(context, `The newest ${limit} lines. --limit ${limit * 2} shows more.`);
+  if (found.length > limit)
+    sayStopped(context, `The newest ${counted(limit, 'line')}. --limit ${limit * 2} shows more.`);
   return 0;
 }
 

@@ -59,7 +59,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['mcp', 'enable', 'other'], 0, /other/],
   [['mcp', 'remove', 'other'], 0, /other/],
   [['audit'], 0, /owner \(terminal\) +removed a server +server=other/],
-  [['audit', '--limit', '1'], 0, /agent: The newest 1 rows\. --limit 2 shows more\./],
+  [['audit', '--limit', '1'], 0, /agent: The newest 1 row\. --limit 2 shows more\./],
   [['audit', '--search', 'of nothing'], 0, /^No rows\.$/m],
   [['approvals'], 0, /Nothing waits/],
   [['approvals', 'list'], 0, /Nothing waits/],

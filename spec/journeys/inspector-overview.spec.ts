@@ -157,6 +157,8 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
     await page.getByRole('button', { name: '24 h' }).click();
     await page.waitForURL(/#\/overview\?range=24h/);
     await page.getByRole('img', { name: /^6 events in the last 24 hours/ }).waitFor();
+    await page.getByRole('button', { name: 'Show as table: Delivered, Ignored, Open, Failed', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Show as table: median, 95th percentile', exact: true }).waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
     t.same(await clippedParts(page), []);
     t.same(await axeFindings(page), []);

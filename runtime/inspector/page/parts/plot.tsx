@@ -177,6 +177,7 @@ interface PlotProps {
 
 function Plot({ sentence, height, top, format, ticks, legend, columns, rows, children }: PlotProps): JSX.Element {
   const [isTable, setTable] = useState(false);
+  const other = isTable ? 'Show as chart' : 'Show as table';
   const shown = [0, 0.25, 0.5, 0.75, 1].map((part) => ticks[Math.round(part * (ticks.length - 1))] ?? '');
   return (
     <div class="plot">
@@ -240,8 +241,13 @@ function Plot({ sentence, height, top, format, ticks, legend, columns, rows, chi
             {name}
           </span>
         ))}
-        <button type="button" class="btn quiet as-table" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
-          {isTable ? 'Show as chart' : 'Show as table'}
+        <button
+          type="button"
+          class="btn quiet as-table"
+          aria-label={`${other}: ${columns.slice(1).join(', ')}`}
+          onClick={() => setTable(!isTable)}
+        >
+          {other}
         </button>
       </div>
     </div>
