@@ -11,7 +11,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { byPlace, type Diagnostic, findingOfFile } from '../../machines/config/diagnostic.ts';
-import { keptQuotes, parseEnvFile, strayLines } from '../../machines/config/env-file.ts';
+import { keptQuotes, parseEnvFile, replacedLines, strayLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
 import { type ConfigRead, type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
@@ -178,6 +178,8 @@ function loadProfile(
       at,
       'begins a value with a quote that does not enclose it and is kept; close it, drop it, or use the other kind of quotes',
     );
+  for (const [at, by] of replacedLines(variables))
+    warn(at, `sets a variable that line ${by} sets to another value, which counts; remove one of the two`);
   const text = drafts?.get(paths.config) ?? textOf(paths.config, unread, `${folder}config.yaml`);
   const isEmpty = (path: string, held: string): boolean =>
     held.trim() === '' && !unread.some(({ file }) => file === path);

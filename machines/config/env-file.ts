@@ -14,11 +14,28 @@ const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '
 /** The variables in file order; the last of a name counts. */
 export function parseEnvFile(text: string): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
-  for (const { groups = {} } of text.replace(/^\uFEFF/, '').matchAll(line)) {
-    const { name = '', single, double, bare = '' } = groups;
-    variables.set(name, single ?? (double === undefined ? bareValue(bare) : unescaped(double)));
-  }
+  for (const { groups = {} } of text.replace(/^\uFEFF/, '').matchAll(line))
+    variables.set(groups.name ?? '', assigned(groups));
   return variables;
+}
+
+/** The lines, from 1, whose variable another line sets to another value, with that line. */
+export function replacedLines(text: string): readonly (readonly [line: number, by: number])[] {
+  const lines = text.replace(/^\uFEFF/, '');
+  const standing = new Map<string, { readonly at: number; readonly value: string }>();
+  const replaced: (readonly [number, number])[] = [];
+  let at = 1;
+  let from = 0;
+  for (const { index, groups = {} } of lines.matchAll(line)) {
+    at += lines.slice(from, index).split('\n').length - 1;
+    from = index;
+    const { name = '' } = groups;
+    const value = assigned(groups);
+    const before = standing.get(name);
+    if (before !== undefined && before.value !== value) replaced.push([before.at, at]);
+    standing.set(name, { at, value });
+  }
+  return replaced;
 }
 
 /** Sets a variable: in its place if it exists, else at the end. */
@@ -52,6 +69,10 @@ export function keptQuotes(text: string): readonly number[] {
     const isKept = quote !== '' && (bare.split(quote).length % 2 === 0 || quotedJson.test(bare));
     return isKept ? [lines.slice(0, index).split('\n').length] : [];
   });
+}
+
+function assigned({ single, double, bare = '' }: Readonly<Record<string, string | undefined>>): string {
+  return single ?? (double === undefined ? bareValue(bare) : unescaped(double));
 }
 
 /** A comment may follow an unquoted value after a space. */

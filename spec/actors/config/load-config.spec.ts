@@ -84,6 +84,17 @@ t.test('CFG-2 · HOME-2 · a line of .env whose quote has no end is a warning wi
   t.end();
 });
 
+t.test('CFG-2 · HOME-2 · a line of .env that a later one replaces is a warning without its value', (t) => {
+  const env = '\uFEFFA=never-shown\nB="two\nlines"\nexport A="shown-never"\nB="two\nlines"\n';
+  const home = makeHome(t, { 'config.yaml': '{}\n', '.env': env });
+  const { diagnostics } = loadHome({ home: home.path, env: {} });
+  const message = 'this line sets a variable that line 4 sets to another value, which counts; remove one of the two';
+  t.match(diagnostics, [{ file: '.env', line: 1, column: 1, message, code: 'env-line', severity: 'warning' }]);
+  t.equal(diagnostics.length, 1);
+  t.notMatch(JSON.stringify(diagnostics), /never/);
+  t.end();
+});
+
 t.test('PRF-1 · CFG-2 · a folder whose name no profile can have is a warning, once profiles are served', (t) => {
   const home = makeHome(t, {
     'config.yaml': '{}\n',
