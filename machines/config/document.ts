@@ -87,7 +87,7 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
   }
   const counter = new LineCounter();
   const lines = text.split(/\r?\n/);
-  const { tokens, stopped, lastQuote } = readTokens(text, counter.addNewLine);
+  const { tokens, stopped, quotes } = readTokens(text, counter.addNewLine);
   // The library compares each key with all before it and walks the document for each alias; `misuses` is linear.
   const documents =
     stopped === undefined
@@ -104,8 +104,11 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
   if (document === undefined) return { value: {}, findings, place: () => top, lines };
   const [error] = document.errors;
   if (error !== undefined) {
-    // A quote that nothing closes reaches to the end of the file, which is where the library places it.
-    const place = placeAt(/^Missing closing .quote/.test(error.message) ? lastQuote : error.pos[0]);
+    const [at] = error.pos;
+    // The library places a quote that is not closed where its text ends: at the end of the file, or before a lesser indent.
+    const place = placeAt(
+      /^Missing closing .quote/.test(error.message) ? (quotes.findLast((one) => one < at) ?? at) : at,
+    );
     const message = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
     const cure = cureOf(message, lines[place.line - 1] ?? '');
     findings.push({ ...place, message: `not YAML: ${message}${cure}`, code: 'yaml-syntax' });
@@ -185,30 +188,30 @@ interface Misuse {
 function readTokens(
   text: string,
   onNewLine: (offset: number) => void,
-): { readonly tokens: readonly CST.Token[]; readonly lastQuote: number; readonly stopped?: Misuse } {
+): { readonly tokens: readonly CST.Token[]; readonly quotes: readonly number[]; readonly stopped?: Misuse } {
   onNewLine(0);
   const parser = new Parser(onNewLine);
   const tokens: CST.Token[] = [];
   let aliases = 0;
-  let lastQuote = 0;
+  const quotes: number[] = [];
   let inScalar = false;
   for (const lexeme of new Lexer().lex(text)) {
     const { offset } = parser;
     tokens.push(...parser.next(lexeme));
     if (parser.stack.length > deepest) {
       const message = `not usable: nested more than ${deepest} deep; close the brackets, or take levels out`;
-      return { tokens, lastQuote, stopped: { offset: parser.offset - 1, message, code: 'yaml-depth' } };
+      return { tokens, quotes, stopped: { offset: parser.offset - 1, message, code: 'yaml-depth' } };
     }
     if (!inScalar && lexeme.startsWith('*')) aliases += 1;
-    if (!inScalar && /^["']/.test(lexeme)) lastQuote = offset;
+    if (!inScalar && /^["']/.test(lexeme)) quotes.push(offset);
     inScalar = lexeme === CST.SCALAR;
     if (aliases > maxAliases) {
       const message = `not usable: ${lexeme} is one of more than ${maxAliases} aliases; write its value out`;
-      return { tokens, lastQuote, stopped: { offset, message, code: 'yaml-aliases' } };
+      return { tokens, quotes, stopped: { offset, message, code: 'yaml-aliases' } };
     }
   }
   tokens.push(...parser.end());
-  return { tokens, lastQuote };
+  return { tokens, quotes };
 }
 
 /**
@@ -271,7 +274,7 @@ function misuses(document: Document.Parsed, placeAt: (offset: number) => Place):
   if (repeated !== undefined) {
     const { node, first } = repeated;
     const { line } = placeAt(first.range?.[0] ?? 0);
-    refuse(node, `not YAML: the key ${node.source} is in line ${line} already; merge the two`, 'yaml-syntax');
+    refuse(node, `not YAML: the key "${node.source}" is in line ${line} already; merge the two`, 'yaml-syntax');
   }
   return found;
 }

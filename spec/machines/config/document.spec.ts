@@ -53,6 +53,7 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     ['a: 1\na: 2\n', 'yaml-syntax', 2],
     ['7: 1\n"7": 2\n', 'yaml-syntax', 2],
     ['a: "1"\nb: "2\nc: 3\nd: it\'s\n', 'yaml-syntax', 2],
+    ['a:\n  b: "2\n  c: 3\nd: "4"\n', 'yaml-syntax', 2],
     ['a: 1\n---\nb: 2\n', 'yaml-documents', 2],
     ['a: 1\nb: !secret hook\n', 'yaml-syntax', 2],
     ['a: 1\nb: !vault [hook]\n', 'yaml-syntax', 2],
@@ -92,7 +93,8 @@ t.test('CFG-2 · CFG-7 · a text that YAML reads otherwise without quotes is nam
     ['secret: {${SECRET} }', /\$\{…\} in quotes$/],
     ['a: 1\n  b: 2', /compact mappings; begin the next line in the same column as this key$/],
     ['a:\n\tb: 2', /indentation; indent with spaces$/],
-    ['a: 1\nb: 2\na: {}', /^not YAML: the key a is in line 1 already; merge the two$/],
+    ['a: 1\nb: 2\na: {}', /^not YAML: the key "a" is in line 1 already; merge the two$/],
+    [': 1\n: 2', /the key "" is in line 1/],
   ];
   for (const [source, wanted] of rows) t.match(parseDocument(source).findings[0]?.message, wanted, source);
   t.end();
