@@ -58,7 +58,9 @@ const memberValue = /(?![\s{])(?:\$\{[^{}]*\}|[^,}\]])+/y;
 const secretInAddress =
   /(?<=[?&](?:sig|key|token|secret)=)(?:\$\{[^{}]*\}|[^&\s"',}])+|(?<=:\/\/[^\s/:@"']{0,64}:)[^\s/@"']+(?=@)/g;
 /** A flag among a program's arguments, up to its value: `--api-key=`, or `'--api-key', `. A further flag is no value. */
-const flag = /(?<![\w-])--?([\w-]+)(?:=|["']?\s*,\s*(?!["']?-))/g;
+const flag = /(?<![\w-])(["']?)--?([\w-]+)(?:(=)|["']?\s*,\s*(?!["']?-))/g;
+/** The rest of an argument in quotes, such as `'--api-key=a,b'`. */
+const restOfQuoted = { '"': /(?:[^"\\]|\\.)*/y, "'": /(?:[^']|'')*/y };
 /** Quotes, references and trailing space, which are shown, or any other character. */
 const shownOrHidden = /(^["']|["']$|(?<!\s)\s+$|\$\{[\w:]+\})|./gsu;
 
@@ -126,10 +128,15 @@ export function maskSecrets(line: string): string {
 function maskFlags(line: string): string {
   let masked = '';
   let at = 0;
+  const opens = line.search(/[{[]/);
   for (const found of line.matchAll(flag)) {
-    const start = found.index + found[0].length;
-    if (start < at || !soundsSecret.test(found[1] ?? '')) continue;
-    const value = valueAt(start, line, [quotedOrList, memberValue]);
+    const [before, quote, name = '', equals] = found;
+    const start = found.index + before.length;
+    if (start < at || !soundsSecret.test(name)) continue;
+    const isMember = equals === undefined || (opens >= 0 && opens < found.index);
+    const isQuoted = equals !== undefined && (quote === '"' || quote === "'");
+    const forms = isQuoted ? [restOfQuoted[quote]] : [quotedOrList, isMember ? memberValue : plainValue];
+    const value = valueAt(start, line, forms);
     masked += line.slice(at, start) + hide(value);
     at = start + value.length;
   }

@@ -11,9 +11,11 @@ const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
 /** A key whose value is on the next lines: nothing, a tag or anchor, or a block scalar indicator. */
 const opens = /^\s*(?:[!&]\S+\s*)*(?:[|>][-+\d]*)?\s*(?:#.*)?$/;
 const openList = /^\s*\[[^\]]*$/;
-/** A flag on a line of a list; the next line is its value, unless it is a flag too. */
-const flagLine = /^\s*-\s+["']?--?([\w-]+)["']?\s*(?:\s#.*)?$/;
-const itemLine = /^\s*-\s+(?!["']?-)/;
+/** A flag at the end of a line; the next line begins with its value, unless that is a flag too. */
+const flagItem = /^\s*-\s+["']?--?([\w-]+)["']?\s*(?:\s#.*)?$/;
+const flagMember = /(?<![\w-])--?([\w-]+)["']?\s*,\s*(?:#.*)?$/s;
+const itemLine = /^\s*-\s+(?!\s|["']?-)/;
+const isEmptyLine = /^\s*(?:#|$)/;
 /** Headers in flow style, on one line. */
 const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
 /** Hides every character except references, quotes, brackets and separators. */
@@ -27,17 +29,22 @@ export function maskSource(text: string): readonly string[] {
 export function markedLines(lines: readonly string[]): readonly string[] {
   /** The margin of the key whose lines below are secret, and whether those lines are headers with their own keys. */
   let above: { readonly margin: number; readonly kind: 'value' | 'headers' } | undefined;
-  let isBelowFlag = false;
+  let flagAbove: 'item' | 'member' | undefined;
   return lines.map((line) => {
-    const isValueOfFlag = isBelowFlag && itemLine.test(line);
-    isBelowFlag = soundsSecret.test(flagLine.exec(line)?.[1] ?? '');
+    const isEmpty = isEmptyLine.test(line);
+    const below = isEmpty ? undefined : flagAbove;
+    if (!isEmpty) flagAbove = flagAtEnd(line);
     const margin = line.search(/\S/);
     if (margin < 0) return line;
     if (above !== undefined && (margin < above.margin || (margin === above.margin && !/^\s*-/.test(line)))) {
       above = undefined;
     }
     if (above?.kind === 'value') return hidden(line);
-    if (isValueOfFlag) return line.replace(/(?<=-\s+)\S.*/, hidden);
+    if (below === 'item' && itemLine.test(line)) {
+      // A text of several lines is indented more than its dash.
+      above = { margin: margin + 1, kind: 'value' };
+      return line.slice(0, margin + 1) + hidden(line.slice(margin + 1));
+    }
     const [, before = '', name = '', value = ''] = keyLine.exec(line) ?? [];
     const head = line.slice(0, line.length - value.length);
     if (above?.kind === 'headers') return name === '' ? hidden(line) : head + hidden(value);
@@ -50,8 +57,15 @@ export function markedLines(lines: readonly string[]): readonly string[] {
       above = { margin: before.length, kind: 'value' };
       return head + hidden(value);
     }
-    return maskSecrets(line).replace(flowHeaders, (_, open: string, held: string) => open + hiddenPairs(held));
+    const flag = below === 'member' ? '--token, ' : '';
+    const masked = line.slice(0, margin) + maskSecrets(flag + line.slice(margin)).slice(flag.length);
+    return masked.replace(flowHeaders, (_, open: string, held: string) => open + hiddenPairs(held));
   });
+}
+
+function flagAtEnd(line: string): 'item' | 'member' | undefined {
+  if (soundsSecret.test(flagItem.exec(line)?.[1] ?? '')) return 'item';
+  return soundsSecret.test(flagMember.exec(line)?.[1] ?? '') ? 'member' : undefined;
 }
 
 function hiddenPairs(text: string): string {

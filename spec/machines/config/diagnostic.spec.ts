@@ -6,6 +6,7 @@ import {
   printDiagnostic,
   sourceAt,
 } from '../../../machines/config/diagnostic.ts';
+import { maskSource } from '../../../machines/config/masked-source.ts';
 import { isLinear } from '../../support/linear.ts';
 
 const found: Diagnostic = {
@@ -86,6 +87,10 @@ t.test('CFG-2 · a line is masked in time linear in its length, whatever it hold
     'token: a  ',
     'a\t:',
     '[',
+    '--token,',
+    '--token, ',
+    "'--token=",
+    '--token,#',
   ];
   for (const part of rows) {
     t.ok(
@@ -96,5 +101,9 @@ t.test('CFG-2 · a line is masked in time linear in its length, whatever it hold
       part,
     );
   }
+  t.ok(
+    isLinear((size) => () => maskSource(`- --token\n-${' '.repeat(size)}a`), 1_000),
+    'the value of a flag',
+  );
   t.end();
 });
