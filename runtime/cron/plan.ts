@@ -51,6 +51,9 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     // Unrecorded, the schedule would begin anew at its first due time, which would not fire.
     if (begun.kind === 'refused') return { kind: 'blind', why: begun.reason };
   }
+  // Of a creation time that lies ahead of what is recorded, the clock was wrong, also in the last day before that time.
+  const isWrong = (job.createdAtMs ?? 0) > nowMs && (begins || (mark !== undefined && mark.dueAtMs <= nowMs));
+  const createdAtMs = isWrong ? undefined : job.createdAtMs;
   const run = await ports.fire.inFlight(mark);
   if (run !== undefined && resting === undefined) return { kind: 'runs', run };
   const verdict = whatIsDue(
@@ -58,8 +61,8 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
       timing,
       nowMs,
       graceMs: Math.max(onTimeMs, job.graceMs ?? usualGraceMs),
-      anchorMs: anchorOf(job, nowMs),
-      settledMs: begins ? [nowMs] : [mark?.dueAtMs, context.settledMs ?? undefined, job.createdAtMs, job.resumedAtMs],
+      anchorMs: createdAtMs ?? 0,
+      settledMs: begins ? [nowMs] : [mark?.dueAtMs, context.settledMs ?? undefined, createdAtMs, job.resumedAtMs],
     },
     ports.nextDue,
   );
@@ -83,7 +86,10 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
   }
 }
 
-/** The next due times of a job, computed from its record alone. */
+/**
+ * The next due times of a job, computed from its record alone. Intervals count from its creation, or from the Unix epoch if
+ * it has no creation time, or that of a wrong clock.
+ */
 export function nextTimes(
   job: CronJob,
   timing: Timing,
@@ -92,8 +98,10 @@ export function nextTimes(
 ): readonly number[] {
   if (timing.kind !== 'scheduled') return [];
   const found: number[] = [];
+  const { createdAtMs = 0 } = job;
+  const anchorMs = isTrusted(createdAtMs, afterMs) ? createdAtMs : 0;
   for (let after = afterMs; found.length < count; ) {
-    const next = nextDue(timing.schedule, timing.zone, after, anchorOf(job, afterMs));
+    const next = nextDue(timing.schedule, timing.zone, after, anchorMs);
     if (next === undefined) break;
     found.push(next);
     after = next;
@@ -102,11 +110,6 @@ export function nextTimes(
 }
 
 export const neverWord = 'no due time is left in its schedule';
-
-/** Intervals count from the creation of the job, or from the Unix epoch if it has no creation time, or that of a wrong clock. */
-function anchorOf({ createdAtMs = 0 }: CronJob, nowMs: number): number {
-  return isTrusted(createdAtMs, nowMs) ? createdAtMs : 0;
-}
 
 function clockWord(mark: CronMark | undefined, nowMs: number): { readonly why?: string } {
   if (mark === undefined || mark.dueAtMs <= nowMs) return {};

@@ -90,13 +90,32 @@ t.test('CRN-1 · a job waits, fires or passes over by its record, the mark and t
       { kind: 'waits', dueAtMs: noon + hour },
     ],
     ['never marked: from when it was made', { job: { created_at: iso(noon - 1) } }, { kind: 'fires', dueAtMs: noon }],
+    ...[23 * hour, 2 * day].flatMap((aheadMs): readonly [string, Given, Plan][] => [
+      [
+        `an interval of a clock that was days ahead, ${aheadMs} ms before it`,
+        {
+          mark: { dueAtMs: nowMs - 1, print: 'every 1h|UTC' },
+          job: { schedule: 'every 1h', created_at: iso(nowMs + aheadMs) },
+        },
+        { kind: 'waits', dueAtMs: noon + hour },
+      ],
+      [
+        `five fields of such a clock, ${aheadMs} ms before it`,
+        { mark: settled, job: { created_at: iso(nowMs + aheadMs) } },
+        { kind: 'waits', dueAtMs: noon + hour },
+      ],
+    ]),
     [
-      'an interval of a clock that was days ahead',
+      'an interval, and the clock was set back to before it was made',
       {
-        mark: { dueAtMs: nowMs - 1, print: 'every 1h|UTC' },
-        job: { schedule: 'every 1h', created_at: iso(nowMs + 2 * day) },
+        mark: { dueAtMs: nowMs + hour, print: 'every 1h|UTC' },
+        job: { schedule: 'every 1h', created_at: iso(nowMs + 1) },
       },
-      { kind: 'waits', dueAtMs: noon + hour },
+      {
+        kind: 'waits',
+        dueAtMs: nowMs + hour + 1,
+        why: `the clock was set back; what was due until ${iso(nowMs + hour)} is settled and not fired again`,
+      },
     ],
     ['its last run is under way', { mark: settled, inFlight: 'k' }, { kind: 'runs', run: 'k' }],
     [
