@@ -6,13 +6,14 @@
  */
 
 import { isTooOld, oldestNode } from '../machines/base/node-version.ts';
+import { watchOutput } from './end-output.ts';
 import { version } from './version.ts';
 
 const [first] = process.argv.slice(2);
 const { node } = process.versions;
 if (first === '--version' || first === '-V') {
-  const { standardOutput } = await import('./output.ts');
-  standardOutput(process.env).print(`${version()}\n`);
+  watchOutput();
+  process.stdout.write(`${version()}\n`);
 } else if (isTooOld(node)) {
   // npm only warns of it, and a part that needs a newer one would fail without saying so.
   process.stderr.write(`agent: this is Node.js ${node}; install ${oldestNode} or newer\n`);

@@ -1,15 +1,14 @@
-/** Standard output and error for the commands; a reader that closes early is not an error. */
+/** Standard output and error for the commands. */
 
 import { fstatSync, writeSync } from 'node:fs';
 import type { Output } from './context.ts';
+import { endOutput, watchOutput } from './end-output.ts';
 import { wrapped } from './terminal.ts';
 
 const stdout = 1;
 
 export function standardOutput(env: Readonly<Record<string, string | undefined>>): Output {
-  process.stdout.on('error', endOutput);
-  // A message that cannot be written, as into a file on a full disk, neither ends the command nor changes its exit code.
-  process.stderr.on('error', () => undefined);
+  watchOutput();
   const isFile = fstatSync(stdout).isFile();
   const isTerminal = process.stdout.isTTY === true;
   // A terminal of unknown size reports undefined or 0.
@@ -34,15 +33,6 @@ function writeAll(text: string): void {
   } catch (thrown) {
     endOutput(thrown as NodeJS.ErrnoException);
   }
-}
-
-function endOutput({ code, message }: NodeJS.ErrnoException): never {
-  // `agent … | head` closes the pipe; the rest has no reader.
-  if (code === 'EPIPE') process.exit(0);
-  process.stderr.write(
-    `agent: the output is incomplete: ${message}; make room on its disk, or send the output elsewhere\n`,
-  );
-  process.exit(1);
 }
 
 /** Wraps each line to the terminal; an indented line is part of a layout and stays unchanged. */

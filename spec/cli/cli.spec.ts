@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { relative } from 'node:path';
 import t from 'tap';
@@ -11,6 +11,11 @@ import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { hasTerminal } from '../support/terminal.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+/** The scripts that a process loaded, as V8 reports them. */
+interface Coverage {
+  readonly result: readonly { readonly url: string }[];
+}
 
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
@@ -79,7 +84,13 @@ t.test('PKG-1 · CLI-2 · a Node.js that is too old is named, before a part of t
   const { status, stdout, stderr } = spawnSync(process.execPath, [...words, 'cron', 'list'], { encoding: 'utf8' });
   t.same([status, stdout], [1, '']);
   t.match(stderr, /^agent: this is Node\.js 18\.19\.1; install 20\.19 or newer/);
-  t.equal(spawnSync(process.execPath, [...words, '--version']).status, 0);
+  const NODE_V8_COVERAGE = t.testdir();
+  const env = { ...process.env, NODE_V8_COVERAGE };
+  t.equal(spawnSync(process.execPath, [...words, '--version'], { env }).status, 0);
+  const [report = ''] = readdirSync(NODE_V8_COVERAGE);
+  const { result } = JSON.parse(readFileSync(`${NODE_V8_COVERAGE}/${report}`, 'utf8')) as Coverage;
+  const loaded = result.flatMap(({ url }) => (url.startsWith('file:') ? [statSync(new URL(url)).size] : []));
+  t.ok(loaded.length > 0 && loaded.every((bytes) => bytes < 10_000), 'no part of the commands is loaded for --version');
   t.end();
 });
 
