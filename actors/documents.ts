@@ -7,9 +7,11 @@
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { causeOf } from '../machines/base/fault.ts';
 import {
   ensurePrivateFolder,
   holdingLock,
+  RefusedChange,
   stampOf,
   updateFileLocked,
   writableCure,
@@ -56,6 +58,13 @@ export interface Documents {
    * files.
    */
   onChanged(heard: (path: string) => void): () => void;
+}
+
+/** Why a document was not changed, with the remedy. */
+export function unchangedWord({ place, writeCure }: Document, thrown: unknown): string {
+  return thrown instanceof RefusedChange
+    ? thrown.message
+    : `${place}: cannot be changed: ${causeOf(thrown)}; ${writeCure}`;
 }
 
 export const fileDocuments: Documents = {

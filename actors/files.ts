@@ -179,6 +179,9 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
+/** Why a file is not changed, with its path and the remedy. */
+export class RefusedChange extends Error {}
+
 type Change = (text: string | undefined) => string | undefined | Promise<string | undefined>;
 
 /**
@@ -213,7 +216,7 @@ async function changeLocked(file: string, change: Change): Promise<boolean> {
 async function textToChange(file: string): Promise<string | undefined> {
   const text = await readText(file);
   if (text?.includes('\uFFFD') === true && !isUtf8(await readFile(file)))
-    throw new Error(`${file}: not UTF-8, so a change would damage it; save it as UTF-8`);
+    throw new RefusedChange(`${file}: not UTF-8, so a change would damage it; save it as UTF-8`);
   return text;
 }
 
@@ -236,7 +239,9 @@ async function waitForLock(path: string): Promise<HeldLock> {
     if (verdict.kind === 'taken') return verdict.lock;
     if (waited >= mostWaitMs) {
       const by = verdict.holder === undefined ? 'another process' : `process ${verdict.holder.pid}`;
-      throw new Error(`${path}: held by ${by} for more than ${mostWaitMs / 1_000} s; end that process and try again`);
+      throw new RefusedChange(
+        `${path}: held by ${by} for more than ${mostWaitMs / 1_000} s; end that process and try again`,
+      );
     }
     await wait(lockPollMs);
   }

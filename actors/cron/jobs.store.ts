@@ -7,7 +7,7 @@
 import { causeOf } from '../../machines/base/fault.ts';
 import { noJobs, readJobs, type StrayRecord } from '../../machines/cron/edit-jobs.ts';
 import type { CronJob } from '../../machines/cron/job.ts';
-import type { Document } from '../documents.ts';
+import { type Document, unchangedWord } from '../documents.ts';
 
 type JobsUpdate =
   | { readonly kind: 'updated' }
@@ -34,7 +34,7 @@ export interface JobsStore {
 const none: StoredJobs = { jobs: [], strays: [] };
 
 export function createJobsStore({ document }: { readonly document: Document }): JobsStore {
-  const { place, readCure, writeCure } = document;
+  const { place, readCure } = document;
   const corrupt = `${place}: is no list of jobs; correct it or move it away: the last good jobs apply until then, and nothing overwrites it`;
   /** Undefined where there was no file, null if it must be looked at again in any case. */
   let seen: string | undefined | null;
@@ -74,12 +74,7 @@ export function createJobsStore({ document }: { readonly document: Document }): 
           return next;
         });
       } catch (thrown) {
-        const cause = causeOf(thrown);
-        return {
-          kind: 'failed',
-          code: 'cron-jobs-unwritable',
-          problem: `${place}: cannot be changed: ${cause}; ${writeCure}`,
-        };
+        return { kind: 'failed', code: 'cron-jobs-unwritable', problem: unchangedWord(document, thrown) };
       }
       return verdict;
     },

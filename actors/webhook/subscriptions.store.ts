@@ -8,7 +8,7 @@ import { causeOf, done, type Fault, failed, fault, type Result } from '../../mac
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { RouteBook } from '../../machines/config/route-book.ts';
 import type { KnownRecords, SubscriptionProblem, SubscriptionsRead } from '../../machines/config/subscription.ts';
-import { type Document, unread } from '../documents.ts';
+import { type Document, unchangedWord, unread } from '../documents.ts';
 
 export interface Subscriptions {
   /** The same list while the file is unchanged. */
@@ -51,7 +51,7 @@ const pieceMs = 3;
 const none: Subscriptions = { routes: [], book: new Map(), problems: [] };
 
 export function createSubscriptionsStore({ document, read }: SubscriptionsSettings): SubscriptionsStore {
-  const { place, readCure, writeCure } = document;
+  const { place, readCure } = document;
   /** Undefined where there was no file, null if it must be looked at again in any case. */
   let seen: string | undefined | null;
   let current: Subscriptions = none;
@@ -145,8 +145,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
           return result.ok ? change(text) : undefined;
         });
       } catch (thrown) {
-        const cause = causeOf(thrown);
-        return failed('subscriptions-unreadable', `${place}: cannot be changed: ${cause}; ${writeCure}`, cause);
+        return failed('subscriptions-unreadable', unchangedWord(document, thrown), causeOf(thrown));
       }
       // Reads the new text now, so that it is the last good set even if the file is damaged before the next call.
       for (look(); underWay !== undefined; look()) await underWay.ended;

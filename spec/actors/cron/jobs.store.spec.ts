@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { createJobsStore } from '../../../actors/cron/jobs.store.ts';
 import { fileDocuments } from '../../../actors/documents.ts';
@@ -115,6 +115,12 @@ t.test('CRN-1 · a corrupt file is told of, not overwritten, and mended by hand'
   t.equal(readFileSync(`${home.path}/cron/jobs.json`, 'utf8'), '{"jobs": [');
   home.write('cron/jobs.json', '[]');
   t.same(jobs.read(), { jobs: [], strays: [] });
+  const latin = Buffer.from('[{"id": "f\u00fcr"}]', 'latin1');
+  writeFileSync(`${home.path}/cron/jobs.json`, latin);
+  t.match(await jobs.update((text) => putJob(text, { id: 'new' })), {
+    problem: /jobs\.json: not UTF-8, .*save it as UTF-8$/,
+  });
+  t.strictSame(readFileSync(`${home.path}/cron/jobs.json`), latin);
   rmSync(`${home.path}/cron`, { recursive: true });
   home.write('cron', 'a file where the folder should be');
   t.match(await jobs.update((text) => putJob(text, { id: 'new' })), { kind: 'failed', problem: /cannot be changed/ });
