@@ -57,8 +57,11 @@ const memberValue = /(?![\s{])(?:\$\{[^{}]*\}|[^,}\]])+/y;
 /** The secrets in an address: a webhook's parameter, and a password before the host. */
 const secretInAddress =
   /(?<=[?&](?:sig|key|token|secret)=)(?:\$\{[^{}]*\}|[^&\s"',}])+|(?<=:\/\/[^\s/:@"']{0,64}:)[^\s/@"']+(?=@)/g;
-/** A flag among a program's arguments, up to its value: `--api-key=`, or `'--api-key', `. A further flag is no value. */
-const flag = /(?<![\w-])(["']?)--?([\w-]+)(?:(=)|["']?\s*,\s*(?!["']?-))/g;
+/**
+ * A flag or variable among a program's arguments, up to its value: `--api-key=`, `API_KEY=`, or `'--api-key', `. A further
+ * flag is no value, and a parameter of an address is masked as such.
+ */
+const flag = /(?<![\w?&.-])(["']?)(?:-{0,2}([\w-]+)=|--?([\w-]+)["']?\s*,\s*(?!["']?-))/g;
 /** The rest of an argument in quotes, such as `'--api-key=a,b'`. */
 const restOfQuoted = { '"': /(?:[^"\\]|\\.)*/y, "'": /(?:[^']|'')*/y };
 /** Quotes, references and trailing space, which are shown, or any other character. */
@@ -124,17 +127,17 @@ export function maskSecrets(line: string): string {
   return maskFlags(masked + line.slice(at)).replace(secretInAddress, hide);
 }
 
-/** Hides the values of secret-sounding flags, as `config show` does. */
+/** Hides the values of secret-sounding flags and variables, as `config show` does. */
 function maskFlags(line: string): string {
   let masked = '';
   let at = 0;
   const opens = line.search(/[{[]/);
   for (const found of line.matchAll(flag)) {
-    const [before, quote, name = '', equals] = found;
+    const [before, quote, assigned, name = assigned ?? ''] = found;
     const start = found.index + before.length;
     if (start < at || !soundsSecret.test(name)) continue;
-    const isMember = equals === undefined || (opens >= 0 && opens < found.index);
-    const isQuoted = equals !== undefined && (quote === '"' || quote === "'");
+    const isMember = assigned === undefined || (opens >= 0 && opens < found.index);
+    const isQuoted = assigned !== undefined && (quote === '"' || quote === "'");
     const forms = isQuoted ? [restOfQuoted[quote]] : [quotedOrList, isMember ? memberValue : plainValue];
     const value = valueAt(start, line, forms);
     masked += line.slice(at, start) + hide(value);
