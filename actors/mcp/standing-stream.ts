@@ -1,8 +1,8 @@
 /**
  * Keeps the stream open on which a server of the era of handshakes reports changed lists over HTTP. The SDK's transport
  * opens it once and retries twice; after a longer outage changes would never be noticed. Reopens it as long as the
- * session lives, and reports when changes may have been missed. Of the messages on a stream only whether they answer a
- * request is read.
+ * session lives, and reports when changes may have been missed. Streams that resume a call are only held back where they
+ * end at once. Of the messages on a stream only their ids, and whether they answer a request, are read.
  * @see FLT-4 in docs/specification.md
  */
 
@@ -67,6 +67,9 @@ interface Hold {
   untilMs: number;
 }
 
+/** The fetch below limits the length of the events. */
+const unbounded = { maxBytes: Number.POSITIVE_INFINITY };
+
 /** These statuses are temporary or about credentials, not about streams. */
 const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
@@ -74,9 +77,9 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
   let minding: Minding | undefined;
   let requests = 0;
   let openStreams = 0;
-  /** Those of them that resume no other stream. */
-  let openOwn = 0;
-  /** Whether a stream was ever open. */
+  /** The last event's, at which the transport resumes it. A GET at another id resumes a call. */
+  let lastId = '';
+  /** Whether it was ever open. */
   let wasOpen = false;
   /** The stream was open or was attempted without success, or the transport requests none: changes may have been missed. */
   let mayHaveMissed = false;
@@ -124,34 +127,47 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
     hold.untilMs = performance.now() + hold.ms;
   }
 
-  function opened(answer: Response, hold: Hold): Promise<Response> {
-    const isOwn = hold === holds.own;
-    // A stream that resumes a call shows no gap in one that is open, or that the server does not provide. Some servers end
-    // each stream to have it resumed; the listing that follows a report would be resumed and reported in turn.
-    if (mayHaveMissed && (isOwn || (openOwn === 0 && !isUnsupported))) missed();
+  function opened(answer: Response): Promise<Response> {
+    if (mayHaveMissed) missed();
     mayHaveMissed = true;
     wasOpen = true;
     openStreams += 1;
-    if (isOwn) openOwn += 1;
     waitMs = times.reopenMs;
     clearTimeout(reopenTimer);
     reopenTimer = undefined;
     const openedAtMs = performance.now();
-    // A resumed stream ends with the answer to its call, however soon, and is not resumed after it.
-    const answers = isOwn ? undefined : watchAnswers();
+    const { read, lastId: idNow } = watchEvents();
+    const passes = (chunk: Uint8Array): void => {
+      read(chunk);
+      lastId = idNow() || lastId;
+    };
     const ended = (): void => {
       openStreams -= 1;
-      if (isOwn) openOwn -= 1;
-      lasted(hold, performance.now() - openedAtMs, answers?.seen() ?? false);
+      lasted(holds.own, performance.now() - openedAtMs, false);
       reopenIfWanted();
     };
-    // The fetch below limits the length of its events.
-    const bounds = { maxBytes: Number.POSITIVE_INFINITY, ended };
-    return boundBody(answer, answers === undefined ? bounds : { ...bounds, passes: answers.passes });
+    return boundBody(answer, { ...unbounded, passes, ended });
   }
 
-  function refused({ status }: Response): void {
-    const isNo = status >= 400 && status < 500 && !passing.has(status);
+  /**
+   * Some servers end each stream to have it resumed, that of a listing too. A report of a gap by it would lead to a further
+   * listing without end.
+   */
+  function resumed(answer: Response): Promise<Response> {
+    const openedAtMs = performance.now();
+    const { read } = watchEvents();
+    // It ends with the answer to its call, however soon, and is not resumed after it.
+    let hasAnswered = false;
+    const passes = (chunk: Uint8Array): void => {
+      if (!hasAnswered) hasAnswered = read(chunk).some(({ data }) => isAnswer(data));
+    };
+    const ended = (): void => lasted(holds.resumed, performance.now() - openedAtMs, hasAnswered);
+    return boundBody(answer, { ...unbounded, passes, ended });
+  }
+
+  function refused(answer: Response): void {
+    const { status } = answer;
+    const isNo = isRefusal(answer);
     if (status === 405 || status === 501 || status < 400 || (isNo && !wasOpen)) isUnsupported = true;
     // The stream was given before. The next listing shows whether the server still has the session.
     else if (isNo) missed();
@@ -170,15 +186,22 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
         }
         return reply;
       }
-      requests += 1;
       const resumedAt = new Headers(init.headers).get('last-event-id');
-      const hold = resumedAt === null ? holds.own : holds.resumed;
+      if (resumedAt !== null && resumedAt !== lastId) {
+        await passed(holds.resumed.untilMs - performance.now(), init.signal);
+        const answer = await fetch(url, init);
+        if (answer.ok) return isEventStream(answer) ? resumed(startedAt(answer, resumedAt)) : noStream(answer);
+        // The next listing shows whether the server still has the session.
+        if (wasOpen && isRefusal(answer)) missed();
+        return answer;
+      }
+      requests += 1;
       let answer: Response;
       try {
-        await passed(hold.untilMs - performance.now(), init.signal);
+        await passed(holds.own.untilMs - performance.now(), init.signal);
         answer = await fetch(url, init);
         if (answer.ok && isEventStream(answer)) {
-          answer = await opened(resumedAt === null ? answer : startedAt(answer, resumedAt), hold);
+          answer = await opened(resumedAt === null ? answer : startedAt(answer, resumedAt));
         } else {
           refused(answer);
           if (answer.ok) answer = await noStream(answer);
@@ -226,17 +249,11 @@ async function noStream(answer: Response): Promise<Response> {
   return new Response(null, { status: 405 });
 }
 
-/** Watches the chunks of an event stream for the answer to a request. */
-function watchAnswers(): { readonly passes: (chunk: Uint8Array) => void; readonly seen: () => boolean } {
+/** Reads the chunks of an event stream. */
+function watchEvents() {
   const text = new TextDecoder();
-  const events = createEventReader();
-  let seen = false;
-  return {
-    passes(chunk) {
-      if (!seen) seen = events.read(text.decode(chunk, { stream: true })).some(({ data }) => isAnswer(data));
-    },
-    seen: () => seen,
-  };
+  const { read, lastId } = createEventReader();
+  return { read: (chunk: Uint8Array) => read(text.decode(chunk, { stream: true })), lastId };
 }
 
 /** The same test as in the transport, which does not resume a stream after an answer. */
@@ -277,6 +294,10 @@ function isRequest(body: RequestInit['body']): boolean {
 function notAnswered(): SdkError {
   const contentType = 'HTTP 202, which is for a message without an answer';
   return new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, contentType, { contentType });
+}
+
+function isRefusal({ status }: Response): boolean {
+  return status >= 400 && status < 500 && !passing.has(status);
 }
 
 function isEventStream({ headers, body }: Response): boolean {

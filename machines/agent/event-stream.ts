@@ -13,12 +13,16 @@ export interface StreamEvent {
 interface EventReader {
   /** Returns the events that the chunk completed. */
   read(chunk: string): readonly StreamEvent[];
+  /** Returns the id of the last event that had one; empty before. */
+  lastId(): string;
 }
 
 /** Reads each character once, so that a line in a thousand chunks costs no more than one in a single chunk. */
 export function createEventReader(): EventReader {
   let line = '';
   let name = '';
+  let id = '';
+  let lastId = '';
   let data: string[] = [];
   let afterReturn = false;
   let first = true;
@@ -29,8 +33,12 @@ export function createEventReader(): EventReader {
     line = '';
     if (whole === '') {
       // An event without data is ignored.
-      if (data.length > 0) events.push({ name, data: data.join('\n') });
+      if (data.length > 0) {
+        events.push({ name, data: data.join('\n') });
+        if (id !== '') lastId = id;
+      }
       name = '';
+      id = '';
       data = [];
       return;
     }
@@ -39,6 +47,7 @@ export function createEventReader(): EventReader {
     const value = colon === -1 ? '' : whole.slice(colon + 1).replace(/^ /, '');
     if (field === 'data') data.push(value);
     else if (field === 'event') name = value;
+    else if (field === 'id') id = value;
   }
 
   return {
@@ -61,5 +70,6 @@ export function createEventReader(): EventReader {
       }
       return events;
     },
+    lastId: () => lastId,
   };
 }

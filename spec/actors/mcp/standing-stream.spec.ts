@@ -53,6 +53,12 @@ function stage(t: Test, more: Partial<typeof times> = {}) {
     open,
     keep,
     cut: () => last?.error(new Error('reset')),
+    /** Cuts the last stream, also once others follow. */
+    cutter: () => {
+      const mine = last;
+      return () => mine?.error(new Error('reset'));
+    },
+    send: (text: string) => last?.enqueue(new TextEncoder().encode(text)),
     finish: () => last?.close(),
     end: () => ended.abort(),
     giveBack: () => time.giveBack(),
@@ -324,6 +330,67 @@ t.test('FLT-4 · TRU-2 · a server that has each answer resumed is not listed be
     one.end();
     one.giveBack();
   }
+});
+
+t.test('FLT-4 · LIF-15 · a stream of changes that is resumed at its own last event is that stream', async (t) => {
+  const one = stage(t);
+  const resume = (id: string): Promise<Response> =>
+    one.fetch('http://server.test/mcp', { method: 'GET', headers: { 'last-event-id': id } });
+  await one.open();
+  one.keep();
+  one.send('id: own-1\ndata:\n\n');
+  await one.aWhile(5);
+  one.finish();
+  await one.aWhile(5);
+  const own = await resume('own-1');
+  own.text().catch(() => {});
+  const cutOwn = one.cutter();
+  await one.aWhile();
+  t.equal(one.one.missed, 1, 'what was announced in between may be lost');
+
+  for (const id of ['call-1', 'call-2']) {
+    const call = await resume(id);
+    call.text().catch(() => {});
+    await one.aWhile();
+  }
+  t.strictSame([one.one.missed, one.one.asked], [1, 4], 'a call that is resumed beside it shows no gap');
+
+  cutOwn();
+  await one.aWhile();
+  t.strictSame([one.one.missed, one.one.asked], [2, 5], 'it is opened again while a call is resumed');
+
+  one.one.reply = { status: 405 };
+  await resume('call-3');
+  one.one.reply = 'stream';
+  one.cut();
+  await one.aWhile();
+  t.equal(one.one.asked, 7, 'also after a server that resumes no call');
+});
+
+t.test('LIF-15 · a stream of changes that ends at once and is resumed is held back like one that is not', async (t) => {
+  const time = lentTime(t);
+  let asked = 0;
+  const fetch = createStandingStream().watch(async () => {
+    asked += 1;
+    return new Response('id: 1\ndata:\n\n', { headers: { 'content-type': 'text/event-stream' } });
+  });
+  const waited: number[] = [];
+  for (let count = 0; count < 8; count += 1) {
+    const before = asked;
+    let [seconds, isRead] = [0, false];
+    void fetch('http://server.test/mcp', { method: 'GET', headers: count === 0 ? {} : { 'last-event-id': '1' } })
+      .then((answer) => answer.text())
+      .then(() => {
+        isRead = true;
+      });
+    for (await setImmediate(); asked === before; await setImmediate()) {
+      time.pass(1_000);
+      seconds += 1;
+    }
+    while (!isRead) await setImmediate();
+    waited.push(seconds);
+  }
+  t.same(waited, [0, 1, 2, 4, 8, 16, 32, 60]);
 });
 
 t.test('FLT-4 · an answer of another type is no stream for the transport either, which would ask again', async (t) => {

@@ -21,6 +21,22 @@ t.test('DIS-3 · events are cut out of a stream: names, comments, joined lines, 
   t.end();
 });
 
+t.test('FLT-4 · the last id is that of an event with data', (t) => {
+  const reader = createEventReader();
+  for (const [chunk, id] of [
+    ['id: 1\n', ''],
+    ['data: a\n\n', '1'],
+    ['data: b\n\nid:\ndata: c\n\n', '1'],
+    ['id: 2\n\n', '1'],
+    ['data\nid:3\r', '1'],
+    ['\r', '3'],
+  ] as const) {
+    reader.read(chunk);
+    t.equal(reader.lastId(), id, JSON.stringify(chunk));
+  }
+  t.end();
+});
+
 t.test('DIS-3 · where the chunks end changes nothing', (t) => {
   const piece = fc.constantFrom('data: ', 'event: e', 'x', '\n', '\r\n', '\r', ':', ' ', 'ü');
   fc.assert(
