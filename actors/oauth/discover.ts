@@ -170,6 +170,12 @@ interface Places {
 
 const serverPlace = /\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
 
+/** Of the members below, those that are true or false. One that is neither says nothing. */
+const flags: ReadonlySet<string> = new Set([
+  ...['client_id_metadata_document_supported', 'authorization_response_iss_parameter_supported'],
+  ...['require_pushed_authorization_requests', 'dpop_bound_access_tokens_required'],
+]);
+
 /**
  * The members of metadata that a login uses. The others are left out, because the SDK refuses the whole if any of them deviates,
  * such as a list that is a text or a relative address of the documentation.
@@ -178,9 +184,7 @@ const used: ReadonlySet<string> = new Set([
   ...['resource', 'authorization_servers', 'scopes_supported', 'issuer'],
   ...['authorization_endpoint', 'token_endpoint', 'registration_endpoint', 'device_authorization_endpoint'],
   ...['response_types_supported', 'grant_types_supported', 'code_challenge_methods_supported'],
-  ...['token_endpoint_auth_methods_supported', 'client_id_metadata_document_supported'],
-  ...['authorization_response_iss_parameter_supported', 'require_pushed_authorization_requests'],
-  'dpop_bound_access_tokens_required',
+  ...['token_endpoint_auth_methods_supported', ...flags],
 ]);
 
 /** The SDK explains each item that is wrong, which takes a second for a hundred thousand. */
@@ -190,7 +194,9 @@ const mostItems = 1_000;
 const lists: ReadonlySet<string> = new Set(['authorization_servers', 'scopes_supported']);
 
 function usedOf(metadata: JsonObject): JsonObject {
-  const given = Object.entries(metadata).filter(([key]) => used.has(key));
+  const given = Object.entries(metadata).filter(
+    ([key, value]) => used.has(key) && (typeof value === 'boolean' || !flags.has(key)),
+  );
   return Object.fromEntries(
     given.map(([key, value]) => {
       const list = lists.has(key) && typeof value === 'string' ? wordsIn(value) : value;

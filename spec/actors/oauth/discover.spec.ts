@@ -140,6 +140,23 @@ t.test('OAU-1 · members of the metadata that are null are as if they were left 
     t.match(await discover(server.url, look()), { kind: 'found', discovery: { scope: 'mcp:read' } });
 });
 
+t.test('OAU-1 · what is no plain demand for pushed requests or tokens with a proof ends no login', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  const good = server.metadata as object;
+  for (const odd of [false, 'true', 'false', 1, null, [], {}]) {
+    server.metadata = { ...good, dpop_bound_access_tokens_required: odd, dpop_signing_alg_values_supported: ['ES256'] };
+    list(authority, {
+      ...{ require_pushed_authorization_requests: odd, client_id_metadata_document_supported: odd },
+      pushed_authorization_request_endpoint: `${authority.origin}/par`,
+    });
+    for (const discover of [discoverForBrowser, discoverForDevice]) {
+      const verdict = await discover(server.url, look());
+      t.match(verdict, { kind: 'found', discovery: { resource: server.url } }, JSON.stringify(odd));
+    }
+  }
+});
+
 t.test('OAU-1 · the challenge leads to the resource’s metadata, that to the authorization server’s', async (t) => {
   const authority = await startScriptedServer(t);
   const server = await resource(t, authority.issuer);
