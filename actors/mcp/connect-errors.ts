@@ -110,6 +110,8 @@ interface ReadingContext {
   readonly timeoutMs: number;
   /** How the child of a stdio server exited; undefined if it runs or there is none. */
   readonly exitStatus?: number | string | null | undefined;
+  /** The configured address; absent once it is connected, and for a program. */
+  readonly url?: string;
 }
 
 const closedCodes: ReadonlySet<string> = new Set([
@@ -156,8 +158,9 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (revision !== null) return { kind: 'revision', offered: revision[1] ?? '' };
   const origin = otherOrigin.exec(causeOf(thrown))?.[1];
   if (origin !== undefined) {
-    // Often its own address behind a proxy.
-    const cure = 'put that origin in url, or ask its operator to have it name only a path';
+    // Often its own address behind a proxy that ends TLS. That one in url would send credentials in clear.
+    const isDowngrade = context.url?.startsWith('https:') === true && origin.startsWith('http:');
+    const cure = `${isDowngrade ? '' : 'put that origin in url, or '}ask its operator to have it name only a path`;
     return { kind: 'setting', message: `names ${origin} for messages, which is not the origin of url; ${cure}` };
   }
   const post = ssePost.exec(causeOf(thrown));

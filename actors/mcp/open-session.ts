@@ -167,7 +167,10 @@ async function attemptOnce(
     // Read before closing, because closing ends a child that still runs.
     const failure: ConnectFailure = limit.aborted
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
-      : readConnectError(lacked ?? thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
+      : readConnectError(lacked ?? thrown, {
+          ...(settings.transport.kind === 'stdio' ? {} : { url: settings.transport.url }),
+          ...{ timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() },
+        });
     const answer = { status: lastStatus, streamEnded: ended?.hasReported() ?? false };
     const read = withSession(withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened), opened);
     const reported = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;

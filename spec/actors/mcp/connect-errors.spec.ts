@@ -103,6 +103,12 @@ t.test('TRU-2 · a closed connection of a child that ended says how', (t) => {
     t.same(readConnectError(sdk(code), { timeoutMs: 1, exitStatus: 'SIGSEGV' }), { kind: 'exited', status: 'SIGSEGV' });
   }
   const answered = new ProtocolError(-32600, 'no');
+  const named = new Error('Endpoint origin does not match connection origin: http://hub.test');
+  t.match(
+    readConnectError(named, { timeoutMs: 1, url: 'https://hub.test/sse' }),
+    { message: /not the origin of url; ask its operator to have it name only a path$/ },
+    'an address without TLS is not advised',
+  );
   t.match(readConnectError(answered, { timeoutMs: 1, exitStatus: 1 }), { kind: 'rpc' }, 'what it said before counts');
   t.end();
 });
