@@ -538,6 +538,10 @@ t.test(
   async (t) => {
     const away = { url: 'http://127.0.0.1:1/mcp', enabled: false };
     const gateway = await startGateway(t, { away, both: away }, { config: configOf() });
+    await gateway.control.ask('cron.add', {
+      name: 'digest',
+      record: { schedule: 'every 1h', prompt: 'Sum up' },
+    });
     const { page } = await openInspector(t, gateway);
     await answerFor(page, {
       'mcp.list': async (_, own) => {
@@ -558,13 +562,13 @@ t.test(
     await goTo(page, '#/routes/reviews');
     await page.getByRole('heading', { level: 2, name: /^reviews/ }).waitFor();
     await goTo(page, '#/servers/both');
-    await page.getByText('Choose one of 2 profiles').waitFor();
-    await page
-      .locator('main')
-      .getByRole('link', { name: /^both work/ })
-      .last()
-      .click();
+    await page.getByText('2 servers have this name').waitFor();
+    await page.locator('main').getByRole('link', { name: 'work', exact: true }).click();
     await page.waitForURL(/#\/servers\/work\/both$/);
+    await goTo(page, '#/servers/both?profile=work');
+    await page.getByText('profile work').waitFor();
+    await goTo(page, '#/schedules/digest');
+    await page.getByRole('heading', { level: 2, name: /^digest/ }).waitFor();
   },
 );
 

@@ -5,7 +5,7 @@
 
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { counted, sentenceCase } from '../data/format.ts';
-import type { Place } from '../data/hash.ts';
+import { hashOf, type Place } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import type { Asking } from '../data/rpc.ts';
@@ -49,7 +49,7 @@ export function useListing<Row extends { readonly profile?: string }>(
   return { asking, every, all, rows, filter: { words, type } };
 }
 
-export function ListAndPane<Row>({
+export function ListAndPane<Row extends { readonly name: string; readonly profile?: string }>({
   view,
   listing: { asking, every, all, rows, filter },
   place: { chosen },
@@ -82,8 +82,10 @@ export function ListAndPane<Row>({
   const profile = useProfile();
   const noun = view.slice(0, -1);
   const isConfigured = view === 'routes' || view === 'servers';
-  // An address that a person has typed may lack the profile.
-  const named = every.filter((one) => idOf(one).replace(/^[^/]*\//, '') === at);
+  // An address that a person has typed may lack the profile, or have a schedule's name in place of its id.
+  const isNamed = (one: Row): boolean => one.name === at || idOf(one).replace(/^[^/]*\//, '') === at;
+  const ofProfile = rowsOf(every, profile).filter(isNamed);
+  const named = ofProfile.length > 0 ? ofProfile : every.filter(isNamed);
   const row = every.find((one) => idOf(one) === at) ?? (named.length === 1 ? named[0] : undefined);
   const open = row === undefined ? at : idOf(row);
   const list = (
@@ -122,9 +124,13 @@ export function ListAndPane<Row>({
               {at === '' ? (
                 unchosen
               ) : row === undefined ? (
-                <Empty title={named.length > 0 ? `Choose one of ${named.length} profiles` : `No such ${noun}`}>
+                <Empty title={named.length > 0 ? `${named.length} ${view} have this name` : `No such ${noun}`}>
                   {named.length > 0 ? (
-                    named.map((one) => <div key={idOf(one)}>{link(one, false)}</div>)
+                    named.map((one) => (
+                      <div key={idOf(one)}>
+                        In profile <a href={hashOf(view, idOf(one))}>{one.profile}</a>
+                      </div>
+                    ))
                   ) : isConfigured ? (
                     `${at} is not configured any more.`
                   ) : (
