@@ -13,6 +13,7 @@ import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'vite';
 import { notePackages, notesPackages, programPackages } from './bundled-packages.ts';
 
+const usual = { configFile: false, logLevel: 'warn', publicDir: false } as const;
 const target = 'dist/bundle';
 /** Installed beside the program; every other package becomes a part of it. The first two have native parts. */
 const installed = ['lmdb', 'uWebSockets.js', 'ajv', 'nodemailer', 'undici'];
@@ -66,9 +67,7 @@ const sharesFiles: Plugin = {
 
 const before = existsSync(target) ? readdirSync(target) : [];
 const built = await build({
-  configFile: false,
-  logLevel: 'warn',
-  publicDir: false,
+  ...usual,
   ssr: { noExternal: true, external: installed },
   plugins: [notesPackages('.', gathered), sharesFiles],
   build: {
@@ -101,9 +100,7 @@ chmodSync('dist/cli/main.js', 0o755);
 
 // Hundreds of these start in one run of the specs, and the SDK's modules are most of what that takes.
 await build({
-  configFile: false,
-  logLevel: 'warn',
-  publicDir: false,
+  ...usual,
   ssr: { noExternal: true },
   build: {
     ssr: 'spec/support/mcp/stdio-peer.ts',
@@ -116,9 +113,7 @@ await build({
 });
 // Dozens of these start, and finding their two hundred modules is most of what that takes.
 await build({
-  configFile: false,
-  logLevel: 'warn',
-  publicDir: false,
+  ...usual,
   ssr: { noExternal: true },
   build: {
     ssr: true,

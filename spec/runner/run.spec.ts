@@ -165,7 +165,7 @@ t.test('a file that ends its process takes no other file with it', { skip: inAll
   t.equal(lines.filter((line) => line.startsWith('ok')).length, 3);
 });
 
-t.test('a file that ends its process with success before its last test fails', { skip: inAllOnly }, async (t) => {
+t.test('a file that ends its process with success before its last test fails', async (t) => {
   const { code, lines } = await runSpecs(t, {
     a: `t.test('one', async (t) => t.ok(true)); t.test('two', async () => process.exit(0)); t.test('three', async () => {});`,
   });
@@ -214,31 +214,27 @@ t.test('same title', async (t) => {
   ]);
 });
 
-t.test(
-  'what is thrown in a callback fails the test that is running, outside of every test its file',
-  { skip: inAllOnly },
-  async (t) => {
-    const { code, lines } = await runSpecs(t, {
-      callback: `
+t.test('what is thrown in a callback fails the test that is running, and outside of every test its file', async (t) => {
+  const { code, lines } = await runSpecs(t, {
+    callback: `
 const thrown = (error) => new Promise(() => { setTimeout(() => { throw error; }); });
 t.test('by a timer', async () => thrown(new Error('in a callback')));
 t.test('by a promise', async (t) => t.test('deep', async () => { void Promise.reject(new Error('unhandled')); await new Promise(() => {}); }));
 t.test('goes on', async (t) => t.ok(true));`,
-      late: `t.test('ends at once', async (t) => { t.ok(true); setTimeout(() => { throw new Error('too late'); }, 200); });`,
-    });
-    t.equal(code, 1);
-    t.same(
-      lines.filter((line) => / *not ok/.test(line)),
-      [
-        ...['not ok callback.spec.js: by a timer', '    not ok in a callback'],
-        ...['not ok callback.spec.js: by a promise', '    not ok deep > unhandled'],
-        ...['not ok late.spec.js: the process ended with exit code 1', '    not ok too late'],
-      ],
-      lines.join('\n'),
-    );
-    t.equal(lines.at(-1), '2 passed, 3 failed');
-  },
-);
+    late: `t.test('ends at once', async (t) => { t.ok(true); setTimeout(() => { throw new Error('too late'); }, 200); });`,
+  });
+  t.equal(code, 1);
+  t.same(
+    lines.filter((line) => / *not ok/.test(line)),
+    [
+      ...['not ok callback.spec.js: by a timer', '    not ok in a callback'],
+      ...['not ok callback.spec.js: by a promise', '    not ok deep > unhandled'],
+      ...['not ok late.spec.js: the process ended with exit code 1', '    not ok too late'],
+    ],
+    lines.join('\n'),
+  );
+  t.equal(lines.at(-1), '2 passed, 3 failed');
+});
 
 t.test('words choose files by their names; words that match none fail', { skip: inAllOnly }, async (t) => {
   const files = { one: passes, other: passes };
