@@ -112,7 +112,7 @@ t.test('CLI-1 · CON-2 · a start waits for a gateway that is stopping', async (
 const reluctant = `import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 for await (const _ of process.stdin);
 process.on('SIGTERM', () => {
-  writeFileSync('told', '');
+  writeFileSync('notified', '');
   setInterval(() => existsSync('go') && process.exit(1), 10);
 });
 appendFileSync('began', process.env.AGENT_ATTEMPT + '\\n');
@@ -134,7 +134,7 @@ t.test(
     while (!existsSync(`${home.path}/began`)) await wait(10);
     const [run] = (await cliJson(home.path, 'runs', 'list')) as { id: string }[];
     const cancelling = askCli(['runs', 'cancel', String(run?.id)], home.path);
-    while (!existsSync(`${home.path}/told`)) await wait(10);
+    while (!existsSync(`${home.path}/notified`)) await wait(10);
 
     first.kill('SIGTERM');
     await first.line(({ message }) => message.includes('SIGTERM'));

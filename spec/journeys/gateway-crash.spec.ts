@@ -143,7 +143,7 @@ t.test(
     t.match(run, { route: 'burst', attempt: 1 });
     t.equal(daemon.child.exitCode, null);
     t.equal(await state(), 'connected');
-    t.same(numbersIn(pidFile), pids, 'the servers were neither asked nor told');
+    t.same(numbersIn(pidFile), pids, 'the servers were neither asked nor notified');
     t.same(
       daemon.log.filter(({ level, message }) => level === 'error' && !message.includes('gateway crashed')),
       [],
