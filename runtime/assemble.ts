@@ -230,6 +230,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       root,
       home,
       path: source.env.PATH ?? '',
+      isBackground: source.env.AGENT_BACKGROUND !== undefined,
       version,
       inspector,
       stats,

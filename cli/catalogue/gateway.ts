@@ -52,6 +52,19 @@ export const gatewayRows: Rows = {
     see: ['gateway', 'docs/durability.md'],
     load: async () => (await gateway()).stopGateway,
   },
+  'gateway restart': {
+    help: 'Stop the background gateway and start it again; what waits is kept on disk meanwhile.',
+    about: [
+      'Returns once the new process listens. Starts the gateway if none runs. One of a service or of a terminal is not stopped: restart it as it was started. Nor is one whose configuration on disk has errors, because a new process could not keep the last good one.',
+    ],
+    examples: [['gateway restart', 'for a setting that counts from the next start only']],
+    exits: { 1: 'Nothing was stopped, or the new process did not start; the message says which.' },
+    files: [...configFiles, 'gateway.lock', 'logs/', 'state/'],
+    env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'AGENT_LOG_LEVEL'],
+    see: ['gateway stop', 'gateway reload'],
+    staysHere: true,
+    load: async () => (await gateway()).restartGateway,
+  },
   'gateway status': {
     help: 'Show whether the gateway runs, where it listens and what runs in it.',
     flags: [json],

@@ -132,7 +132,7 @@ async function spawnGateway({ home, env }: CommandContext) {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...env, AGENT_HOME: home },
+    env: { ...env, AGENT_HOME: home, AGENT_BACKGROUND: '1' },
   });
   let hasEnded = false;
   const end = (): void => {
@@ -228,6 +228,36 @@ export async function stopGateway(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
+/** What waits is on disk meanwhile. Returns once the new process answers. */
+export async function restartGateway(context: CommandContext): Promise<ExitCode> {
+  const client = await connect(context);
+  if (client === undefined) return startGateway(context);
+  if (refuseSudo(context)) return 1;
+  let status: GatewayStatus;
+  try {
+    // The running gateway keeps the last good configuration; a new one would not have it.
+    await client.ask('gateway.reload').catch(() => undefined);
+    status = await client.ask('gateway.status');
+  } finally {
+    client.close();
+  }
+  const { pid, background, config } = status;
+  if (background !== true) {
+    const how = 'restart it as it was started, such as by `systemctl --user restart agent-gateway`';
+    return refuse(
+      context,
+      `the gateway (pid ${pid}) was not started in the background by \`agent gateway\`; ${how}`,
+      1,
+    );
+  }
+  if (!config.in_force) {
+    const why = `the configuration on disk has errors, and the running gateway has the last good one: ${oneLine(config.fault ?? '')}`;
+    return refuse(context, `${why}; nothing was stopped`, 1);
+  }
+  const stopped = await stopGateway(context);
+  return stopped === 0 ? startGateway(context) : stopped;
+}
+
 export async function reloadGateway(context: CommandContext): Promise<ExitCode> {
   const { restart_for: keys } = await context.ask('gateway.reload');
   context.out.print('The configuration was read again.\n');
@@ -236,8 +266,7 @@ export async function reloadGateway(context: CommandContext): Promise<ExitCode> 
 }
 
 function atNextStart(keys: readonly string[]): string {
-  const how = '`agent gateway stop`, then start it as before: `agent gateway`, or its service';
-  return `${keys.join(', ')}: the new value takes effect at the next start (${how})`;
+  return `${keys.join(', ')}: the new value takes effect at the next start (\`agent gateway restart\`, or restart its service)`;
 }
 
 export async function migrateGateway(context: CommandContext): Promise<ExitCode> {

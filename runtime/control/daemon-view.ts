@@ -53,6 +53,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly home: string;
   /** The PATH of this process. */
   readonly path: string;
+  readonly isBackground: boolean;
   readonly version: string;
   readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
@@ -115,6 +116,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       uptime_seconds: Math.floor(ports.upMs() / 1_000),
       home: ports.home,
       path: ports.path,
+      ...(ports.isBackground ? { background: true as const } : {}),
       state: stateOf(viewOf(root)),
       config: {
         in_force: ports.configFault() === undefined,

@@ -71,7 +71,7 @@ function waitingFor(gateway: Examined['gateway']): readonly Finding[] {
     code: 'restart-needed',
     place,
     what: 'the running gateway still uses the earlier value; the new one takes effect at the next start',
-    cure: 'agent gateway stop, then start it as before: agent gateway, or its service',
+    cure: 'agent gateway restart, or restart its service',
   }));
 }
 

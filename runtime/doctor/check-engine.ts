@@ -43,7 +43,7 @@ export async function checkEngine(
       code: 'restart-needed',
       place: 'the running gateway',
       what: `is of version ${running}, and this command of ${version}`,
-      cure: 'agent gateway stop, then start it as before: agent gateway, or its service',
+      cure: 'agent gateway restart, or restart its service',
     });
   }
   const lmdb = journal === 'lmdb' ? await whyNotLmdb() : undefined;

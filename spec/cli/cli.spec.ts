@@ -5,7 +5,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { relative } from 'node:path';
 import t from 'tap';
 import { homePaths } from '../../machines/config/profile.ts';
-import { askCli, runCli, startDaemon } from '../support/daemon.ts';
+import type { GatewayStatus } from '../../runtime/control/contract/gateway.ts';
+import { askCli, runCli, startBlocked, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
@@ -211,6 +212,43 @@ t.test('CLI-1 · HOME-2 · who stopped the gateway has its home for himself', as
     t.ok(existsSync(`${home.path}/state/closed`), 'the store is closed');
     t.notOk(existsSync(homePaths(home.path).lock), 'and the lock is free');
   }
+});
+
+t.test('CLI-1 · CON-2 · a restart keeps what waits, and its new process answers before it returns', async (t) => {
+  const run = 'agent: {runner: command, command: [sh, -c, "until test -e go; do sleep 0.1; done; echo done"]}';
+  const drain = 'gateway: {drain_timeout_seconds: 0}';
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {}\n', { more: `${run}\n${drain}` }) });
+  await startBlocked(t, home.path);
+  const before = (await cliJson(home.path, 'gateway', 'status')) as unknown as GatewayStatus;
+  t.equal((await postSigned(`${before.webhook.url}/webhooks/gh`, {}, { secret, id: 'd1' })).status, 202);
+
+  home.write('config.yaml', 'agent: [\n');
+  const refused = await runCli(['gateway', 'restart'], home.path);
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /configuration on disk has errors.*config\.yaml:.*; nothing was stopped\n$/s);
+  t.match(await cliJson(home.path, 'gateway', 'status'), { pid: before.pid });
+
+  home.write('config.yaml', webhookConfig('        gh: {}\n', { more: `${run}\n${drain}` }));
+  const restarted = await runCli(['gateway', 'restart'], home.path);
+  t.equal(restarted.code, 0, restarted.stderr);
+  t.match(restarted.stdout, /^The gateway has stopped\.\nThe gateway runs \(pid \d+\) and listens on http/);
+  const after = (await cliJson(home.path, 'gateway', 'status')) as unknown as GatewayStatus;
+  t.not(after.pid, before.pid);
+  t.ok(hasEnded(before.pid));
+  home.write('go', '');
+  await until(async () => /delivered/.test((await askCli(['runs', 'list'], home.path)).stdout));
+
+  t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
+  t.match((await runCli(['gateway', 'restart'], home.path)).stdout, /^The gateway runs \(pid \d+\)/, 'none ran');
+});
+
+t.test('CLI-1 · PKG-1 · a gateway of a service or a terminal is not replaced by one in the background', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {}\n') });
+  const daemon = await startDaemon(t, home.path);
+  const { code, stderr } = await runCli(['gateway', 'restart'], home.path);
+  t.equal(code, 1);
+  t.match(stderr, /not started in the background by `agent gateway`; .*`systemctl --user restart agent-gateway`\n$/);
+  t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202);
 });
 
 t.test('HOME-1 · CON-3 · a relative home is one for all, and the program of a run finds its files', async (t) => {

@@ -11,6 +11,7 @@ const elsewhere = [
   'gateway start',
   'gateway run',
   'gateway stop',
+  'gateway restart',
   'gateway logs',
   'config edit',
   'gateway setup',

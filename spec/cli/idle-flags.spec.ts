@@ -40,6 +40,7 @@ t.test('CLI-2 · SCA-3 · --node is refused by each command that works on this m
     'gateway',
     'gateway start',
     'gateway run',
+    'gateway restart',
     'gateway logs',
     'gateway setup',
     'gateway service',

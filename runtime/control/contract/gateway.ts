@@ -40,6 +40,8 @@ export interface GatewayStatus {
   readonly home: string;
   /** The PATH of its process, where it looks for programs. Absent from a gateway of an earlier version. */
   readonly path?: string;
+  /** Whether `agent gateway` started it, so that no service and no terminal has its process. */
+  readonly background?: true;
   readonly state: string;
   /** In force and with a fault: sections that have findings took their defaults. */
   readonly config: { readonly in_force: boolean; readonly fault?: string };

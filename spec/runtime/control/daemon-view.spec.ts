@@ -87,6 +87,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     root: idle,
     home: '/home/me/.agent',
     path: '/usr/bin',
+    isBackground: true,
     version: '1.2.3',
     inspector: {
       stateTimes: createStateTimes(() => 0),
@@ -163,6 +164,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     uptime_seconds: 61,
     home: '/home/me/.agent',
     path: '/usr/bin',
+    background: true,
     state: 'up',
     config: { in_force: true },
     webhook: { enabled: true, url: 'http://127.0.0.1:1', server: 'node:http' },
