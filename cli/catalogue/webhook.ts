@@ -26,6 +26,36 @@ const search: Flag = {
 };
 const eventFlags: readonly Flag[] = [search, ...choices, status(historyStatuses), json];
 
+/** What a subscription accepts, and how its events become a prompt. */
+const workFlags: readonly Flag[] = [
+  { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.', form: 'text' },
+  { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
+  {
+    name: 'filter',
+    value: 'condition',
+    many: true,
+    help: 'Only events that match: field=value, or a condition as JSON; may be repeated.',
+    form: 'text',
+  },
+  { name: 'script', value: 'file', help: 'Filter or transform script in the scripts folder.', form: 'text' },
+  {
+    name: 'coalesce',
+    value: 'key',
+    help: 'Combine events with the same value of this field or template into one run.',
+    form: 'text',
+  },
+  { name: 'coalesce-window', value: 'seconds', help: 'How long to wait for the next one (30).', form: 'count' },
+  { name: 'coalesce-batch', help: 'Put all of them into the prompt, not the newest alone.' },
+];
+
+/** Where its results go. */
+const resultFlags: readonly Flag[] = [
+  ...deliveryFlags,
+  { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
+  { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.', names: 'job' },
+  { name: 'description', value: 'text', help: 'What it is for.' },
+];
+
 const webhook = () => import('../commands/webhook.ts');
 const webhookShow = () => import('../commands/webhook-show.ts');
 const events = () => import('../commands/events.ts');
@@ -87,33 +117,14 @@ export const webhookRows: Rows = {
         names: 'source',
       },
       { name: 'wait', help: 'Wait for the first event, and explain what is refused meanwhile.' },
-      { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.', form: 'text' },
-      { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
-      {
-        name: 'filter',
-        value: 'condition',
-        many: true,
-        help: 'Only events that match: field=value, or a condition as JSON; may be repeated.',
-        form: 'text',
-      },
-      { name: 'script', value: 'file', help: 'Filter or transform script in the scripts folder.', form: 'text' },
-      {
-        name: 'coalesce',
-        value: 'key',
-        help: 'Combine events with the same value of this field or template into one run.',
-        form: 'text',
-      },
-      { name: 'coalesce-window', value: 'seconds', help: 'How long to wait for the next one (30).', form: 'count' },
-      { name: 'coalesce-batch', help: 'Put all of them into the prompt, not the newest alone.' },
+      ...workFlags,
       {
         name: 'secret',
         value: 'secret',
         help: 'A secret that the sender has already; a fresh one unless given. `-` reads a line of the input.',
         form: 'text',
       },
-      ...deliveryFlags,
-      { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
-      { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.', names: 'job' },
+      ...resultFlags,
       {
         name: 'route-profile',
         value: 'name',
@@ -122,7 +133,6 @@ export const webhookRows: Rows = {
         names: 'profile',
       },
       { name: 'profile', value: 'name', help: 'The same.', form: 'profile' },
-      { name: 'description', value: 'text', help: 'What it is for.' },
       { name: 'force', help: 'Replace a subscription of the same name.' },
       json,
     ],
@@ -145,6 +155,41 @@ export const webhookRows: Rows = {
     files: ['webhook_subscriptions.json'],
     see: ['webhook test', 'docs/subscriptions.md'],
     load: async () => (await webhook()).subscribeWebhook,
+  },
+  'webhook edit <name:subscription>': {
+    help: 'Change keys of a subscription, such as its secret; the rest of it stays.',
+    flags: [
+      ...workFlags,
+      {
+        name: 'secret',
+        value: 'secret',
+        help: 'Another secret; `generate` makes one and prints it, `-` reads a line of the input.',
+        form: 'text',
+      },
+      ...resultFlags,
+      {
+        name: 'unset',
+        value: 'key',
+        many: true,
+        help: 'Remove a key; may be repeated.',
+        oneOf:
+          'events prompt filters script coalesce deliver deliver_extra deliver_only on_failure on_failure_extra cron_job description'.split(
+            ' ',
+          ),
+      },
+      profile,
+    ],
+    about: [
+      'The record that results is checked before it is written. Another --deliver drops the chat of the earlier target. The secret of a route of config.yaml is changed by `agent gateway setup --route <name> --secret generate`.',
+    ],
+    examples: [
+      ['webhook edit ci --secret generate', 'another secret; it is printed once'],
+      ['webhook edit ci --events build,deploy --unset filters', 'other events, and no filters any more'],
+    ],
+    exits: { 1: 'There is no such subscription, or a rule of routes is broken; nothing was changed.' },
+    files: ['webhook_subscriptions.json'],
+    see: ['webhook subscribe', 'docs/subscriptions.md'],
+    load: async () => (await webhook()).editWebhook,
   },
   'webhook list': {
     help: 'List routes and subscriptions.',

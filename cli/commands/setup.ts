@@ -49,9 +49,9 @@ export async function setupGateway(context: CommandContext): Promise<ExitCode> {
   const written = hasAnswers(context) ? await write(context, answers) : [];
   if (written === undefined) return 1;
   for (const line of written) context.out.print(`${line}\n`);
-  if (goesOn) return startAndTest(context, hasFlag(context, 'test'));
-  const agent = agentOf(context.gateway);
-  context.out.print(`Start it with \`${agent} gateway\`; a running gateway applies the change by itself.\n`);
+  // The next command of a script needs what was written.
+  if (goesOn || (await isRunning(context))) return startAndTest(context, hasFlag(context, 'test'));
+  context.out.print(`Start it with \`${agentOf(context.gateway)} gateway\`.\n`);
   return 0;
 }
 
@@ -96,10 +96,14 @@ async function ask(context: CommandContext, prompts: Prompts, standing: Standing
   const values = await valuesOf(context);
   const variables = new Set(values.keys());
   const hasSecret = hasGlobalSecret(standing, variables);
-  const running = await connectControl(placedPaths(context.home, context.env).socket);
-  running?.close();
   const port = values.get('WEBHOOK_PORT');
-  return askAll(prompts, { standing, variables, port, hasSecret, isRunning: running !== undefined });
+  return askAll(prompts, { standing, variables, port, hasSecret, isRunning: await isRunning(context) });
+}
+
+async function isRunning({ home, env }: CommandContext): Promise<boolean> {
+  const running = await connectControl(placedPaths(home, env).socket);
+  running?.close();
+  return running !== undefined;
 }
 
 /** The variables that have a value in `.env`, else in the environment. */
@@ -176,7 +180,19 @@ const flagOf: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Why the answers would make a configuration that cannot start, with the flag to change; undefined if they would not. */
-async function problemOf(context: CommandContext, { host }: Answers, draft: string): Promise<string | undefined> {
+async function problemOf(
+  context: CommandContext,
+  { host, routes = [] }: Answers,
+  draft: string,
+): Promise<string | undefined> {
+  const rows = routes.length === 0 ? [] : await context.ask('webhook.list');
+  const isA = (source: string, name: string): boolean =>
+    rows.some((row) => row.name === name && row.source === source && row.profile === 'default');
+  const hidden = routes.find(({ name }) => isA('dynamic', name) && !isA('static', name));
+  if (hidden !== undefined) {
+    const how = withHomeNamed(context.gateway, `\`agent webhook edit ${hidden.name}\` changes it`);
+    return `--route ${hidden.name}: a subscription has this name, which a new route would replace; ${how}`;
+  }
   const unbound = host === undefined ? undefined : await bindingFault(host, 0);
   if (unbound !== undefined) return `--host "${host}": ${whyUnbound(unbound)}`;
   const stops = ({ severity, code }: Diagnostic): boolean =>

@@ -1,5 +1,6 @@
 /** `agent webhook …`: routes and subscriptions. @see SUB-1 and SUB-4 in docs/specification.md */
 
+import { randomBytes } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, profileOption } from '../../machines/base/names.ts';
@@ -62,11 +63,13 @@ function showCreated(context: CommandContext, created: Subscribed): void {
     const route = `${name}${profileOption(profile)}`;
     const words = provider === undefined ? anyoneWords(created, route) : providerWords(created, provider, route);
     out.print(withHomeNamed(context.gateway, `${bold(out, name)}\n  URL     ${url}\n${words}\n`));
-    // The route is created anyway: what it refers to may be added later.
-    if (created.problem === undefined) return;
-    const problem = oneLine(withHomeNamed(context.gateway, created.problem));
-    out.complain(`agent: ${oneLine(created.name)} ${problem}\n`);
+    complainOf(context, created);
   }
+}
+
+/** The route is written anyway: what it refers to may be added later. */
+function complainOf({ out, gateway }: CommandContext, { name, problem }: RouteRow): void {
+  if (problem !== undefined) out.complain(`agent: ${oneLine(name)} ${oneLine(withHomeNamed(gateway, problem))}\n`);
 }
 
 type Subscribed = Result<'webhook.subscribe'>;
@@ -183,6 +186,30 @@ function curlOf(url: string, secret: string, event: string | undefined): string 
   curl -sS ${quotedWord(url)} -H 'content-type: application/json' -H "x-webhook-timestamp: $TIME" \\
     -H "x-webhook-signature-v2: $(printf %s "$TIME.$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d' ' -f1)" \\
     -d "$BODY"`;
+}
+
+/** Changes only the named keys of a subscription. */
+export async function editWebhook(context: CommandContext): Promise<ExitCode> {
+  const stray = strayChat(context);
+  if (stray !== undefined) return refuse(context, stray, 2);
+  const given = await givenSecret(context);
+  const secret = given === 'generate' ? randomBytes(32).toString('hex') : given;
+  const record = recordOf(context, secret);
+  if (typeof record === 'string') return refuse(context, oneLine(record), 2);
+  // The chat of another target.
+  const stale = ['deliver', 'on_failure'].filter((key) => key in record).map((key) => [`${key}_extra`, null] as const);
+  const unset = listFlag(context, 'unset').map((key) => [key, null] as const);
+  const changes: JsonObject = { ...Object.fromEntries(stale), ...record, ...Object.fromEntries(unset) };
+  if (Object.keys(changes).length === 0)
+    return refuse(context, 'name what is to change, such as --prompt, --secret generate or --unset <key>', 2);
+  const edited = await context.ask('webhook.edit', { ...routeChoice(context), record: changes });
+  context.out.print(`Changed ${oneLine(edited.name)}.\n`);
+  if (given === 'generate')
+    context.out.print(
+      `  Secret  ${secret}\nIt is shown once. Enter it at the sender, whose requests get 401 until then.\n`,
+    );
+  complainOf(context, edited);
+  return 0;
 }
 
 export async function listWebhooks(context: CommandContext): Promise<ExitCode> {

@@ -56,7 +56,8 @@ export const routeCommands = {
     if (route.source === 'static') {
       refuse('subscription-static', `"${route.name}" is a route of config.yaml, which is edited there`);
     }
-    const record = isJsonObject(params.record) ? params.record : {};
+    const { secret, ...rest } = isJsonObject(params.record) ? params.record : {};
+    const record = secret === undefined ? rest : { ...rest, [sourceOf(route.sender)?.secretKey ?? 'secret']: secret };
     await editSubscription(routedHomeOf(host), route, () => record);
     return showRoute(routedHomeOf(host), route, host.daemon?.url());
   },

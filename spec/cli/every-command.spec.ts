@@ -33,6 +33,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['journal', 'copy', '--to', 'postgres'], 1, /\[journal-local\]/],
   [['gateway', 'service'], 0, /\[Service\]/],
   [['webhook', 'subscribe', 'mine', '--prompt', 'p'], 0, /URL +http/],
+  [['webhook', 'edit', 'mine', '--description', 'd'], 0, /^Changed mine/],
   [['webhook', 'list'], 0, /ping[\s\S]*mine/],
   [['webhook', 'show', 'mine'], 0, /mine/],
   [['webhook', 'disable', 'mine'], 0, /mine/],

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSy
 import t from 'tap';
 import { parse } from 'yaml';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
-import { askCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startBlocked, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 
@@ -250,3 +250,24 @@ t.test(
     t.match(checked.stdout, /warning: route "one" has a secret that has 10 characters[\s\S]*\n1 finding\n/);
   },
 );
+
+t.test('CLI-1 · LIF-12 · what setup wrote is in force in a running gateway when it returns', async (t) => {
+  const home = makeHome(t, { 'config.yaml': `${written}inspector: {port: 0}\n` });
+  await startBlocked(t, home.path);
+  const setup = await askCli(['gateway', 'setup', '--enable', '--route', 'gh'], home.path);
+  t.equal(setup.code, 0, setup.stderr);
+  t.match(setup.stdout, /\nThe configuration was read again\.\n$/);
+  t.match((await askCli(['webhook', 'test', 'gh'], home.path)).stdout, /^HTTP 202/);
+});
+
+t.test('CLI-1 · SUB-2 · setup does not make a route that a subscription of its name would lose to', async (t) => {
+  const home = makeHome(t, { 'config.yaml': written });
+  await askCli(['webhook', 'subscribe', 'alerts'], home.path);
+  const { code, stderr } = await askCli(['gateway', 'setup', '--route', 'alerts', '--secret', 'generate'], home.path);
+  t.equal(code, 1);
+  t.match(
+    stderr,
+    /--route alerts: a subscription has this name.*`agent webhook edit alerts`.*; nothing was written\n$/,
+  );
+  t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), written);
+});

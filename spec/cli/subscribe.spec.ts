@@ -12,6 +12,7 @@ import { stageCommand } from '../support/command-stage.ts';
 import { askCli, main, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { until } from '../support/processes.ts';
+import { postSigned } from '../support/sign.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 import { cliJson, webhookConfig } from '../support/webhook-home.ts';
 
@@ -269,3 +270,41 @@ t.test(
       t.notMatch((await cli(...words)).stdout, 'not enabled', words.join(' '));
   },
 );
+
+t.test('SUB-1 · CLI-6 · a subscription gets another secret, and what is not named stays', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        fixed: {}\n') });
+  const daemon = await startDaemon(t, home.path);
+  const agent = (...words: string[]) => askCli(['webhook', ...words], home.path);
+  const record = () => JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8')).mine;
+  const words = ['--events', 'push', '--filter', 'n=1', '--deliver', 'telegram', '--deliver-chat-id', '42'];
+  await agent('subscribe', 'mine', ...words);
+  const before = record();
+  const edited = await agent('edit', 'mine', '--secret', 'generate');
+  t.equal(edited.code, 0);
+  t.match(edited.stderr, /^agent: mine delivers to "telegram", which is not enabled/);
+  const [, secret = ''] = /^Changed mine\.\n {2}Secret {2}([0-9a-f]{64})\nIt is shown once\./.exec(edited.stdout) ?? [];
+  t.strictSame(record(), { ...before, secret });
+  t.not(secret, before.secret);
+  const post = async (key: string) =>
+    (await postSigned(`${daemon.url}/webhooks/mine`, { event_type: 'push', n: 2 }, { secret: key })).status;
+  t.equal(await post(before.secret), 401);
+  t.equal(await post(secret), 200, 'filtered as before');
+
+  t.equal((await agent('edit', 'mine', '--deliver', 'log', '--unset', 'filters', '--prompt', 'New')).code, 0);
+  const { filters: _, deliver_extra: __, ...rest } = before;
+  t.strictSame(record(), { ...rest, secret, deliver: 'log', prompt: 'New' });
+  const refused: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [['mine'], 2, /name what is to change/],
+    [['mine', '--unset', 'filter'], 2, /--unset "filter" is none of events, prompt, filters/],
+    [['mine', '--deliver', 'fax'], 1, /no target/],
+    [['fixed', '--prompt', 'p'], 1, /is a route of config\.yaml, which is edited there/],
+    [['none', '--prompt', 'p'], 1, /none/],
+  ];
+  const standing = record();
+  for (const [wrong, code, said] of refused) {
+    const result = await agent('edit', ...wrong);
+    t.equal(result.code, code, wrong.join(' '));
+    t.match(result.stderr, said);
+  }
+  t.strictSame(record(), standing);
+});
