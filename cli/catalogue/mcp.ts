@@ -122,6 +122,10 @@ export const mcpRows: Rows = {
     examples: [
       ['mcp edit files -- npx -y @modelcontextprotocol/server-filesystem ~/reports', 'another command'],
       ['mcp edit tracker --entry \'{"timeout": 60}\'', 'one key'],
+      [
+        'mcp edit tracker --entry \'{"tools": {"exclude": ["delete_issue"]}}\'',
+        'disable a tool, by the name at the server',
+      ],
       ['mcp edit tracker --unset headers.X-Team', 'remove a key'],
     ],
     exits: {

@@ -241,6 +241,11 @@ async function refusedBecause(
 function describe(context: CommandContext, plan: readonly ImportItem[]): string {
   const { out } = context;
   const lines: string[] = [];
+  const width = Math.max(40, out.columns - 6);
+  const offered = plan.filter(({ standing }) => standing.kind === 'new' || standing.kind === 'taken');
+  const [first, ...rest] = offered.map(({ entry }) => loweredGuards(entry));
+  // What is true of all is said once, at the end.
+  const shared = rest.length === 0 ? [] : (first ?? []).filter((words) => rest.every((texts) => texts.includes(words)));
   let path = '';
   for (const item of plan) {
     if (item.file.path !== path) {
@@ -249,14 +254,15 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
       lines.push(`${bold(out, programTitles[item.file.program])}  ${dim(out, oneLine(path))}`);
     }
     const name = item.standing.kind === 'taken' ? wordInSentence(item.foreignName) : item.name;
-    const width = Math.max(40, out.columns - 6);
     // Continuation lines are indented further, so that text of the file cannot pose as one of our lines.
-    const [first = '', ...more] = wrapped(`${name}  ${shown(reached(item.entry))}`, width, '      ');
-    const title = first.startsWith(name) ? `${bold(out, name)}${first.slice(name.length)}` : first;
+    const [head = '', ...more] = wrapped(`${name}  ${shown(reached(item.entry))}`, width, '      ');
+    const title = head.startsWith(name) ? `${bold(out, name)}${head.slice(name.length)}` : head;
     lines.push(...[title, ...more].map((line) => `  ${line}`));
-    for (const remark of remarks(item))
+    for (const remark of remarks(item).filter((words) => !shared.includes(words)))
       lines.push(...wrapped(shown(remark), width, '  ').map((line) => `      ${line}`));
   }
+  if (shared.length > 0) lines.push('', 'All of them');
+  for (const words of shared) lines.push(...wrapped(shown(words), width, '  ').map((line) => `      ${line}`));
   return `${lines.join('\n')}\n\n`;
 }
 

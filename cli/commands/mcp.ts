@@ -124,7 +124,10 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
 export async function callTool(context: CommandContext): Promise<ExitCode> {
   const [name = '', text = '{}'] = context.args;
   const given = readObject(text);
-  if (given === undefined) return refuse(context, `the arguments must be a JSON object, such as '{"path": "."}'`, 2);
+  if (given === undefined) {
+    const names = /^\s*\{/.test(text) ? '' : '; the tool is one word with its server, as `agent mcp tools` lists it';
+    return refuse(context, `the arguments must be a JSON object, such as '{"path": "."}'${names}`, 2);
+  }
   const client = await connectGateway(context.gateway, true);
   let cancelled = false;
   const cancel = (): void => {

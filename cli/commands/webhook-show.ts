@@ -104,7 +104,7 @@ export async function examineWebhook(context: CommandContext): Promise<ExitCode>
   const { out } = context;
   const name = oneLine(answer.name);
   // Of a flood, not every refusal is examined and kept.
-  const none = `No refused request of ${name} is kept; \`agent events --route ${shellWord(name)} --status refused\` lists what came.`;
+  const none = `No refused request of ${name} is kept; \`agent events --route ${shellWord(name)}\` lists its events, each with its outcome.`;
   const lines = answer.refusals.flatMap(({ key, received_at: at, findings }) => [
     line(out, [
       [`Refused ${moment(at, Date.now())}`, 'bold'],

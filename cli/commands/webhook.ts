@@ -257,6 +257,13 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
   });
   const { status, body, note } = answer;
   show(context, answer, () => `HTTP ${status}\n${plain(body)}\n${note === undefined ? '' : `${note}\n`}`);
+  const isRecorded = (status < 200 || status > 299) && !hasFlag(context, 'checks-only');
+  if (isRecorded) {
+    const words = `${shellWord(context.args[0] ?? '')}${profileOption(textFlag(context, 'profile') ?? defaultProfile)}`;
+    context.out.complain(
+      `agent: ${withHomeNamed(context.gateway, `\`agent events --route ${words}\` has the reason`)}\n`,
+    );
+  }
   return status >= 200 && status < 300 ? 0 : 1;
 }
 

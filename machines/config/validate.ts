@@ -15,7 +15,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   cron_jobs: 'cron jobs are made by `agent cron add`',
   'routes.max_body_bytes': 'one bound is for all routes: platforms.webhook.extra.max_body_bytes',
   'routes.rate_limit': 'one bound is for every route: platforms.webhook.extra.rate_limit',
-  model: 'write agent.model',
+  host: 'write platforms.webhook.extra.host',
+  port: 'write platforms.webhook.extra.port',
+  routes: 'write platforms.webhook.extra.routes',
   'mcp_servers.type': 'drop it; transport: sse selects the older transport of a url',
   'mcp_servers.disabled': 'write enabled: false, or drop it',
   'mcp_servers.serverUrl': 'write url',
@@ -66,11 +68,16 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
       const place = named.has(holder) ? `${holder}.${property}` : [...path, property].join('.');
       const cure =
         (Object.hasOwn(elsewhere, place) ? elsewhere[place] : undefined) ??
+        sectionOf(schema, [...path, property]) ??
         meantOr(property, known, `known are ${known.join(', ')}`);
       return { path: [...path, property], message: `unknown key "${property}"; ${cure}`, code: 'unknown-key' };
     }
     case 'type':
-      return { path, message: `${name} must be ${typeNames(asks)}; ${isOr(asks, value, schema)}`, code: 'wrong-type' };
+      return {
+        path,
+        message: `${name} must be ${typeNames(asks)}; ${isOr(asks, value, schema)}${isCommandList(path, value) ? '; write its first word here, and the others as args' : ''}`,
+        code: 'wrong-type',
+      };
     case 'enum': {
       const known = (asks as readonly unknown[]).map(String);
       return wrong(`${name} must be one of ${known.join(', ')}${meant(value, known)}`);
@@ -97,6 +104,14 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
     case 'properties':
       return wrong(`${name} is not allowed`);
   }
+}
+
+/** Where a key of these sections belongs if it is at the top of the file, as `telegram`. */
+function sectionOf({ properties = {} }: Schema, [property, ...deeper]: EntryFinding['path']): string | undefined {
+  const holder = ['platforms', 'agent'].find((key) =>
+    Object.hasOwn(properties[key]?.properties ?? {}, String(property)),
+  );
+  return holder === undefined || deeper.length > 0 ? undefined : `write ${holder}.${property}`;
 }
 
 /** What the form of a text must be, in words if the schema has some. */
@@ -132,6 +147,11 @@ function isOr(asks: unknown, value: Json, schema: Schema): string {
   if (['false', 'no', 'off'].includes(word)) return 'write false';
   const cure = cureOf(asks, value, schema);
   return `it is ${typeOf(value)}${cure === undefined ? '' : `; ${cure}`}`;
+}
+
+/** `agent.command` is a list. */
+function isCommandList(path: EntryFinding['path'], value: Json): boolean {
+  return path[0] === 'mcp_servers' && path.at(-1) === 'command' && Array.isArray(value);
 }
 
 /** The value itself is not quoted: it may be a secret. */

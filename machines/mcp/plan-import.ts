@@ -127,7 +127,11 @@ function standingOf(name: string, entry: string, taken: ReadonlyMap<string, stri
 
 /** The name with invalid characters replaced. */
 function fitName(name: string): string {
-  const fit = name.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, longestName);
+  // A name that begins with a hyphen is a flag to every command.
+  const fit = name
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^-+(?=.)/, '')
+    .slice(0, longestName);
   return isName(fit) ? fit : 'server';
 }
 

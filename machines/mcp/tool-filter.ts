@@ -53,7 +53,8 @@ export function idlePatterns({ include, exclude }: ToolPolicy, natives: readonly
   return (include ?? exclude)
     .filter((pattern) => !natives.some(nameMatcher([pattern])))
     .map((pattern) => {
-      const cure = meantOr(pattern, natives, 'correct it, or drop it');
+      // The name that `agent mcp tools` lists.
+      const cure = meantOr(pattern.replace(/^mcp__.+?__/, ''), natives, 'correct it, or drop it');
       return `tools.${list} has ${JSON.stringify(pattern)}, which matches no tool; ${cure}`;
     });
 }

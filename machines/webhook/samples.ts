@@ -217,7 +217,7 @@ export function findSample(
     const alike = sampleNames.filter((one) => one.includes(asked));
     const near =
       alike.length > 0 ? alike : sampleNames.filter((one) => platformOf(one) === (source ?? platformOf(asked)));
-    const known = near.length > 0 ? near.join(', ') : 'docs/sources.md lists them, such as github:push';
+    const known = near.length > 0 ? `known are ${near.join(', ')}` : 'docs/sources.md lists them, such as github:push';
     return { ok: false, why: `no sample is named "${asked}"; ${meantOr(asked, sampleNames, known)}` };
   }
   return meant.length === 1 ? { ok: true, name } : { ok: false, why: `"${asked}" is ${meant.join(' and ')}; name one` };

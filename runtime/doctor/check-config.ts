@@ -21,7 +21,8 @@ export function checkConfig({ home, paths, diagnostics, gateway }: Examined): re
     code: 'config-finding',
     place: found.line === 0 ? found.file : `${found.file}:${found.line}:${found.column}`,
     what: `${found.message} [${found.code}]`,
-    cure: '`agent config check` shows the line',
+    // Lines of .env and findings about no line are not shown.
+    cure: `\`agent config check\` shows ${found.sourceLine === '' ? 'whether it is corrected' : 'the line'}`,
   }));
   const { subscriptions } = routesIn(home);
   const looseEndsOf = findLooseEnds(home);

@@ -13,6 +13,9 @@ const mostFiles = 5_000;
 
 export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()): readonly Finding[] {
   const findings: Finding[] = [];
+  // In a home of one's own, such as after a command with sudo, single files may be root's.
+  const owner = statOf(paths.home)?.uid ?? uid;
+  const chown = `as root: chown -R ${uid} ${shellWord(paths.home)}`;
   const place = (path: string): string => (path === paths.home ? paths.home : placeIn(paths.home, path));
   const look = (path: string, found: Stats): void => {
     if (uid !== undefined && uid !== 0 && found.uid !== uid) {
@@ -21,7 +24,10 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
         code: 'path-foreign',
         place: place(path),
         what: `belongs to user ${found.uid}, and this is user ${uid}`,
-        cure: `as root: chown -R ${uid} ${shellWord(paths.home)}`,
+        cure:
+          owner === uid
+            ? chown
+            : `sudo -u '#${owner}' agent --home ${shellWord(paths.home)} … runs commands as its user; or, while no gateway of that user runs, ${chown}`,
       });
     }
     const open = found.mode & 0o077;

@@ -58,6 +58,9 @@ t.test('CLI-5 · CLI-2 · import shows what it found, and writes nothing without
     t.equal(read('config.yaml'), config);
   }
   t.match((await agent('mcp', 'import')).stderr, /--yes/);
+  const { stdout } = await agent('mcp', 'import', '--dry-run');
+  t.equal(stdout.split('trust: its tools run without asking you.').length, 2, 'what is true of all is said once');
+  t.match(stdout, /\n\nAll of them\n {6}trust: its tools run without asking you\.\n\n/);
 });
 
 t.test('CLI-5 · SRV-3 · --dry-run names a server that would be refused, and why', async (t) => {

@@ -4,7 +4,7 @@ import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { listRuns } from '../../cli/commands/runs.ts';
-import { disableWebhook, listWebhooks, subscribeWebhook } from '../../cli/commands/webhook.ts';
+import { disableWebhook, listWebhooks, subscribeWebhook, testWebhook } from '../../cli/commands/webhook.ts';
 import { examineWebhook, showWebhook } from '../../cli/commands/webhook-show.ts';
 import { waitForEvent } from '../../cli/commands/webhook-wait.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -164,7 +164,7 @@ t.test('DUR-2 · CLI-6 · what is not edited in a payload is replayed as its sen
 t.test('CLI-5 · webhook doctor prints a command with the name of its route as a shell reads it', async (t) => {
   const { context, seen } = stageCommand({ answer: { name: 'my hook', refusals: [] }, args: ['my hook'] });
   t.equal(await examineWebhook(context), 0);
-  t.match(seen.printed, "`agent events --route 'my hook' --status refused`");
+  t.match(seen.printed, "`agent events --route 'my hook'` lists its events");
 });
 
 t.test('CLI-5 · a route in force that config.yaml no longer has is shown with its origin', async (t) => {
@@ -173,4 +173,15 @@ t.test('CLI-5 · a route in force that config.yaml no longer has is shown with i
   const { context, seen } = stageCommand({ answer: { ...row, source: 'static', enabled: true }, args: ['gone'] });
   t.equal(await showWebhook(context), 0);
   t.match(seen.printed, /From +config\.yaml\n/);
+});
+
+t.test('SUB-4 · CLI-2 · a test that did not succeed names the list that has the reason', async (t) => {
+  const test = async (status: number, flags: Readonly<Record<string, string | true>> = {}) => {
+    const { context, seen } = stageCommand({ args: ['r'], flags, answer: { status, body: '{}' } });
+    const code = await testWebhook(context);
+    return [code, seen.complained];
+  };
+  t.same(await test(502, { profile: 'work' }), [1, 'agent: `agent events --route r --profile work` has the reason\n']);
+  t.same(await test(401, { 'checks-only': true }), [1, ''], 'which the history does not have');
+  t.same(await test(202), [0, '']);
 });

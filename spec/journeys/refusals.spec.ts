@@ -78,7 +78,7 @@ for (const { front, skip } of fronts) {
       const doctor = async (...words: string[]) => (await askCli(['webhook', 'doctor', ...words], home.path)).stdout;
       t.match(
         await doctor('hub'),
-        'No refused request of hub is kept; `agent events --route hub --status refused` lists what came.',
+        'No refused request of hub is kept; `agent events --route hub` lists its events, each with its outcome.',
       );
       const text = JSON.stringify({ zen: 'Keep it logically awesome.' });
       const headers = { ...signGithub(secret, text), 'x-github-event': 'ping' };

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Json } from '../../../machines/base/json.ts';
+import { configSchema } from '../../../machines/config/schema.ts';
 import { validate } from '../../../machines/config/validate.ts';
 
 t.test('CFG-1 · CFG-2 · every difference is a sentence with the name, what is asked and what is there', (t) => {
@@ -68,6 +69,24 @@ t.test('CFG-1 · a key that another program has is reported with ours', (t) => {
     'unknown key "disabled"; write enabled: false, or drop it',
     'unknown key "ulr"; did you mean "url"?',
   ]);
+  t.end();
+});
+
+t.test('CFG-1 · a key in the wrong place is reported with its place, if there is one', (t) => {
+  const messageOf = (held: Json) => validate(configSchema(), held)[0]?.message;
+  const rows: readonly (readonly [Json, string])[] = [
+    [{ telegram: { token: 'x' } }, 'unknown key "telegram"; write platforms.telegram'],
+    [{ port: 9000 }, 'unknown key "port"; write platforms.webhook.extra.port'],
+    [{ webhook: {} }, 'unknown key "webhook"; write platforms.webhook'],
+    [{ routes: {} }, 'unknown key "routes"; write platforms.webhook.extra.routes'],
+    [{ runner: 'echo' }, 'unknown key "runner"; write agent.runner'],
+  ];
+  for (const [held, message] of rows) t.equal(messageOf(held), message);
+  t.match(messageOf({ enabled: true }), /^unknown key "enabled"; known are /, 'of many places');
+  t.equal(
+    messageOf({ mcp_servers: { s: { command: ['npx', '-y', 'x'] } } }),
+    '"mcp_servers.s.command" must be a text; it is a list; write its first word here, and the others as args',
+  );
   t.end();
 });
 

@@ -26,6 +26,7 @@ t.test('CLI-5 · HOME-4 · a name that is taken is never planned over', (t) => {
       ['vscode', 'odd name/ü', { command: 'o' }],
       ['vscode', '...', { command: 'p' }],
       ['vscode', 'none', {}],
+      ['vscode', '--lead', { command: 'q' }],
     ],
     { config: { mcp_servers: entries } },
   );
@@ -40,6 +41,7 @@ t.test('CLI-5 · HOME-4 · a name that is taken is never planned over', (t) => {
       ['odd-name-', 'new'],
       ['server', 'new'],
       ['none', 'unusable'],
+      ['lead', 'new'],
     ],
   );
   const written = items

@@ -27,6 +27,10 @@ t.test('FLT-1 · a pattern that matches no tool is reported with the nearest nam
         /^tools\.include has "x\*", which matches no tool; correct it, or drop it$/,
       ],
     ],
+    [
+      { exclude: ['mcp__s__list_items'] },
+      [/^tools\.exclude has "mcp__s__list_items", .* did you mean "list-items"\?$/],
+    ],
     [{ exclude: ['get_items', 'list*'] }, [/^tools\.exclude has "get_items", .* did you mean "get_item"\?$/]],
   ];
   for (const [given, expected] of rows) t.match(idlePatterns(policy(given), natives), expected, JSON.stringify(given));

@@ -138,12 +138,12 @@ t.test('SUB-4 · a sample is found by its event where one platform has that', (t
   t.same(findSample('jira:issue_created'), { ok: true, name: 'jira:jira:issue_created' });
   t.match(findSample('stripe:nothing.known'), {
     ok: false,
-    why: /; stripe:checkout.session.completed, stripe:invoice/,
+    why: /; known are stripe:checkout.session.completed, stripe:invoice/,
   });
   t.match(findSample('github:pusk'), { ok: false, why: /did you mean "github:push"/ });
   t.match(findSample('checkout'), {
     ok: false,
-    why: /no sample is named "checkout"; stripe:checkout.session.completed$/,
+    why: /no sample is named "checkout"; known are stripe:checkout.session.completed$/,
   });
   t.match(findSample('zzz'), { ok: false, why: /no sample is named "zzz"; docs\/sources.md lists/ });
   t.end();

@@ -17,7 +17,7 @@ t.test(
     const found = troubles(checkConfig(one));
     t.same(codes(found), ['wrong config-finding', 'warning config-finding', 'warning subscription-finding']);
     t.match(found, [
-      { place: /^config\.yaml:1:\d+$/, what: /delivr.*\[unknown-key\]/ },
+      { place: /^config\.yaml:1:\d+$/, what: /delivr.*\[unknown-key\]/, cure: '`agent config check` shows the line' },
       { place: /^config\.yaml:3:\d+$/, what: /refers to "UNSET_A" in env\.A, which is not set; set UNSET_A in \.env/ },
       { place: 'webhook_subscriptions.json: Bad Name' },
     ]);
@@ -25,6 +25,12 @@ t.test(
     t.end();
   },
 );
+
+t.test('CFG-2 · CLI-2 · where no line is shown, as of .env, none is promised', (t) => {
+  const found = troubles(checkConfig(examined(t, { '.env': 'A=1\nfoo bar\n' })));
+  t.match(found, [{ place: '.env:2:1', cure: '`agent config check` shows whether it is corrected' }]);
+  t.end();
+});
 
 t.test('CFG-2 · CLI-2 · what a route or a subscription names and is not there is a warning', (t) => {
   const one = examined(t, {

@@ -57,7 +57,11 @@ t.test('CLI-2 · what belongs to another user is told with its cure', (t) => {
   const one = examined(t, { 'config.yaml': '' });
   chmodSync(one.paths.home, 0o700);
   const [first] = troubles(checkFiles(one, 4_242));
-  t.match(first, { level: 'wrong', code: 'path-foreign', cure: /chown -R 4242/ });
+  t.match(first, {
+    level: 'wrong',
+    code: 'path-foreign',
+    cure: /^sudo -u '#\d+' agent --home .*; or, while no gateway of that user runs, as root: chown -R 4242/,
+  });
   mkdirSync(`${one.paths.home}/scripts/our own`, { recursive: true });
   chmodSync(`${one.paths.home}/scripts/our own`, 0o777);
   const cure = `chmod go-w '${one.paths.home}/scripts/our own'`;
