@@ -243,12 +243,11 @@ export async function restartGateway(context: CommandContext): Promise<ExitCode>
   }
   const { pid, background, config } = status;
   if (background !== true) {
-    const how = 'restart it as it was started, such as by `systemctl --user restart agent-gateway`';
-    return refuse(
-      context,
-      `the gateway (pid ${pid}) was not started in the background by \`agent gateway\`; ${how}`,
-      1,
-    );
+    // Nor does a gateway of an earlier version say so.
+    const how =
+      'restart it as it was started: its service, such as by `systemctl --user restart agent-gateway`, or by `agent gateway stop`, then `agent gateway`';
+    const words = `the gateway (pid ${pid}) is not known to run in the background; ${how}`;
+    return refuse(context, withHomeNamed(context.gateway, words), 1);
   }
   if (!config.in_force) {
     const why = `the configuration on disk has errors, and the running gateway has the last good one: ${oneLine(config.fault ?? '')}`;

@@ -247,7 +247,10 @@ t.test('CLI-1 · PKG-1 · a gateway of a service or a terminal is not replaced b
   const daemon = await startDaemon(t, home.path);
   const { code, stderr } = await runCli(['gateway', 'restart'], home.path);
   t.equal(code, 1);
-  t.match(stderr, /not started in the background by `agent gateway`; .*`systemctl --user restart agent-gateway`\n$/);
+  t.match(
+    stderr,
+    /not known to run in the background; .*`systemctl --user restart agent-gateway`, or .*`agent gateway`\n$/,
+  );
   t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202);
 });
 

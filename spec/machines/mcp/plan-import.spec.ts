@@ -44,6 +44,7 @@ t.test('CLI-5 · HOME-4 · a name that is taken is never planned over', (t) => {
       ['lead', 'new'],
     ],
   );
+  t.equal(items.at(-1)?.name, 'lead', 'which no command reads as a flag');
   const written = items
     .filter(({ standing }) => standing.kind === 'new' || standing.kind === 'taken')
     .map(({ name }) => name);
