@@ -85,7 +85,9 @@ function readInterval(written: string): ScheduleReading {
   }
   const parts = /^every\s+((?:\d+\s*[dhm]\s*)+)$/i.exec(written)?.[1];
   if (parts === undefined) {
-    return unfit(`"${written}" is no interval; write "every 15m", "every 2h", "every 1h30m" or "every 1d"`);
+    return unfit(
+      `"${written}" is no interval; write "every 15m", "every 2h", "every 1h30m" or "every 1d", or five fields for days and times: "0 9 * * 1-5" is weekdays at 9`,
+    );
   }
   let everyMs = 0;
   for (const [, count, unit = ''] of parts.matchAll(/(\d+)\s*([dhm])/gi)) {

@@ -77,6 +77,7 @@ t.test('CRN-1 · what is no schedule, or never falls, is named with its field, i
     ['every 0m', /shortest interval is 1m/],
     ['every 400d', /longest interval/],
     ['every fortnight', /is no interval/],
+    ['every weekday at 9', /is no interval; .*five fields for days and times: "0 9 \* \* 1-5"/],
     ['tomorrow', /has 1 fields/],
   ];
   for (const [text, problem] of rows) {
