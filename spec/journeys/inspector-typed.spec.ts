@@ -1,7 +1,7 @@
 /** The inspector's page in a real browser, where what a person has typed or chosen could be lost, or be covered. */
 
 import t, { type Test } from 'tap';
-import { answerFor, calls, goTo, holdAnswer, refusal } from '../support/browser.ts';
+import { answerFor, axeFindings, calls, goTo, holdAnswer, linkOf, refusal } from '../support/browser.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { killed, opened, openedEvent, options, sendReview } from '../support/page-scene.ts';
 import { deferred } from '../support/turns.ts';
@@ -26,6 +26,39 @@ t.test('INS-2 · what was typed stays when the event behind it cannot be read ag
   t.equal(await page.getByRole('heading', { level: 2, name: 'reviews' }).count(), 1);
 });
 
+t.test('INS-2 · what was typed is there again once the same person has signed in', options, async (t) => {
+  const { gateway, page, payload } = await typedReplay(t);
+  await gateway.control.call('inspect.endSessions', {});
+  await page.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
+  t.equal(await payload.isVisible(), false, 'it is not seen meanwhile');
+  t.same(await axeFindings(page), []);
+  // Neither a key nor Back leads away from it.
+  for (const key of ['Escape', 'Escape', 'g', 'o']) await page.keyboard.press(key);
+  await page.evaluate('history.back()');
+
+  const other = await page.context().newPage();
+  await other.goto(await linkOf(gateway));
+
+  await payload.waitFor();
+  t.match(await payload.inputValue(), /"typed":true/);
+  t.equal(await page.getByRole('heading', { name: 'Your session has ended.' }).count(), 0);
+  await page.locator('textarea:focus').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('alertdialog', { name: 'Discard the changes?' }).waitFor();
+});
+
+t.test('SEC-1 · INS-2 · another person who signs in does not get what was typed', options, async (t) => {
+  const { gateway, page, payload } = await typedReplay(t);
+  await gateway.control.call('inspect.endSessions', {});
+  await page.getByRole('heading', { name: 'Your session has ended.' }).waitFor();
+
+  const other = await page.context().newPage();
+  await other.goto(await linkOf(gateway, { as: 'maya' }));
+
+  await page.getByText('maya').first().waitFor();
+  t.equal(await payload.count(), 0);
+});
+
 t.test('INS-2 · Cancel asks before it discards what is typed', options, async (t) => {
   const { page, payload } = await typedReplay(t);
   const question = page.getByRole('alertdialog', { name: 'Discard the changes?' });
@@ -37,6 +70,22 @@ t.test('INS-2 · Cancel asks before it discards what is typed', options, async (
   await page.getByRole('button', { name: 'Cancel' }).click();
   await question.getByRole('button', { name: 'Discard the changes' }).click();
   await payload.waitFor({ state: 'detached' });
+});
+
+t.test('INS-2 · the browser asks before a tab with something typed in a dialog is closed', options, async (t) => {
+  const { page, payload } = await typedReplay(t);
+  // A browser asks only where a person has pressed a key.
+  await payload.press('End');
+  const asked: string[] = [];
+  page.on('dialog', (question) => {
+    asked.push(question.type());
+    void question.accept();
+  });
+
+  await page.close({ runBeforeUnload: true });
+
+  await page.waitForEvent('close');
+  t.same(asked, ['beforeunload']);
 });
 
 t.test('INS-2 · the palette does not lead away from what is typed in a dialog', options, async (t) => {

@@ -13,6 +13,7 @@ import { useKeptFocus, useMovedFocus } from '../data/kept-focus.ts';
 import { heard, vitals } from '../data/live.ts';
 import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
+import { guest } from '../data/session.ts';
 import { useMedia } from '../data/use-media.ts';
 import { openDialogs, Toast } from '../parts/toast.tsx';
 import { rowOf } from '../views.ts';
@@ -57,27 +58,65 @@ export function Shell(): JSX.Element {
   useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
   useEffect(ignoreDoubleClicks, []);
   const close = (): void => setOpened('');
-  if (joined === 'refused') return <NoSession had={had.current} />;
+  const { isOut, keeps, owner } = useTyped(joined === 'refused');
   return (
     <>
-      <button type="button" class="btn skip" onClick={toMain}>
-        Skip to the content
-      </button>
-      <div class={isRail ? 'app rail' : 'app'}>
-        <Sidebar at={row.name} onFind={() => setOpened('palette')} />
-        <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1} aria-label={sentenceCase(row.name)}>
-          <Banners />
-          <fieldset class="acts" disabled={isGone && !isBelow} role="none">
-            <View key={row.name} place={at} />
-          </fieldset>
-        </main>
-        <TabBar at={row.name} />
-      </div>
-      {opened === 'palette' ? <Palette onClose={close} onSheet={() => setOpened('sheet')} /> : null}
-      {opened === 'sheet' ? <KeySheet onClose={close} /> : null}
-      <Toast />
+      {isOut ? <NoSession had={had.current} keeps={keeps} /> : null}
+      {isOut && !keeps ? null : (
+        <div key={owner} hidden={isOut}>
+          <button type="button" class="btn skip" onClick={toMain}>
+            Skip to the content
+          </button>
+          <div class={isRail ? 'app rail' : 'app'}>
+            <Sidebar at={row.name} onFind={() => setOpened('palette')} />
+            <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1} aria-label={sentenceCase(row.name)}>
+              <Banners />
+              <fieldset class="acts" disabled={isGone && !isBelow} role="none">
+                <View key={row.name} place={at} />
+              </fieldset>
+            </main>
+            <TabBar at={row.name} />
+          </div>
+          {opened === 'palette' ? <Palette onClose={close} onSheet={() => setOpened('sheet')} /> : null}
+          {opened === 'sheet' ? <KeySheet onClose={close} /> : null}
+          <Toast />
+        </div>
+      )}
     </>
   );
+}
+
+/** What a person types into; a search is in the address. */
+const fields = '#main :is(textarea, input:not([type=search], [type=checkbox], [type=radio], search *))';
+
+/**
+ * Returns whether the session is over, and whether the page stays behind the way to sign in, unseen, because something is
+ * typed in it. Its `owner` changes where another person signs in: that page begins anew.
+ */
+function useTyped(isOut: boolean): { readonly isOut: boolean; readonly keeps: boolean; readonly owner: number } {
+  const typed = useRef(new WeakSet<EventTarget>());
+  const left = useRef<{ readonly who: string | undefined; readonly keeps: boolean } | undefined>(undefined);
+  const focused = useRef<Element | null>(null);
+  const owner = useRef(0);
+  const who = guest.get()?.who;
+  if (isOut && left.current === undefined) {
+    left.current = { who, keeps: [...document.querySelectorAll(fields)].some((one) => typed.current.has(one)) };
+    focused.current = document.activeElement;
+  } else if (!isOut && left.current !== undefined) {
+    if (left.current.who !== who) owner.current += 1;
+    left.current = undefined;
+  }
+  useEffect(() => {
+    if (!isOut && focused.current instanceof HTMLElement) focused.current.focus();
+  }, [isOut]);
+  useEffect(() => {
+    const note = ({ target }: Event): void => {
+      if (target !== null) typed.current.add(target);
+    };
+    addEventListener('input', note, { capture: true });
+    return () => removeEventListener('input', note, { capture: true });
+  }, []);
+  return { isOut, keeps: left.current?.keeps === true, owner: owner.current };
 }
 
 /** Announces new questions; those from before the page was opened are only counted. */

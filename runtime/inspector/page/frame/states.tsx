@@ -14,6 +14,7 @@ import { tryNow, vitals } from '../data/live.ts';
 import { useAsked } from '../data/rpc.ts';
 import { fetchProven, hasPasswords, keepPlace } from '../data/session.ts';
 import { withCode } from '../parts/basics.tsx';
+import { useModal } from '../parts/dialog.tsx';
 import { Logo } from '../parts/icons.tsx';
 import { Banner } from '../parts/panel.tsx';
 import { SignIn } from '../parts/sign-in.tsx';
@@ -83,24 +84,33 @@ function NotReady(): JSX.Element {
   );
 }
 
-/** Replaces the full page, so that nothing is left for the next person at this screen. */
-export function NoSession({ had }: { readonly had: boolean }): JSX.Element {
+/**
+ * Replaces the full page, so that nothing is left for the next person at this screen, or covers one in which something is
+ * typed: as a dialog, since those below it would take its keys and clicks.
+ */
+export function NoSession({ had, keeps }: { readonly had: boolean; readonly keeps: boolean }): JSX.Element {
+  const modal = useModal(() => {});
   useEffect(keepPlace, []);
   const { asked } = useAsked('passwords', hasPasswords);
   const passwords = asked.kind === 'there' && asked.value;
   return (
-    <main class="signed-out" id="main" tabIndex={-1}>
-      <div class="home">
-        <Logo />
-        <b>agent</b>
-      </div>
-      <h1>{had ? 'Your session has ended.' : passwords ? 'Sign in' : 'This page has no session'}</h1>
-      {passwords ? <SignIn onDone={tryNow} /> : null}
-      <p>
-        {passwords ? 'Or run' : 'Run'} <code>agent inspect --web</code> and open the link that it prints: it works once,
-        in one browser, and goes on where you are now. A session lasts 12 hours.
-      </p>
-      <p class="muted small">The page comes back by itself once a link was opened in this browser.</p>
-    </main>
+    <dialog {...modal} class="out" aria-labelledby="signed-out">
+      <main class="signed-out">
+        <div class="home">
+          <Logo />
+          <b>agent</b>
+        </div>
+        <h1 id="signed-out">{had ? 'Your session has ended.' : passwords ? 'Sign in' : 'This page has no session'}</h1>
+        {passwords ? <SignIn onDone={tryNow} /> : null}
+        <p>
+          {passwords ? 'Or run' : 'Run'} <code>agent inspect --web</code> and open the link that it prints: it works
+          once, in one browser, and goes on where you are now. A session lasts 12 hours.
+        </p>
+        <p class="muted small">The page comes back by itself once a link was opened in this browser.</p>
+        {keeps ? (
+          <p>What you typed is kept in this tab until you close it, and is there again once you have signed in.</p>
+        ) : null}
+      </main>
+    </dialog>
   );
 }

@@ -18,7 +18,7 @@ interface DialogProps {
   readonly sheet?: boolean;
   /** While a request is under way; the dialog cannot be closed then. */
   readonly busy?: boolean;
-  /** Escape, Close, Cancel and the browser's Back ask before typed text is discarded. */
+  /** Escape, Close, Cancel, the browser's Back and its own closing ask before typed text is discarded. */
   readonly keepsText?: boolean;
   /** Whether what is in it is done without the daemon. */
   readonly isLocal?: boolean;
@@ -67,10 +67,19 @@ export function Dialog(props: DialogProps): JSX.Element {
   const isHeld = useRef<() => boolean>(isTyped);
   isHeld.current = () => {
     const holds = isTyped();
-    if (holds) ask(true);
+    // Without a session the question would come above the way to sign in.
+    if (holds && connection.get() !== 'refused') ask(true);
     return holds;
   };
   useEffect(() => holdPlace(() => isHeld.current()), []);
+  useEffect(() => {
+    // The browser asks in its own words.
+    const stay = (event: BeforeUnloadEvent): void => {
+      if (isTyped()) event.preventDefault();
+    };
+    addEventListener('beforeunload', stay);
+    return () => removeEventListener('beforeunload', stay);
+  }, [keepsText]);
   const discard = (): void => {
     typed.current.clear();
     onClose();
