@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { axeFindings, chromiumPath, clippedParts, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
+import { opened, sendReview } from '../support/page-scene.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
@@ -376,4 +377,20 @@ t.test('the events of one daemon', options, async (t) => {
     await page.keyboard.press('Escape');
     t.same(complaints, []);
   });
+});
+
+t.test('INS-4 · a delivery id opens its event and marks its row, not a repetition of it', options, async (t) => {
+  const { gateway, page } = await opened(t);
+  await sendReview(gateway, 'one');
+  await sendReview(gateway, 'two');
+  await sendReview(gateway, 'one');
+
+  await goTo(page, '#/events/one');
+
+  await page.getByRole('heading', { level: 2, name: 'reviews' }).waitFor();
+  await total(page, '3 events');
+  const marked = rowsOf(page).and(page.locator('[aria-selected=true]'));
+  await marked.waitFor();
+  t.notMatch(await marked.innerText(), /Duplicate/);
+  t.match(await page.locator('.pane .verdict').innerText(), /delivered/i);
 });

@@ -403,23 +403,26 @@ t.test('INS-2 · a page says that the gateway was updated also after its session
   t.pass('it does');
 });
 
-t.test('INS-2 · a page says that the gateway has another build of it, also of the same version', options, async (t) => {
-  const { gateway: home, page } = await opened(t);
-  const port = Number(new URL(page.url()).port);
-  // Where a daemon of another build answers, no file of this name is.
-  await page.route('**/assets/*.js', (asked) => asked.fulfill({ status: 404 }));
-  t.equal(await page.getByRole('note').count(), 0);
+for (const kind of ['js', 'css']) {
+  const title = `INS-2 · a page says that the gateway has another build of it, whose ${kind} is another one`;
+  t.test(title, options, async (t) => {
+    const { gateway: home, page } = await opened(t);
+    const port = Number(new URL(page.url()).port);
+    // Where a daemon of another build answers, no file of this name is.
+    await page.route(`**/assets/*.${kind}`, (asked) => asked.fulfill({ status: 404 }));
+    t.equal(await page.getByRole('note').count(), 0);
 
-  await killed(home);
-  home.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
-  await startDaemon(t, home.home.path);
+    await killed(home);
+    home.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
+    await startDaemon(t, home.home.path);
 
-  await page.getByRole('note').filter({ hasText: 'The gateway has another page now.' }).waitFor();
-  await page.unrouteAll();
-  await page.getByRole('button', { name: 'Reload' }).click();
-  await page.getByText('Live', { exact: true }).first().waitFor();
-  t.equal(await page.getByRole('note').count(), 0);
-});
+    await page.getByRole('note').filter({ hasText: 'The gateway has another page now.' }).waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.getByText('Live', { exact: true }).first().waitFor();
+    t.equal(await page.getByRole('note').count(), 0);
+  });
+}
 
 t.test(
   'INS-2 · the time since when the page is offline is that of the daemon, as every other one',
@@ -559,6 +562,9 @@ t.test(
         .then((text) => /^away/.test(text)),
       true,
     );
+    await goTo(page, '#/servers/away/settings');
+    await page.getByRole('heading', { level: 2, name: /^away/ }).waitFor();
+    t.equal(await page.getByRole('tab', { name: 'Settings' }).getAttribute('aria-selected'), 'true');
     await goTo(page, '#/routes/reviews');
     await page.getByRole('heading', { level: 2, name: /^reviews/ }).waitFor();
     await goTo(page, '#/servers/both');

@@ -27,9 +27,8 @@ export function Banners(): JSX.Element | null {
   const joined = useCell(connection);
   const { version, ready } = useCell(vitals) ?? {};
   own ??= version;
-  // Its name has a digest, so the daemon of another build does not have it.
-  const script = useAsked('own script', () => fetchProven(import.meta.url, { method: 'HEAD' }));
-  const isReplaced = script.asked.kind === 'there' && script.asked.value.status === 404;
+  const files = useAsked('own files', statusesOfFiles);
+  const isReplaced = files.asked.kind === 'there' && files.asked.value.includes(404);
   const button = (
     <button type="button" class="btn" onClick={tryNow}>
       Try again
@@ -65,6 +64,13 @@ export function Banners(): JSX.Element | null {
       {version === own ? 'an earlier build' : own}, and may not show all of it rightly.
     </Banner>
   );
+}
+
+/** Their names have digests, so the daemon of another build does not have them. */
+async function statusesOfFiles(): Promise<number[]> {
+  const styles = [...document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]')].map(({ href }) => href);
+  const answers = [import.meta.url, ...styles].map((file) => fetchProven(file, { method: 'HEAD' }));
+  return (await Promise.all(answers)).map(({ status }) => status);
 }
 
 function NotReady(): JSX.Element {

@@ -223,7 +223,7 @@ function EventRows(props: RowsProps): JSX.Element {
   const rowHeight = useMedia('(max-width: 760px)') || isOpened ? 52 : 32;
   const news = useNews(events.key, found?.list.rows ?? [], keyOfRow);
   const { rows } = news;
-  const at = rows.findIndex((row) => (isOpened ? isOf(row, chosen) : keyOfRow(row) === marked));
+  const at = isOpened ? indexOf(rows, chosen) : rows.findIndex((row) => keyOfRow(row) === marked);
   // With the filters of that moment: a row is not drawn again for other ones.
   const open = (row: EventFound): void => go('events', keyOfRow(row), place.get().query);
   const move = (index: number): void => {
@@ -404,8 +404,15 @@ function isEmpty({ counts: { chips: counted } }: EventsFound): boolean {
   return chips.every(([name]) => counted[name] === 0);
 }
 
-function isOf(row: EventFound, id: string): boolean {
-  return keyOfRow(row) === id || row.key === id || row.delivery_id === id;
+/** Returns the row of an opened event; of those with a delivery id, the one that the daemon opens, or -1. */
+function indexOf(rows: readonly EventFound[], id: string): number {
+  const fits: readonly ((row: EventFound) => boolean)[] = [
+    (row) => keyOfRow(row) === id || row.key === id,
+    // Its repetitions, and refused requests of the same id, are newer.
+    (row) => row.delivery_id === id && !/^(duplicate|refused)$/.test(row.status),
+    (row) => row.delivery_id === id,
+  ];
+  return fits.map((fit) => rows.findIndex(fit)).find((index) => index >= 0) ?? -1;
 }
 
 function valuesOf(

@@ -28,7 +28,7 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
   const asking = useFollowed(changing, 'servers', () => call('mcp.list'));
   const { again } = asking;
   const listing = useListing(asking, place, { sorted: inListOrder, textOf: ({ name }) => name });
-  const { id, tab } = partsOf(chosen);
+  const { id, tab } = partsOf(chosen, listing.every);
   const add = (kind: string): void => go('servers', chosen, { add: kind });
   const mayAct = useMayAct();
   const commands: readonly Command[] = [
@@ -126,8 +126,13 @@ function idOf({ profile, name }: ServerRow): string {
   return `${profile}/${name}`;
 }
 
-function partsOf(chosen: string): { readonly id: string; readonly tab: ServerTab | undefined } {
+/** The last part of a place is a tab, unless it is the name of a server. */
+function partsOf(
+  chosen: string,
+  rows: readonly ServerRow[],
+): { readonly id: string; readonly tab: ServerTab | undefined } {
   const parts = chosen.split('/');
-  const tab = parts.length > 2 ? serverTabs.find((one) => one === parts.at(-1)) : undefined;
+  const isServer = parts.length === 1 || rows.some((row) => idOf(row) === chosen);
+  const tab = isServer ? undefined : serverTabs.find((one) => one === parts.at(-1));
   return { id: (tab === undefined ? parts : parts.slice(0, -1)).join('/'), tab };
 }
