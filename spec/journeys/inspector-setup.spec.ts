@@ -169,3 +169,20 @@ t.test('INS-4 · Back does not open the sheet of a new server again', options, a
   await page.goBack();
   await page.waitForURL(/#\/events$/);
 });
+
+t.test(
+  'INS-4 · the first steps lead to the event of the sample, and say for whom the address is',
+  options,
+  async (t) => {
+    const listener = { enabled: true, extra: { host: '0.0.0.0', port: 0 } };
+    const { page } = await opened(t, { ...config, platforms: { webhook: listener } });
+
+    // The address that is shown begins with 127.0.0.1.
+    await page.getByText('Other computers in your network need the name or address of this one').waitFor();
+    await page.getByRole('button', { name: 'Create route and send a sample' }).click();
+    await page.locator('.toast').getByRole('button', { name: 'Show' }).click();
+
+    await page.getByRole('heading', { level: 2, name: 'github' }).waitFor();
+    t.match(await page.locator('.pane .verdict').innerText(), /./);
+  },
+);

@@ -106,3 +106,8 @@ export function shortIdOf(id: string): string {
   const [, unique] = /^([0-9a-f]{8})-/i.exec(id) ?? /^cron-[0-9a-f]+-(?:\d{6}(?=\d\dT))?(\w{9})/.exec(id) ?? [];
   return unique ?? (id.length <= fitting ? id : `${id.slice(0, 4)}…${id.slice(-5)}`);
 }
+
+/** Returns the delivery id in the gateway's answer to an event; empty if it answers as its sender expects, without one. */
+export function idInAnswer(body: string): string {
+  return /"delivery_id":"([^"\\]+)"/.exec(body)?.[1] ?? '';
+}

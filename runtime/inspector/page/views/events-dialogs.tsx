@@ -3,7 +3,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
+import { idInAnswer } from '../data/event-words.ts';
 import { localTime } from '../data/format.ts';
+import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useAttempt } from '../parts/attempt.ts';
 import { Button } from '../parts/button.tsx';
@@ -37,7 +39,8 @@ export function TestEvent({
       if (route === undefined) return;
       const { status, body } = await call('webhook.test', { ...route, ...(sample === plain ? {} : { sample }) });
       if (status < 300) {
-        announce(`Test event sent to ${route.name}.`);
+        const show = { label: 'Show', run: () => go('events', idInAnswer(body)) };
+        announce(`Test event sent to ${route.name}.`, false, show);
         onClose();
       } else setAnswer({ why: `The gateway answered ${status}: ${body.slice(0, 200)}`, code: '' });
     });

@@ -9,6 +9,7 @@ import { profileOption } from '../../../../machines/base/names.ts';
 import type { RouteChoice } from '../../../control/contract/routes.ts';
 import type { SourceChoice } from '../../../control/contract/setup.ts';
 import { announce } from '../data/announce.ts';
+import { idInAnswer } from '../data/event-words.ts';
 import type { StepProps } from '../data/first-steps.ts';
 import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
@@ -51,6 +52,9 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
     ? setup.sources
     : firstSources.flatMap((first) => setup.sources.filter((one) => one.name === first));
   const canSample = chosen === undefined || chosen.sample !== undefined;
+  const base = setup.url ?? 'http://127.0.0.1:8644';
+  /** A gateway that listens at all addresses of the computer is named by that of this computer too. */
+  const isHere = base.startsWith('http://127.0.0.1');
   const isMissing = chosen?.secret_needed === true && secret === '';
 
   async function create(isTested: boolean): Promise<void> {
@@ -120,9 +124,7 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
       <CopyBox
         label="Webhook URL"
         text={
-          made?.name === name
-            ? made.url
-            : `${setup.url ?? 'http://127.0.0.1:8644'}${profile === 'default' ? '' : `/p/${profile}`}/webhooks/${name}`
+          made?.name === name ? made.url : `${base}${profile === 'default' ? '' : `/p/${profile}`}/webhooks/${name}`
         }
       />
       {made?.isGenerated === true && made.secret !== undefined ? (
@@ -137,10 +139,10 @@ export function EventStep({ setup, again, hold }: StepProps): JSX.Element {
       ) : null}
       <p class="hint">
         {setup.webhooks_enabled ? '' : withCode('Webhooks are switched on first, in `config.yaml`. ')}
-        {setup.reachable
+        {setup.reachable && !isHere
           ? 'Other computers can reach this address where your network allows it.'
           : withCode(
-              `Only this computer can reach this address. For ${chosen?.title ?? 'another sender'}, put a tunnel or a reverse proxy in front of the gateway and set \`public_url\`. You can send a sample from here first.`,
+              `${setup.reachable ? 'Other computers in your network need the name or address of this one in place of `127.0.0.1`.' : 'Only this computer can reach this address.'} For ${chosen?.title ?? 'another sender'}, put a tunnel or a reverse proxy in front of the gateway and set \`public_url\`. You can send a sample from here first.`,
             )}
       </p>
       <WhyNot refused={change.refused} />
@@ -172,7 +174,7 @@ async function sendSample(route: RouteChoice, source: SourceChoice | undefined):
     ...(source?.sample === undefined ? {} : { sample: source.sample }),
   });
   if (status >= 300) announce(`The sample was answered ${status}: ${body}`, true);
-  else announce('The sample was accepted.', false, { label: 'Show', run: () => go('events') });
+  else announce('The sample was accepted.', false, { label: 'Show', run: () => go('events', idInAnswer(body)) });
 }
 
 export function AgentStep({ setup: { agents, profile }, again, hold }: StepProps): JSX.Element {
