@@ -5,8 +5,14 @@
  * @see TRU-2, SRV-3 and FLT-4 in docs/specification.md
  */
 
-import type { FetchLike, JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import {
+  type FetchLike,
+  type JSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
 
 /** Outside the range that JSON-RPC reserves for servers; recognized when the error of a call or a connect is read. */
@@ -127,34 +133,56 @@ export function deliverInTurn(transport: Transport): Handler {
 }
 
 /**
- * The SDK refuses a JSON answer with a member that is `null`, a result whose `_meta` is no object, or an error without the
- * id of its request, before any handler sees it. Such an error can only be about the message that was posted.
+ * The SDK refuses a JSON answer with a member that is `null`, or a result whose `_meta` is no object, before any handler
+ * sees it, and one with another id ends no request, which would wait until its timeout.
  */
 export function readPlainAnswers(fetch: FetchLike): FetchLike {
   return async (url, init) => {
     const answer = await fetch(url, init);
     const read = answer.json.bind(answer);
-    return Object.assign(answer, { json: async () => plainAnswer(await read(), init?.body) });
+    return Object.assign(answer, { json: async () => answering(init?.body, plainAnswer(await read())) });
   };
 }
 
 /** Messages of one batch: the client reads all of them in one turn. */
 const mostTogether = 1_000;
 
-function plainAnswer(given: unknown, posted: RequestInit['body']): unknown {
+function plainAnswer(given: unknown): unknown {
   if (Array.isArray(given)) {
     if (given.length > mostTogether) throw new Error(`answers with a batch of more than ${mostTogether} messages`);
-    return given.map((each) => plainAnswer(each, posted));
+    return given.map(plainAnswer);
   }
   if (!isJsonObject(given)) return given;
   const answer = messageWithoutNulls(given);
   const { result } = answer;
-  if (isJsonObject(result) && result._meta !== undefined && !isJsonObject(result._meta)) {
-    const { _meta, ...rest } = result;
-    return { ...answer, result: rest };
-  }
-  if (!isJsonObject(answer.error) || (answer.id ?? null) !== null || typeof posted !== 'string') return answer;
-  return { ...answer, id: (JSON.parse(posted) as JsonObject).id };
+  if (!isJsonObject(result) || result._meta === undefined || isJsonObject(result._meta)) return answer;
+  const { _meta, ...rest } = result;
+  return { ...answer, result: rest };
+}
+
+/**
+ * An error with another id, or without one, can only be about the message that was posted. A result with another id may be
+ * that of another request.
+ */
+function answering(posted: RequestInit['body'], given: unknown): unknown {
+  const messages: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const answers = messages.filter(isJsonObject).filter(({ method }) => method === undefined);
+  if (typeof posted !== 'string' || answers.some(({ id = null }) => hasId(posted, id))) return given;
+  // What is no message is refused by the SDK.
+  if (!messages.every((message) => isJsonObject(message) && message.jsonrpc === '2.0')) return given;
+  const { id = null } = JSON.parse(posted) as JsonObject;
+  if (answers.some((answer) => String(answer.id) === String(id))) return given;
+  const error = answers.find((answer) => isJsonObject(answer.error));
+  if (error !== undefined) return { ...error, id };
+  const ids = answers.map((answer) => JSON.stringify(answer.id ?? null)).join(', ');
+  const words = ids === '' ? 'it answers nothing' : `it has the id ${ids}, not that of the request`;
+  throw new SdkError(SdkErrorCode.InvalidResult, words);
+}
+
+/** Whether a request has the id, without parsing it: our own begin with it, and those of the SDK's client end with it. */
+function hasId(posted: string, id: Json): boolean {
+  const written = `"jsonrpc":"2.0","id":${JSON.stringify(id)}`;
+  return posted.startsWith(`{${written},`) || posted.endsWith(`,${written}}`);
 }
 
 /** Our messages have the method before the params, so the first match is the method of the message itself. */

@@ -265,6 +265,25 @@ t.test('TRU-2 · LIF-13 · an answer that cannot be read is named in words for a
       { kind: 'unusable', why: /^a message of it has more than 1000000 values/ },
     ],
     [
+      'a result with another id',
+      (response) => response.writeHead(200, json).end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'),
+      {
+        kind: 'unusable',
+        why: 'its answer is not one of the protocol: it has the id 1, not that of the request',
+      },
+    ],
+    [
+      'an error with another id',
+      (response) =>
+        response.writeHead(200, json).end('{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"No disk"}}'),
+      { kind: 'refused', message: 'error -32000: No disk' },
+    ],
+    [
+      'a batch of nothing',
+      (response) => response.writeHead(200, json).end('[]'),
+      { kind: 'unusable', why: 'its answer is not one of the protocol: it answers nothing' },
+    ],
+    [
       'no gzip',
       (response) => response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end('not compressed'),
       { kind: 'lost', why: 'its answer is not what its content-encoding says, or incomplete' },
