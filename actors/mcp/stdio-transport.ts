@@ -59,8 +59,8 @@ const defaultMaxMessageBytes = 10 * 1_048_576;
 const defaultGraceMs = 2_000;
 /** How long a descendant that escaped the group may keep the pipes open. */
 const pipeGraceMs = 500;
-/** The reason is usually at the end of standard error. */
-const keptStderrBytes = 2_048;
+/** The reason is usually at the end of standard error, or before the usage there. A reason is read up to 4,000 characters. */
+const keptStderrBytes = 3_800;
 /** A shorter value is not a secret, and redacting it would garble the reason. */
 const shortestSecret = 6;
 const lineFeed = Buffer.of(0x0a);

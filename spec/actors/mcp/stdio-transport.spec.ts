@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
 import { createStdioTransport, type StdioSettings, type StdioTransport } from '../../../actors/mcp/stdio-transport.ts';
 import { mostLinesInTurn } from '../../../actors/mcp/turn-share.ts';
+import { lastWords } from '../../../machines/mcp/strangers-words.ts';
 import { heldBytes } from '../../support/collect-garbage.ts';
 import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -140,6 +141,16 @@ t.test('LIF-9 · children that a child leaves behind end with it, and the end is
   t.match(transport.whyClosed(), /^it exited with code 3; it said: (usage\nthe reason|the reason\nusage)$/);
   await transport.close();
   t.equal(closes(), 1);
+});
+
+t.test('LIF-7 · of a child that names its fault before a page of its usage, the fault is in the reason', async (t) => {
+  const { transport, closed } = peer(t, {
+    plan: sh('echo "Error: No access token was provided." >&2; printf "%3000s" usage >&2; exit 1'),
+    cwd: makeHome(t).path,
+  });
+  await transport.start();
+  await closed;
+  t.match(lastWords(transport.whyClosed() ?? ''), /it said: Error: No access token was provided\. usage$/);
 });
 
 t.test('LIF-7 · LIF-9 · a child that closes its output, and lives on, is ended with the reason', async (t) => {
