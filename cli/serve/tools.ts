@@ -8,40 +8,57 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { gatewayLost } from '../../machines/mcp/call-faults.ts';
 import { servedMeta } from '../../machines/mcp/served-gateways.ts';
+import { wireName } from '../../machines/mcp/wire-name.ts';
+import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ToolRow } from '../../runtime/control/contract/servers.ts';
 import { callTool, NotRunning } from '../call.ts';
 import { type ServedGateway, withGateway } from './gateway.ts';
 import { pageAt } from './page.ts';
 
+/**
+ * Clients put the name that they have for this server before that of a tool, as Claude Code does `mcp__agent__`, and models
+ * refuse a request if one name has more than 64 characters.
+ */
+const longestName = 64 - 'mcp__agent__'.length;
+
 /** @param isLegacy whether the client is of the era of handshakes */
 export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boolean): void {
-  /** The output schemas of the last listing: a client of the era of handshakes gets them, and their results, as objects. */
-  let outputs: ReadonlyMap<string, JsonObject> = new Map();
+  /**
+   * The last listing, by the name that the client gets: the name of each call is looked up in it, and a client of the era of
+   * handshakes gets output schemas, and their results, as objects.
+   */
+  let offered: ReadonlyMap<string, ToolRow> | undefined;
   const withUsableSchema = usableSchemas(isLegacy);
+  const readTools = async (client: ControlClient): Promise<ReadonlyMap<string, ToolRow>> => {
+    const rows = (await client.ask('mcp.tools', gateway.bounds)).map(withoutOutputFormats);
+    const usable = (isLegacy ? rows.map(withObjects) : rows).map(withUsableSchema);
+    offered = new Map(usable.map((row) => [wireName(row.name, longestName), row]));
+    return offered;
+  };
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     const listed = await withGateway(gateway, mcpReq, async (client) => ({
-      tools: await client.ask('mcp.tools', gateway.bounds),
+      tools: [...(await readTools(client))],
       // After an upgrade, a gateway of the release before may still run.
       gateways: await client.ask('mcp.gateways', gateway.bounds).catch(() => []),
     }));
     if (listed === undefined) throw new NotRunning(gateway.place);
-    const offered = listed.tools.map(withoutOutputFormats);
-    const rows = (isLegacy ? offered.map(withObjects) : offered).map(withUsableSchema);
-    outputs = new Map(
-      rows.flatMap(({ name, output_schema: schema }) =>
-        schema === undefined ? [] : [[name, schema as JsonObject] as const],
-      ),
+    const { rows: tools, ...next } = pageAt(
+      listed.tools.map(([name, row]) => toolOf({ ...row, name })),
+      params?.cursor,
     );
-    const { rows: tools, ...next } = pageAt(rows.map(toolOf), params?.cursor);
     return { tools, ...next, _meta: servedMeta(listed.gateways) };
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
-    const params = { ...gateway.bounds, name, arguments: args as JsonObject, caller: 'serve' };
-    const answer = await withGateway(gateway, mcpReq, (client) => callTool(client, params)).catch(refused);
+    const answer = await withGateway(gateway, mcpReq, async (client) => {
+      // A client may know the names from another process.
+      const row = (offered ?? (await readTools(client))).get(name);
+      const params = { ...gateway.bounds, name: row?.name ?? name, arguments: args as JsonObject, caller: 'serve' };
+      return await callTool(client, params);
+    }).catch(refused);
     if (answer === undefined) return failure(gatewayLost(name, false));
     if ('error' in answer) return failure(answer.error);
     const { structuredContent: structure, ...rest } = answer;
-    const schema = outputs.get(name);
+    const schema = offered?.get(name)?.output_schema as JsonObject | undefined;
     // The SDK's first line of clients holds the structure of an error against the schema too, and hides the error then.
     const isHeld = isLegacy && answer.isError && schema !== undefined && structure !== undefined;
     const result = isHeld ? { ...rest, content: withText(answer.content, structure) } : answer;

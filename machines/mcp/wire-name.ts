@@ -12,8 +12,8 @@ const digestLength = 10;
 /** How much of a longer name is kept. */
 export const keptOfName = longestName - digestLength - 1;
 
-export function wireName(name: string): string {
-  if (/^[\w-]{1,64}$/.test(name)) return name;
+export function wireName(name: string, longest = longestName): string {
+  if (name.length <= longest && /^[\w-]+$/.test(name)) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, digestLength);
-  return `${name.replace(/[^\w-]/g, '_').slice(0, keptOfName)}_${digest}`;
+  return `${name.replace(/[^\w-]/g, '_').slice(0, longest - digestLength - 1)}_${digest}`;
 }

@@ -176,6 +176,25 @@ t.test('CLI-5 · results and schemas of every form, with a client of either era'
   });
 });
 
+t.test(
+  'CLI-5 · NAM-2 · a name has room for what a client puts before it, and any of its forms is called',
+  async (t) => {
+    const tool = 'list_the_comments_of_a_page_and_of_its_blocks';
+    const { gateway } = await offering(t, { kind: 'modern', tools: ['add', toolOf(tool, { text: 'listed' })] });
+    const registered = `mcp__notes__${tool}`;
+    t.ok(registered.length > 52 && registered.length <= 64);
+
+    const { tools } = await (await legacyServed(t, gateway)).listTools();
+
+    const short = tools.find(({ name }) => name.startsWith('mcp__notes__list_the'))?.name ?? '';
+    t.equal(short.length, 52);
+    t.ok(tools.some(({ name }) => name === 'mcp__notes__add'));
+    for (const name of [short, registered])
+      for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)])
+        t.match(await client.callTool({ name, arguments: {} }), { content: [{ text: 'listed' }] });
+  },
+);
+
 t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
   const { gateway, peer } = await offering(t, { tools: ['one'] });
   const client = await legacyServed(t, gateway);
@@ -339,7 +358,7 @@ t.test(
     });
     for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
       const { tools } = await client.listTools();
-      t.match(tools, [{ ...described, description, name: /^mcp__notes__n{41}_[0-9a-f]{10}$/ }]);
+      t.match(tools, [{ ...described, description, name: /^mcp__notes__n{29}_[0-9a-f]{10}$/ }]);
       t.equal(tools.length, 1, 'the tool without a name is left out');
       t.match(await client.callTool({ name: String(tools[0]?.name), arguments: {} }), {
         content: [{ text: 'called' }],
