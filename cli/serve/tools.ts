@@ -4,6 +4,7 @@
  */
 
 import { fromJsonSchema, isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
+import { withoutAlternatives } from '../../machines/agent/offered-schema.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { gatewayLost } from '../../machines/mcp/call-faults.ts';
@@ -115,7 +116,7 @@ function toolOf({ name, description, input_schema, output_schema, title, icons, 
   return {
     name,
     ...(description === '' ? {} : { description }),
-    inputSchema: input_schema as Tool['inputSchema'],
+    inputSchema: withoutAlternatives(input_schema as Json) as Tool['inputSchema'],
     ...(output_schema === undefined ? {} : { outputSchema: output_schema as NonNullable<Tool['outputSchema']> }),
     ...(title === undefined ? {} : { title: title as string }),
     ...(icons === undefined ? {} : { icons: icons as NonNullable<Tool['icons']> }),

@@ -118,14 +118,26 @@ interface UnitedSchema extends JsonObject {
   readonly properties: JsonObject;
 }
 
+const alternatives = ['anyOf', 'oneOf', 'allOf', 'not', 'enum'];
+
+/**
+ * The same schema if it has no alternatives at its top. Otherwise one with the properties of all: clients of MCP leave the
+ * tool out, or their models refuse every request.
+ */
+export function withoutAlternatives(inputSchema: Json): Json {
+  return isJsonObject(inputSchema) && alternatives.some((key) => key in inputSchema)
+    ? unitedSchema(inputSchema)
+    : inputSchema;
+}
+
 /** The schema as an object without alternatives at its top. */
 function unitedSchema(inputSchema: Json | undefined): UnitedSchema {
   const schema = isJsonObject(inputSchema) ? inputSchema : {};
   const { anyOf, oneOf, allOf, not: _, enum: __, ...own } = schema;
-  const alternatives = [anyOf, oneOf, allOf].flatMap((all) => (Array.isArray(all) ? (all as readonly Json[]) : []));
+  const schemas = [anyOf, oneOf, allOf].flatMap((all) => (Array.isArray(all) ? (all as readonly Json[]) : []));
   /** The forms of each property by their text, so that equal ones are offered once. */
   const forms = new Map<string, Map<string, Json>>();
-  for (const one of alternatives) {
+  for (const one of schemas) {
     const { properties } = resolved(one, schema);
     for (const [name, form] of Object.entries(isJsonObject(properties) ? properties : {})) {
       const known = forms.get(name) ?? new Map<string, Json>();

@@ -92,7 +92,7 @@ const rooms: readonly Room[] = [
     may: [
       base,
       /^machines\/config\/(profile|program-variables|nearest|sources|edit|secret-strength|env-file|diagnostic|targets|schema|webhook-settings)\.ts$/,
-      /^machines\/webhook\/samples\.ts$/,
+      /^machines\/(agent\/offered-schema|webhook\/samples)\.ts$/,
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|elicitation-values|foreign-files|glob|plan-import|served-gateways|wire-name|without-nulls)\.ts$/,
       /^actors\/(binding|files|lock-file|socket-place|user-home)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
