@@ -38,7 +38,7 @@ export interface Admission {
 }
 
 type Noun = 'tool' | 'resource' | 'resource template' | 'prompt';
-type Reason = 'name' | 'task' | 'size' | 'sum' | 'number';
+type Reason = 'name' | 'task' | 'size' | 'sum' | 'number' | 'again';
 
 const reasonsOf = (noun: Noun): Readonly<Record<Reason, string>> => ({
   name: 'a name must have a character and no control character',
@@ -46,6 +46,7 @@ const reasonsOf = (noun: Noun): Readonly<Record<Reason, string>> => ({
   size: `a definition may have ${maxDefinitionBytes / 1_024} KiB`,
   sum: `the definitions of one server may have ${maxListingBytes / 1_048_576} MiB together`,
   number: `one server may have ${maxDefinitions} ${noun}s`,
+  again: 'it is listed again with another definition, which counts',
 });
 const maxNames = 3;
 /** Reasons may quote what a server lists, so their number must be limited. */
@@ -75,6 +76,8 @@ export function createLeftOut(noun: Noun): LeftOut {
 
 export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
   const reasons = reasonsOf(noun);
+  /** The texts of the tools, by name: pages that shift while they are read repeat equal ones. */
+  const texts = new Map<string, string>();
   let bytes = 0;
   let count = 0;
   let isOver = false;
@@ -85,11 +88,15 @@ export function createAdmission(noun: Noun, leftOut: LeftOut): Admission {
     // Only tools are registered by name.
     if (noun === 'tool' && name !== undefined && (name === '' || /\p{Cc}/u.test(name))) return 'name';
     if (noun === 'tool' && mustBeTask(entry)) return 'task';
-    const size = bytesOf(JSON.stringify(entry));
+    const text = JSON.stringify(entry);
+    const size = bytesOf(text);
     if (size > maxDefinitionBytes) return 'size';
     if (bytes + size > maxListingBytes) return 'sum';
     bytes += size;
     count += 1;
+    if (noun !== 'tool' || name === undefined) return undefined;
+    if ((texts.get(name) ?? text) !== text) leftOut.add(name, reasons.again);
+    texts.set(name, text);
     return undefined;
   }
 

@@ -48,6 +48,14 @@ t.test('NAM-2 · a tool with an empty name, or a control character in it, is lef
   t.end();
 });
 
+t.test('NAM-2 · a tool that is listed twice with different definitions is reported, as the last one counts', (t) => {
+  const page = [tool('a', 1), tool('b'), tool('a', 2), tool('b')];
+  const { tools, leftOut } = admitTools(page);
+  t.same(tools, page, 'the registry keeps the last one of a name');
+  t.same(leftOut, ['its tool "a" is left out: it is listed again with another definition, which counts']);
+  t.end();
+});
+
 t.test('LIF-14 · resources and prompts have the same bounds, and names and addresses that stay as they are', (t) => {
   for (const [noun, entry] of [
     ['resource', { uri: 'mem://a\u{e0041}', name: 'a\u{e0041}' }],
