@@ -46,6 +46,7 @@ function existingFolder(path: string): string {
 
 export async function probeServer(settings: ServerSettings, ports: ProbePorts): Promise<ProbeReport> {
   const { env, version, profile, credentials, gateway } = ports;
+  const { unset = [] } = settings;
   const beganAt = performance.now();
   let stderr = Buffer.alloc(0);
   const userHome = userHomeFolder();
@@ -89,7 +90,8 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     const said = lines.filter((line) => line.trim() !== '').slice(-keptStderrLines);
     return {
       ok: false,
-      error: why,
+      // A missing key is often why it fails.
+      error: [why, ...unset].join('; it '),
       ...(after === 'needsLogin' ? { needs_login: true } : {}),
       ...(verdict.failures.some((failure) => failure.kind === 'http' && failure.namesOauth)
         ? { names_oauth: true }
@@ -101,7 +103,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
   await session.close();
   await renewalsSettled(credentials);
   const { tools, idle, filtered } = toolsOf(settings, listing);
-  const leftOut = [...(listing.leftOut ?? []), ...idle];
+  const leftOut = [...(listing.leftOut ?? []), ...idle, ...unset];
   return {
     ok: true,
     era: session.era,

@@ -134,6 +134,24 @@ t.test(
   },
 );
 
+t.test(
+  'CLI-5 · CFG-2 · a variable that is not set is named beside the failure of a server, or its tools',
+  async (t) => {
+    const { agent } = stage(t);
+    const unset = 'refers to "NOTES_KEY" in env.KEY, which is not set; set NOTES_KEY in .env or in the environment\n';
+    const add = ['mcp', 'add', 'notes', '--env', 'KEY=${NOTES_KEY}', '--'];
+    const failed = await agent(...add, 'sh', '-c', 'echo bad key >&2; exit 1');
+    t.match(failed, {
+      code: 1,
+      stderr: /it said: bad key; .*; it refers to "NOTES_KEY" in env\.KEY, which is not set; /,
+    });
+    const peer = stdioPeer();
+    const { code, stdout } = await agent(...add, peer.command, ...peer.args);
+    t.match({ code, stdout }, { code: 0, stdout: `  ${unset}` });
+    t.ok((await agent('mcp', 'test', 'notes')).stdout.includes(`  ${unset}`));
+  },
+);
+
 t.test('CLI-5 · PRF-1 · a server that is not added makes no profile', async (t) => {
   const { agent, home } = stage(t, config);
   const folder = join(home.path, 'profiles/wrok');
