@@ -69,6 +69,8 @@ export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
   const chats = createLaneChats(steadyMs);
   /** The chats with a delivery that waits; there may be many more that are only reserved. */
   const active = new Set<Chat>();
+  /** The chats whose delivery sends another message. */
+  const going = new Set<Chat>();
   let running = 0;
   let nextMs = 0;
   let pausedMs = 0;
@@ -85,30 +87,35 @@ export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
   function grantDue(): void {
     const now = steadyMs();
     let soonest = Number.POSITIVE_INFINITY;
-    for (const chat of active) {
-      const { continuing } = chat;
-      if (continuing === undefined) continue;
+    for (const chat of going) {
       const atMs = Math.max(nextMs, pausedMs, chat.nextMs);
       if (atMs > now) {
         soonest = Math.min(soonest, atMs);
         continue;
       }
-      chat.continuing = undefined;
-      rest(chat);
+      const { continuing } = chat;
+      withdraw(chat);
       took(chat, now);
-      continuing.granted();
+      continuing?.granted();
     }
-    for (const chat of [...active]) {
-      if (running >= pace.concurrency) break;
+    // Each chat once, without a copy: there may be thousands, and most calls grant one delivery or none.
+    let left = active.size;
+    for (const chat of active) {
+      if (running >= pace.concurrency || left === 0) break;
+      left -= 1;
+      const openMs = Math.max(nextMs, probing ? 0 : pausedMs);
+      if (openMs > now) {
+        soonest = Math.min(soonest, openMs);
+        break;
+      }
       chats.endHold(chat, now);
       const first = nextOf(chat);
       if (first === undefined || chat.busy) {
         if (chat.heldFor !== undefined && chat.waiting.size > 0) soonest = Math.min(soonest, chat.heldUntilMs);
         continue;
       }
-      const atMs = Math.max(nextMs, probing ? 0 : pausedMs, chat.nextMs);
-      if (atMs > now) {
-        soonest = Math.min(soonest, atMs);
+      if (chat.nextMs > now) {
+        soonest = Math.min(soonest, chat.nextMs);
         continue;
       }
       probing = false;
@@ -136,7 +143,12 @@ export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
   }
 
   function rest(chat: Chat): void {
-    if (chat.waiting.size === 0 && chat.continuing === undefined) active.delete(chat);
+    if (chat.waiting.size === 0) active.delete(chat);
+  }
+
+  function withdraw(chat: Chat): void {
+    chat.continuing = undefined;
+    going.delete(chat);
   }
 
   /** Records that a message is sent now. */
@@ -188,12 +200,10 @@ export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
       const chat = chats.of(name);
       const asker = { granted };
       chat.continuing = asker;
-      active.add(chat);
+      going.add(chat);
       pump();
       return () => {
-        if (chat.continuing !== asker) return;
-        chat.continuing = undefined;
-        rest(chat);
+        if (chat.continuing === asker) withdraw(chat);
       };
     },
     pause(untilMs) {
@@ -236,6 +246,7 @@ export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
       parking = false;
       chats.clear();
       active.clear();
+      going.clear();
       sleeping?.();
       sleeping = undefined;
     },

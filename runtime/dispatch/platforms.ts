@@ -120,7 +120,8 @@ export function createPlatforms(ports: PlatformsPorts) {
     const begunAtMs = steadyMs();
     const outcome = await entry.made.deliver(request, signal);
     targets.learn(entry, outcome, begunAtMs);
-    turns.endTooLong();
+    // Many may wait, and only a pause makes a wait too long.
+    if (entry.lane?.pauseNow() !== undefined) turns.endTooLong();
     if (outcome.kind !== 'delivered') {
       const begun = outcome.partly ?? sent;
       // Before its slot is released, so that the next delivery cannot get ahead.

@@ -316,3 +316,14 @@ t.test('DLV-4 · what it costs to keep chats grows with their number', (t) => {
   t.ok(isLinear(keep, 1_000));
   t.end();
 });
+
+t.test('DLV-4 · SRC-4 · many chats with a text each take time in proportion to their number', (t) => {
+  const oneByOne = (pace: Partial<Pace>) => (size: number) => () => {
+    const it = laneOf(pace);
+    for (let number = 0; number < size; number += 1) it.ask(`${number}`);
+    for (let number = 0; number < size; number += 1) it.leave(`${number}`);
+  };
+  t.ok(isLinear(oneByOne({}), 500), 'where all places are taken');
+  t.ok(isLinear(oneByOne({ gapMs: 1_000 }), 500), 'where the platform wants a gap');
+  t.end();
+});

@@ -410,6 +410,29 @@ t.test(
   },
 );
 
+t.test('DIS-2 · DLV-4 · an arrival looks at none of the direct deliveries that wait', async (t) => {
+  const it = await openPlatforms(t);
+  await it.send();
+  it.clock.ms += 60_000;
+  it.ask('a');
+  const record = slackRecord('waits', { answerByMs: it.ports.nowMs() + 30_000 });
+  let looks = 0;
+  it.platforms.ask(
+    {
+      ...record,
+      get target() {
+        looks += 1;
+        return record.target;
+      },
+    },
+    () => {},
+    () => true,
+  );
+  looks = 0;
+  t.match(await it.send({ eventKey: 'arrives' }), { outcome: { kind: 'delivered' } });
+  t.equal(looks, 0, 'with thousands of them, each arrival would look at all');
+});
+
 t.test(
   'DLV-2 · DUR-1 · the log alone delivers within the gateway, and never what may have been delivered',
   async (t) => {
