@@ -1,6 +1,6 @@
 /**
  * Masks exact secrets in a text, in each of their encodings, and the beginning of one before the mark of a cut. Takes time
- * linear in the length of the text: the beginnings are looked up, because a pattern of so many is not compiled by the engine.
+ * linear in the length of the text.
  * @see OBS-1 in docs/specification.md
  */
 
@@ -11,22 +11,29 @@ const cutMark = '…';
 export const shortestSecret = 6;
 /** Of a secret that was cut: from which length its beginning is hidden. A shorter one, such as `https://`, is not secret. */
 const shortestBegun = 12;
-/** In characters: of a pattern, and of a form in one. */
-const longestPattern = 65_536;
+/** A longer form is looked for by itself. */
 const longestShared = 8_192;
 /** Of a longer form: what is looked for first. */
 const headLength = 32;
+/** The characters of a piece, how many keys pieces have, and how far a text can be passed over without one of a form. */
+const pieceLength = 3;
+const keyCount = 65_536;
+const longestSkip = shortestSecret - pieceLength + 1;
 
 /** @returns a function that masks these secrets */
 export function maskOf(secrets: readonly string[], mask: string): (text: string) => string {
   if (secrets.length === 0) return (text) => text;
+  const sorted = [...new Set(secrets.flatMap(encodingsOf))].sort();
   // The longest first, so that a secret within another leaves no rest.
-  const forms = [...new Set(secrets.flatMap(encodingsOf))].sort((one, other) => other.length - one.length);
-  const exact = replacersOf(forms, mask);
-  const longest = forms[0]?.length ?? 0;
-  const sorted = [...forms].sort();
-  const heads = new Set(forms.map((form) => form.slice(0, shortestSecret)));
-  const starts = new Set(forms.map((form) => form.slice(0, hiddenFrom(form))));
+  const long = sorted.filter((form) => form.length > longestShared).sort((one, other) => other.length - one.length);
+  const withoutLong = long.map((form) => replaceLong(form, mask));
+  const withoutShared = replaceShared(
+    sorted.filter((form) => form.length <= longestShared),
+    mask,
+  );
+  const longest = sorted.reduce((length, form) => Math.max(length, form.length), 0);
+  const heads = new Set(sorted.map((form) => form.slice(0, shortestSecret)));
+  const starts = new Set(sorted.map((form) => form.slice(0, hiddenFrom(form))));
 
   /** Whether a text is the beginning of a form, and one to hide. */
   function isBegun(text: string): boolean {
@@ -34,13 +41,7 @@ export function maskOf(secrets: readonly string[], mask: string): (text: string)
     let length = shortestSecret;
     while (length <= shortestBegun && !starts.has(text.slice(0, length))) length += 1;
     if (length > Math.min(shortestBegun, text.length)) return false;
-    let [low, high] = [0, sorted.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((sorted[middle] ?? '') < text) low = middle + 1;
-      else high = middle;
-    }
-    return sorted[low]?.startsWith(text) === true;
+    return sorted[placeIn(sorted, (form) => form < text)]?.startsWith(text) === true;
   }
 
   function withoutBegun(text: string): string {
@@ -61,37 +62,79 @@ export function maskOf(secrets: readonly string[], mask: string): (text: string)
   }
 
   return (text) => {
-    const clean = exact.reduce((rest, replace) => replace(rest), text);
+    const clean = withoutShared(withoutLong.reduce((rest, replace) => replace(rest), text));
     return clean.includes(cutMark) ? withoutBegun(clean) : clean;
   };
 }
 
 type Replace = (text: string) => string;
 
-/**
- * The engine compiles no form of some 32,000 characters beside another one, nor alone if its first characters repeat, and its
- * error would quote all of them. The token of a server can be that long.
- */
-function replacersOf(forms: readonly string[], mask: string): readonly Replace[] {
-  // These come first.
-  const long = forms.filter((form) => form.length > longestShared);
-  const sources: string[] = [];
-  for (const form of forms.slice(long.length)) {
-    const escaped = form.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-    const last = sources.at(-1);
-    if (last !== undefined && last.length + escaped.length <= longestPattern)
-      sources.push(`${sources.pop()}|${escaped}`);
-    else sources.push(escaped);
+/** The first place of a sorted list whose form is not before what is looked for. */
+function placeIn(sorted: readonly string[], isBefore: (form: string) => boolean): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(sorted[middle] ?? '')) low = middle + 1;
+    else high = middle;
   }
-  const patterns = sources.map((source) => new RegExp(source, 'g'));
-  return [
-    ...long.map((form) => replaceLong(form, mask)),
-    ...patterns.map(
-      (pattern): Replace =>
-        (text) =>
-          text.replace(pattern, mask),
-    ),
-  ];
+  return low;
+}
+
+/**
+ * By Wu and Manber. The engine tries one alternative of a pattern after another: with thousands of secrets a line of the log
+ * would take milliseconds.
+ */
+function replaceShared(sorted: readonly string[], mask: string): Replace {
+  const longest = sorted.reduce((length, form) => Math.max(length, form.length), 0);
+  /** Of a piece: how far it is, at least, from the end of the first characters of a form. */
+  const skips = new Uint8Array(keyCount).fill(longestSkip);
+  const heads = new Set<string>();
+  /** Of a form: the longest other one that it begins with. */
+  const within = new Map<string, string>();
+  let outer: string | undefined;
+  for (const form of sorted) {
+    while (outer !== undefined && !form.startsWith(outer)) outer = within.get(outer);
+    if (outer !== undefined) within.set(form, outer);
+    outer = form;
+    for (let end = pieceLength; end <= shortestSecret; end += 1) {
+      const key = keyOf(form, end);
+      skips[key] = Math.min(skips[key] ?? 0, shortestSecret - end);
+    }
+    heads.add(form.slice(0, shortestSecret));
+  }
+
+  /** The longest form that a text begins with. Between one and the text, all that is sorted begins with it too. */
+  function formAt(text: string, at: number): string | undefined {
+    if (!heads.has(text.slice(at, at + shortestSecret))) return undefined;
+    const rest = text.slice(at, at + longest);
+    let form = sorted[placeIn(sorted, (one) => one <= rest) - 1];
+    while (form !== undefined && !rest.startsWith(form)) form = within.get(form);
+    return form;
+  }
+
+  return (text) => {
+    let clean = '';
+    let from = 0;
+    let end = shortestSecret;
+    while (end <= text.length) {
+      const skip = skips[keyOf(text, end)] ?? 0;
+      const at = end - shortestSecret;
+      const form = skip === 0 ? formAt(text, at) : undefined;
+      end += Math.max(skip, 1);
+      if (form === undefined) continue;
+      clean += text.slice(from, at) + mask;
+      from = at + form.length;
+      end = from + shortestSecret;
+    }
+    return from === 0 ? text : clean + text.slice(from);
+  };
+}
+
+/** The key of the piece of a text before this place. */
+function keyOf(text: string, end: number): number {
+  return (
+    ((text.charCodeAt(end - 3) << 10) ^ (text.charCodeAt(end - 2) << 5) ^ text.charCodeAt(end - 1)) & (keyCount - 1)
+  );
 }
 
 /** By Knuth, Morris and Pratt, since the search of the engine takes quadratic time for a form and a text that repeat a character. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
+import { encodingsOf } from '../../../machines/base/secret-encodings.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { isLinear } from '../../support/linear.ts';
 import { fc, runs } from '../../support/property.ts';
@@ -148,6 +149,46 @@ t.test('OBS-1 · the time for a text that was cut grows no faster than the numbe
     return () => redactor.text(said);
   };
   t.ok(isLinear(prepared, 40));
+  t.end();
+});
+
+t.test('OBS-1 · a line takes the same time with thousands of secrets as with a few', (t) => {
+  const line = JSON.stringify({ level: 'info', message: 'webhook accepted', id: '0b7c8d1e-4f5a' }).repeat(20);
+  const prepared = (size: number) => {
+    const redactor = createRedactor();
+    for (let number = 0; number < size ** 2; number += 1)
+      redactor.learn(createHash('sha256').update(`${number}`).digest('base64'));
+    redactor.text(line);
+    return () => redactor.text(line);
+  };
+  t.ok(isLinear(prepared, 8), 'sixteen times squared as many');
+  t.end();
+});
+
+t.test('OBS-1 · at each place the longest of all forms that begin there is masked, the first place first', (t) => {
+  const part = (length: object) => fc.string({ unit: fc.constantFrom(...'01/%2F'), ...length });
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(part({ minLength: 6, maxLength: 9 }), { minLength: 1, maxLength: 12 }),
+      fc.array(fc.oneof(part({ maxLength: 9 }), fc.nat(11)), { maxLength: 12 }),
+      (secrets, pieces) => {
+        const redactor = createRedactor();
+        secrets.forEach(redactor.learn);
+        const text = pieces
+          .map((piece) => (typeof piece === 'string' ? piece : (secrets[piece % secrets.length] ?? '')))
+          .join('');
+        const forms = secrets.flatMap(encodingsOf).sort((one, other) => other.length - one.length);
+        let masked = '';
+        for (let at = 0; at < text.length; ) {
+          const form = forms.find((one) => text.startsWith(one, at));
+          masked += form === undefined ? text[at] : '[redacted]';
+          at += form?.length ?? 1;
+        }
+        return redactor.known(text) === masked;
+      },
+    ),
+    { numRuns: runs(500) },
+  );
   t.end();
 });
 
