@@ -16,6 +16,14 @@ export type ParsedBody =
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const beginsAsJson = /^\s*[[{]/;
 const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i;
+const escapedByte = /%[89a-f][0-9a-f]/i;
+/** All but ASCII, and the ends of characters of several bytes; no `%`, `&`, `+` or `=` is among them. */
+const escapedBytes = /%[4-9a-f][0-9a-f]/gi;
+/** Only those in which ASCII, of which the rest of a form is, is itself; without the usual one. */
+const charset =
+  /;\s*charset\s*=\s*"?(?!windows-1252|iso-8859-1\b)((?:windows|iso-8859|koi8|shift_jis|euc|gb|big5)[\w-]*)/i;
+/** Its characters from 0x80, where it differs from ISO 8859-1; the decoder of Node.js 20 takes one for the other. */
+const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 /** Types that explain why a body is not JSON. A list, since no text of the sender is in a reason. */
 const otherType = /^(?:multipart\/form-data|(?:application|text)\/xml|application\/x-ndjson|text\/csv)\b/i;
 /** No known sender's form has more than a few dozen fields; each costs far more than its bytes. */
@@ -39,7 +47,7 @@ export function parseBody(
   if (dataBy !== undefined && headers[dataBy] !== undefined) return { ok: true, value: dataOf(text) };
   if (mayBeEmpty === true && text === '') return { ok: true, value: {} };
   const read = shape === 'object' ? readObject : readArray;
-  if (isForm(headers)) return parseForm(text, read);
+  if (isForm(headers)) return parseForm(text, read, headers['content-type']);
   const value = readJson(text);
   if (value !== undefined) return read(value);
   return fault(isBeyondReading(text) ? 'the body is nested too deep' : 'the body is not JSON');
@@ -105,7 +113,7 @@ export function withoutCredential(payload: JsonObject, { items, omit }: BodyRule
  * A `payload` field contains the complete payload as JSON; other forms become an object of their fields. Clients without a
  * content type declare JSON as a form (`curl -d`), so text that parses as an object or an array is JSON.
  */
-function parseForm(text: string, read: (value: Json) => ParsedBody): ParsedBody {
+function parseForm(text: string, read: (value: Json) => ParsedBody, type?: string): ParsedBody {
   const json = beginsAsJson.test(text) ? readJson(text) : undefined;
   if (json !== undefined) return read(json);
   if (hasMoreFieldsThan(mostFields, text)) return { ok: false, why: `the form has more than ${mostFields} fields` };
@@ -116,13 +124,39 @@ function parseForm(text: string, read: (value: Json) => ParsedBody): ParsedBody 
     return value === undefined ? { ok: false, why: 'the payload field of the form is not JSON' } : read(value);
   }
   const values = new Map<string, string | string[]>();
-  for (const [name, value] of fields) {
+  const utf8 = inUtf8(text, type);
+  for (const [name, value] of utf8 === text ? fields : new URLSearchParams(utf8)) {
     const before = values.get(name);
     if (Array.isArray(before)) before.push(value);
     else values.set(name, before === undefined ? value : [before, value]);
   }
   if (values.size === 0) return { ok: false, why: 'the form is empty' };
   return { ok: true, value: Object.fromEntries(values) };
+}
+
+/**
+ * A form whose escapes are not UTF-8, as old PHP pages and PayPal's IPN send it, in the charset of its content type or else in
+ * the web's former one: as UTF-8, every such letter would be lost. Unchanged if it is UTF-8. The `payload` of a form may be
+ * signed alone, so it is read as it is verified.
+ */
+export function inUtf8(form: string, type = ''): string {
+  if (!escapedByte.test(form) || /[^\s!-~]/.test(form)) return form;
+  try {
+    // The bundler drops a call whose result is not used.
+    if (decodeURIComponent(form) !== '') return form;
+  } catch {
+    // Not UTF-8, or with a bare percent sign.
+  }
+  const latin1 = form.replace(escapedBytes, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)));
+  const bytes = Buffer.from(latin1, 'latin1');
+  if (decodeBody(bytes) !== undefined) return form;
+  try {
+    const [, label] = charset.exec(type) ?? [];
+    if (label !== undefined) return new TextDecoder(label).decode(bytes);
+  } catch {
+    // It is none that is known.
+  }
+  return latin1.replace(/[\u0080-\u009f]/g, (unit) => windows1252[unit.charCodeAt(0) - 0x80] ?? unit);
 }
 
 /**
@@ -145,7 +179,7 @@ export function bodyAndPayload({
 /** The payload as people read it: a form as the JSON of its payload, any other body as it came. */
 export function readablePayload(body: string, headers: Readonly<Record<string, string>>): string {
   if (!isForm(headers) || beginsAsJson.test(body)) return body;
-  const form = parseForm(body, readArray);
+  const form = parseForm(body, readArray, headers['content-type']);
   return form.ok ? stringify(form.value) : body;
 }
 

@@ -5,7 +5,7 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
-import { hasMoreFieldsThan, isForm, mostFields } from './body.ts';
+import { hasMoreFieldsThan, inUtf8, isForm, mostFields } from './body.ts';
 import { hmacSha256 } from './hmac.ts';
 import { decodedWhole, latin1, type SignedRequest } from './signature.ts';
 
@@ -64,7 +64,8 @@ export function isTwilioSha256({ headers }: SignedRequest): boolean {
 export function twilioContents(url: string, { headers, body, query }: SignedRequest): readonly Content[] {
   const given = new URLSearchParams(query ?? '').get('bodySHA256');
   if (given === null ? !isForm(headers) : given !== createHash('sha256').update(body).digest('hex')) return [];
-  const form = given === null ? sortedForm(Buffer.from(body).toString('utf8')) : '';
+  // Read as the payload is: other bytes must not pass for those that were signed.
+  const form = given === null ? sortedForm(inUtf8(Buffer.from(body).toString('utf8'), headers['content-type'])) : '';
   if (form === undefined) return [];
   const bytes = Buffer.from(form, 'utf8');
   return [url, otherPort(url)].map((one) => ({ before: latin1(one), body: bytes, after: '' }));

@@ -95,6 +95,32 @@ t.test(
   },
 );
 
+t.test(
+  'LIM-3 · a form that is not UTF-8 keeps its letters, in the charset that its sender names or the usual one',
+  (t) => {
+    const form = 'application/x-www-form-urlencoded';
+    for (const [text, type, expected] of [
+      ['name=M%FCller&n=%805', form, { name: 'Müller', n: '€5' }],
+      ['name=M%fcller', `${form}; charset=iso-8859-1`, { name: 'Müller' }],
+      ['name=M%FCller', `${form}; charset=utf-8`, { name: 'Müller' }],
+      ['name=M%FCller', `${form}; charset=iso-8859-99`, { name: 'Müller' }],
+      ['name=%CF%E5%F2%F0', `${form};charset="windows-1251"`, { name: 'Петр' }],
+      ['name=%83%5C', `${form}; charset=Shift_JIS`, { name: 'ソ' }],
+      ['%FC=1%26+%2B&%FC=2', form, { ü: ['1& +', '2'] }],
+      ['name=M%C3%BCller', `${form}; charset=iso-8859-1`, { name: 'Müller' }],
+      ['name=M%C3%BCller&rate=100%', form, { name: 'Müller', rate: '100%' }],
+      ['name=%EF%BF%BD', form, { name: '\uFFFD' }],
+      // As it is verified.
+      ['payload=%7B%22a%22%3A%22%FC%22%7D', form, { a: '\uFFFD' }],
+    ] as const) {
+      const parsed = parseBody(text, typed(type));
+      t.strictSame(parsed.ok ? parsed.value : undefined, expected, `${text} as ${type}`);
+      if (parsed.ok) t.equal(readablePayload(text, typed(type)), JSON.stringify(expected));
+    }
+    t.end();
+  },
+);
+
 t.test('DUR-2 · a form is shown as the JSON of its payload, any other body as it came', (t) => {
   const form = typed('application/x-www-form-urlencoded');
   t.equal(readablePayload('payload=%7B%22a%22%3A1%7D', form), '{"a":1}');

@@ -354,6 +354,21 @@ t.test('SRC-1 · a source pins its scheme: what others would take is refused', a
   }
 });
 
+t.test('SRC-1 · LIM-3 · bytes that are not UTF-8 do not pass for the characters that Twilio signed', (t) => {
+  const route = routeFor('twilio');
+  const token = genuine.twilio[0];
+  const sent = (body: string): Sent => ({
+    headers: {
+      'x-twilio-signature': hmac('sha1', token, `${url}Body\uFFFD`).digest('base64'),
+      'content-type': 'application/x-www-form-urlencoded; charset=utf-8',
+    },
+    body,
+  });
+  t.match(verdictOf(route, sent('Body=%EF%BF%BD')), { kind: 'genuine' });
+  t.match(verdictOf(route, sent('Body=%E4')), { kind: 'refused' }, 'which would be read as another letter');
+  t.end();
+});
+
 t.test('SEC-3 · a form of more fields than a payload may have is not sorted for Twilio', (t) => {
   const route = routeFor('twilio');
   const token = genuine.twilio[0];
