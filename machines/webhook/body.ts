@@ -17,8 +17,6 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const beginsAsJson = /^\s*[[{]/;
 const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i;
 const escapedByte = /%[89a-f][0-9a-f]/i;
-/** All but ASCII, and the ends of characters of several bytes; no `%`, `&`, `+` or `=` is among them. */
-const escapedBytes = /%[4-9a-f][0-9a-f]/gi;
 /** Only those in which ASCII, of which the rest of a form is, is itself; without the usual one. */
 const charset =
   /;\s*charset\s*=\s*"?(?!windows-1252|iso-8859-1\b)((?:windows|iso-8859|koi8|shift_jis|euc|gb|big5)[\w-]*)/i;
@@ -124,8 +122,7 @@ function parseForm(text: string, read: (value: Json) => ParsedBody, type?: strin
     return value === undefined ? { ok: false, why: 'the payload field of the form is not JSON' } : read(value);
   }
   const values = new Map<string, string | string[]>();
-  const utf8 = inUtf8(text, type);
-  for (const [name, value] of utf8 === text ? fields : new URLSearchParams(utf8)) {
+  for (const [name, value] of isUtf8Form(text) ? fields : new URLSearchParams(inOwnCharset(text, type))) {
     const before = values.get(name);
     if (Array.isArray(before)) before.push(value);
     else values.set(name, before === undefined ? value : [before, value]);
@@ -134,29 +131,55 @@ function parseForm(text: string, read: (value: Json) => ParsedBody, type?: strin
   return { ok: true, value: Object.fromEntries(values) };
 }
 
+/** Whether the escapes of a form are UTF-8; linear, since a stranger's form is asked about too. */
+export function isUtf8Form(form: string): boolean {
+  return !escapedByte.test(form) || decodeBody(bytesOf(form)) !== undefined;
+}
+
 /**
  * A form whose escapes are not UTF-8, as old PHP pages and PayPal's IPN send it, in the charset of its content type or else in
- * the web's former one: as UTF-8, every such letter would be lost. Unchanged if it is UTF-8. The `payload` of a form may be
- * signed alone, so it is read as it is verified.
+ * the web's former one: as UTF-8, every such letter would be lost. The `payload` of a form may be signed alone, so it is read
+ * as it is verified.
  */
-export function inUtf8(form: string, type = ''): string {
-  if (!escapedByte.test(form) || /[^\s!-~]/.test(form)) return form;
-  try {
-    // The bundler drops a call whose result is not used.
-    if (decodeURIComponent(form) !== '') return form;
-  } catch {
-    // Not UTF-8, or with a bare percent sign.
-  }
-  const latin1 = form.replace(escapedBytes, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)));
-  const bytes = Buffer.from(latin1, 'latin1');
-  if (decodeBody(bytes) !== undefined) return form;
+function inOwnCharset(form: string, type = ''): string {
+  const bytes = bytesOf(form);
   try {
     const [, label] = charset.exec(type) ?? [];
     if (label !== undefined) return new TextDecoder(label).decode(bytes);
   } catch {
     // It is none that is known.
   }
-  return latin1.replace(/[\u0080-\u009f]/g, (unit) => windows1252[unit.charCodeAt(0) - 0x80] ?? unit);
+  return bytes.toString('latin1').replace(/[\u0080-\u009f]/g, (unit) => windows1252[unit.charCodeAt(0) - 0x80] ?? unit);
+}
+
+/**
+ * The bytes of a form, with the escapes from 0x40 decoded: all of letters outside of ASCII, whose last byte may be one of its
+ * own, and no `%`, `&`, `+` or `=`.
+ */
+function bytesOf(form: string): Buffer {
+  const bytes = Buffer.from(form);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    let byte = bytes[at] ?? 0;
+    if (byte === 0x25) {
+      const high = digitOf(bytes[at + 1]);
+      const low = digitOf(bytes[at + 2]);
+      if (high >= 4 && low >= 0) {
+        byte = high * 16 + low;
+        at += 2;
+      }
+    }
+    bytes[length] = byte;
+    length += 1;
+  }
+  return bytes.subarray(0, length);
+}
+
+/** The value of a hexadecimal digit; -1 if it is none. */
+function digitOf(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
-import { hasMoreFieldsThan, inUtf8, isForm, mostFields } from './body.ts';
+import { hasMoreFieldsThan, isForm, isUtf8Form, mostFields } from './body.ts';
 import { hmacSha256 } from './hmac.ts';
 import { decodedWhole, latin1, type SignedRequest } from './signature.ts';
 
@@ -64,16 +64,18 @@ export function isTwilioSha256({ headers }: SignedRequest): boolean {
 export function twilioContents(url: string, { headers, body, query }: SignedRequest): readonly Content[] {
   const given = new URLSearchParams(query ?? '').get('bodySHA256');
   if (given === null ? !isForm(headers) : given !== createHash('sha256').update(body).digest('hex')) return [];
-  // Read as the payload is: other bytes must not pass for those that were signed.
-  const form = given === null ? sortedForm(inUtf8(Buffer.from(body).toString('utf8'), headers['content-type'])) : '';
+  const form = given === null ? sortedForm(Buffer.from(body).toString('utf8')) : '';
   if (form === undefined) return [];
   const bytes = Buffer.from(form, 'utf8');
   return [url, otherPort(url)].map((one) => ({ before: latin1(one), body: bytes, after: '' }));
 }
 
-/** Names and values in order, without duplicates. Undefined if there are too many: nothing is verified yet (SEC-3). */
+/**
+ * Names and values in order, without duplicates. Undefined if there are too many, as nothing is verified yet (SEC-3), or if
+ * they are not UTF-8, as Twilio's are: other bytes would pass for the U+FFFD that was signed, and be read as other letters.
+ */
 function sortedForm(text: string): string | undefined {
-  if (hasMoreFieldsThan(mostFields, text)) return undefined;
+  if (hasMoreFieldsThan(mostFields, text) || !isUtf8Form(text)) return undefined;
   const fields = [...new URLSearchParams(text)];
   fields.sort(([one, first], [other, second]) => inOrder(one, other) || inOrder(first, second));
   let sorted = '';
