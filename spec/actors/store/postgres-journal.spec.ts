@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
 import t from 'tap';
 import { copyJournal } from '../../../actors/store/copy-journal.ts';
@@ -15,7 +16,6 @@ import { got } from '../../support/open-journal.ts';
 import { schemaOf, startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runs } from '../../support/property.ts';
 import { inAllOnly } from '../../support/tier.ts';
-import { turn } from '../../support/turns.ts';
 
 const refusesBad = `create function refuse() returns trigger language plpgsql as $$ begin
     if new.key = 'bad' then raise exception 'has no equivalent' using errcode = '22P05'; end if; return new; end $$;
@@ -81,14 +81,14 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     // Nobody renews: each comes back by itself.
     const locked = `select 1 from pg_locks l join agent_session s on s.number = l.objid::bigint
       where l.locktype = 'advisory' and l.classid = hashtext('agent_session ' || current_schema)::oid`;
-    while ((await postgres.run(url, locked)).length < 2) await turn();
+    while ((await postgres.run(url, locked)).length < 2) await sleep(5);
     const reaped = async (nowMs: number) => {
       await postgres.setClock(url, nowMs);
       return got(await one.reap());
     };
     t.equal(await reaped(2_000), 0, 'it judges no one that may still come back');
     await other.close();
-    while ((await postgres.run(url, locked)).length === 2) await turn();
+    while ((await postgres.run(url, locked)).length === 2) await sleep(5);
     t.equal(await reaped(2_100), 0, 'and notes who came back and is away again');
     t.equal(await reaped(3_599), 0);
     t.equal(await reaped(3_600), 1);
@@ -127,7 +127,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const lose = async (): Promise<void> => {
         way.block(true);
         await postgres.run(url, `select pg_terminate_backend(pid) ${locks}`);
-        while (one.lostMs() === 0) await turn();
+        while (one.lostMs() === 0) await sleep(5);
       };
 
       await postgres.run(url, `alter table agent_session add check (owner <> 'refused')`);
@@ -139,7 +139,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       );
       await postgres.run(url, 'update agent_session set lost_at = 1');
       way.block(false);
-      while (one.lostMs() > 0) await turn();
+      while (one.lostMs() > 0) await sleep(5);
       t.same(
         await postgres.run(url, 'select lost_at from agent_session'),
         [{ lost_at: null }],
@@ -148,7 +148,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await lose();
       await postgres.run(url, 'delete from agent_session');
       way.block(false);
-      while ((await postgres.run(url, `select 1 ${locks}`)).length === 0) await turn();
+      while ((await postgres.run(url, `select 1 ${locks}`)).length === 0) await sleep(5);
 
       t.match(await one.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
       t.ok(one.lostMs() > 0, 'its session has ended');
@@ -157,7 +157,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await lose();
       way.block(false);
       // The one that ended is not waited for.
-      while (one.lostMs() > 0) await turn();
+      while (one.lostMs() > 0) await sleep(5);
       await one.close();
     },
   );
@@ -269,7 +269,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       and objid = hashtext(current_schema)::oid`;
     for (const nth of [1, 2]) {
       await postgres.run(url, `select pg_terminate_backend(pid) ${locks}`);
-      while (cuts < nth) await turn();
+      while (cuts < nth) await sleep(5);
       t.same(await Promise.all([journal.probe(), journal.commit([put(`k${nth}`)])]), [
         undefined,
         { kind: 'committed' },
@@ -290,7 +290,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       t.match(await take(), { value: [{ key: 'held', version: 2 }] });
       way.cutNext(answer, 'agent_take');
       t.match(await take(), { ok: false });
-      while ((await journal.probe()) !== undefined) await turn();
+      while ((await journal.probe()) !== undefined) await sleep(5);
       t.match(
         got(await take()),
         [
@@ -303,7 +303,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       for (const key of ['l', 'm', 'n']) await journal.commit([put(key)]);
       way.cutNext('made', 'agent_take');
       t.match(await take(), { ok: false });
-      while ((await journal.probe()) !== undefined) await turn();
+      while ((await journal.probe()) !== undefined) await sleep(5);
       const again = got(await take()).map(({ key }) => key);
       t.same(again, ['held', 'k', 'l', 'm'], 'beside what it holds, no more than was asked for');
     }
@@ -337,7 +337,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       `select pg_terminate_backend(pid) from pg_stat_activity
         where application_name = 'agent' and datname = current_database()`,
     );
-    while ((await journal.probe()) !== undefined) await turn();
+    while ((await journal.probe()) !== undefined) await sleep(5);
     while ((await take()).length === 0) await journal.renewSession(session, 60_000);
     t.same(await take(), [], 'a standby was promoted');
     await journal.close();
@@ -359,7 +359,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         'CLI-2: a command can say where the database is and what to do',
       );
       way.block(false);
-      while ((await journal.probe()) !== undefined) await turn();
+      while ((await journal.probe()) !== undefined) await sleep(5);
       t.match(await journal.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
       const anew = got(await journal.openSession('one', 60_000));
       const taken = got(await journal.take('runs', { session: anew, dueBeforeMs: 9, limit: 9 }));
@@ -412,7 +412,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         fault: { message: /does not answer .*nothing locks the journal's tables/ },
       });
       await other.query('rollback');
-      while ((await journal.probe()) !== undefined) await turn();
+      while ((await journal.probe()) !== undefined) await sleep(5);
       t.same(await journal.commit([put('free')]), { kind: 'committed' });
       t.equal(await journal.get('runs', 'locked'), undefined, 'what was refused is not there');
       await journal.close();
@@ -474,7 +474,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await Promise.all(journals.map((journal) => journal.close()));
     // A connection counts its deadlocks when it ends.
     const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
-    while ((await postgres.run(url, left)).length > 0) await turn();
+    while ((await postgres.run(url, left)).length > 0) await sleep(5);
     t.equal(await deadlocks(), before);
   });
 
@@ -625,7 +625,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       const isCut = way.cutNext('lost');
       way.block(true);
       const committing = journal.commit([put('k', { heldBy: session })]);
-      while (!isCut()) await turn();
+      while (!isCut()) await sleep(5);
       await restart();
       if (isGivenOutAgain && (await number()) > before + 1) {
         // What was not committed has reached the disk: the writer of the log woke up meanwhile.
@@ -638,7 +638,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       if (isGivenOutAgain) while ((await number()) < before + 9);
       way.block(false);
       t.equal((await committing).kind, 'unavailable');
-      while ((await journal.probe()) !== undefined) await turn();
+      while ((await journal.probe()) !== undefined) await sleep(5);
       t.equal(await journal.get('runs', 'k'), undefined);
       const renewed = await journal.renewSession(session, 60_000);
       t.equal(renewed.ok || renewed.fault.code, isGivenOutAgain ? 'journal-session-ended' : true);
@@ -655,7 +655,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await owner.query(`alter system set synchronous_standby_names = '${names}'`);
       await owner.query('select pg_reload_conf()');
       while ((await owner.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== names)
-        await turn();
+        await sleep(5);
     };
     await standbys('away');
     // The database's own processes learn of the setting a moment later than the session that asks for it.
@@ -664,7 +664,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     while (kind === 'committed') ({ kind } = await journal.commit([put(`k${++made}`, { heldBy: session })]));
     t.equal(kind, 'unavailable');
     await standbys('');
-    while ((await journal.probe()) !== undefined) await turn();
+    while ((await journal.probe()) !== undefined) await sleep(5);
     // A slow machine may take too long for an answer; then it is asked again.
     let renewed = await journal.renewSession(session, 60_000);
     while (!renewed.ok && renewed.fault.code === 'journal-unavailable')
@@ -683,7 +683,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await owner.query(`alter system set synchronous_standby_names = '${names}'`);
       await owner.query('select pg_reload_conf()');
       while ((await owner.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== names)
-        await turn();
+        await sleep(5);
     };
     await standbys('pg_receivewal');
     for (let n = 0; (await journal.commit([put(`k${n}`)])).kind === 'committed'; n += 1);
@@ -695,7 +695,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     // Without `--synchronous` it confirms nothing.
     postgres.beside('pg_receivewal', '-D', '.', '--no-loop');
     const streams = `select from pg_stat_replication where state = 'streaming'`;
-    while ((await owner.query(streams)).rowCount === 0) await turn();
+    while ((await owner.query(streams)).rowCount === 0) await sleep(5);
     const order: string[] = [];
     const probing = journal.probe().then((found) => {
       order.push('probe');
@@ -706,7 +706,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     t.match(await probing, { code: 'journal-unavailable', message: /does not answer/ });
     t.same(order, ['commit', 'probe'], 'a commit does not wait for a probe');
     await standbys('');
-    while ((await journal.probe()) !== undefined) await turn();
+    while ((await journal.probe()) !== undefined) await sleep(5);
     t.same(await journal.commit([put('other')]), { kind: 'committed' });
     await Promise.all([journal.close(), owner.end()]);
   });
@@ -838,7 +838,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
         durable,
       );
       t.match(verdicts[1], { kind: 'unavailable', alone: true });
-      while ((await journal.probe()) !== undefined) await turn();
+      while ((await journal.probe()) !== undefined) await sleep(5);
       for (const [index, key] of keys.entries())
         t.equal((await journal.get('runs', key)) !== undefined, verdicts[index]?.kind === 'committed', key);
       if (cut === 'lost') t.notOk((verdicts[3] as { alone?: true }).alone, 'the journal stops');
@@ -967,7 +967,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     const closed = async (one: Journal): Promise<void> => {
       await one.close();
       const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
-      while ((await postgres.run(url, left)).length > 0) await turn();
+      while ((await postgres.run(url, left)).length > 0) await sleep(5);
     };
     const first = await open(url);
     t.equal(got(await first.prune({ keepAfterKey: 'k000011', maxBytes: 40_000_000 * 2 })), 10);
@@ -992,7 +992,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
   /** The rows of records that were read for a journal that is closed: a connection reports them at its end. */
   async function rowsRead(url: string, column: 'idx_tup_fetch' | 'seq_tup_read' = 'idx_tup_fetch'): Promise<number> {
     const left = `select 1 from pg_stat_activity where application_name = 'agent'`;
-    while ((await postgres.run(url, left)).length > 0) await turn();
+    while ((await postgres.run(url, left)).length > 0) await sleep(5);
     const [row] = await postgres.run(
       url,
       `select ${column}::int as rows from pg_stat_user_tables
@@ -1117,10 +1117,10 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       for (let n = 0; !stop; n += 1) {
         const key = `k${String(n).padStart(6, '0')}`;
         if ((await journal.commit([put(key)])).kind === 'committed') acknowledged.push(key);
-        else while ((await journal.probe()) !== undefined) await turn();
+        else while ((await journal.probe()) !== undefined) await sleep(5);
       }
     })();
-    while (acknowledged.length < 20) await turn();
+    while (acknowledged.length < 20) await sleep(5);
     await postgres.restart();
     stop = true;
     await writing;
