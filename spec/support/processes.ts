@@ -20,7 +20,7 @@ export function hasEnded(pid: number): boolean {
 
 /** Resolves once a condition holds; the spec's own time limit ends a wait in vain. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await wait(5);
+  while (!(await holds())) await wait(20);
 }
 
 /** For specs that limit the processes of another user. */

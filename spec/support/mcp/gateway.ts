@@ -226,7 +226,7 @@ export async function eventually<Value>(
     if (value !== undefined && value !== null && value !== false) {
       return value as Exclude<NonNullable<Value>, false>;
     }
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
