@@ -35,14 +35,15 @@ export interface Reading {
 export type RouteCounts = Pick<CountedRoute, 'route' | 'profile' | 'total' | 'counts' | 'last_at'>;
 
 export interface EventStats {
-  /** Counts the events that pass a test, by default all, and reads the journal for at most `mostMs`. */
+  /** Counts the events that pass a test, by default all, and reads the journal for at most `mostMs`, as the others do. */
   read(range: TimeRange, test?: EventTest, mostMs?: number): Promise<Reading>;
   /** The counts of each route with events in a range, for less than `count` costs; with a profile, only of its routes. */
-  countRoutes(range: TimeRange, profile?: string): Promise<readonly RouteCounts[]>;
+  countRoutes(range: TimeRange, profile?: string, mostMs?: number): Promise<readonly RouteCounts[]>;
   /** The counts over a range, and those of each route with events in it; with a profile, only its routes. */
   count(
     range: TimeRange,
     profile?: string,
+    mostMs?: number,
   ): Promise<{ readonly all: CountedEvents; readonly routes: readonly CountedRoute[] }>;
 }
 
@@ -139,16 +140,16 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
     return { tally, buckets, countedFromMs, sums, refused: turnedAway };
   }
 
-  const readOf = (range: TimeRange, profile: string | undefined): Promise<Reading> =>
-    read(range, profile === undefined ? everything : testOfProfile(profile));
+  const readOf = (range: TimeRange, profile?: string, mostMs?: number): Promise<Reading> =>
+    read(range, profile === undefined ? everything : testOfProfile(profile), mostMs);
 
   return {
     read,
-    async countRoutes(range, profile) {
-      return [...unite((await readOf(range, profile)).sums)].map(routeCounts);
+    async countRoutes(...asked) {
+      return [...unite((await readOf(...asked)).sums)].map(routeCounts);
     },
-    async count(range, profile) {
-      const reading = await readOf(range, profile);
+    async count(range, profile, mostMs) {
+      const reading = await readOf(range, profile, mostMs);
       return {
         all: countedEvents(range, reading),
         routes: [...unite(reading.sums)].map(([name, sum]) => ({

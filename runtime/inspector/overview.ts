@@ -47,6 +47,9 @@ const beatMs = 250;
 const longestRestMs = 5_000;
 /** A slow reading, such as that of seven days, is repeated less often: it takes at most a twentieth of the time. */
 const restPerWork = 20;
+/** A long history is counted in pieces, so that the first is seen at once; until all is counted, that takes half of the time. */
+const pieceMs = 250;
+const restPerPiece = 1;
 
 interface Watched {
   readonly choice: OverviewChoice;
@@ -76,12 +79,17 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     return sources.get(key);
   }
 
-  /** @param elsewhere the open questions of other gateways */
+  /**
+   * @param elsewhere the open questions of other gateways
+   * @param mostMs how long each reading of the history may take
+   */
   async function gather(
     { range, profile }: OverviewChoice,
     failures: OpenFailures,
     elsewhere: readonly ApprovalRow[],
+    mostMs?: number,
   ): Promise<Overview> {
+    const { events } = ports;
     const ofProfile = <Row extends { readonly profile: string }>(rows: readonly Row[]): readonly Row[] =>
       profile === undefined ? rows : rows.filter((row) => row.profile === profile);
     const host = ports.host();
@@ -89,7 +97,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const inForce = host.inForce?.();
     const atMs = nowMs();
     const sinceMs = atMs - rangeSpans[range];
-    const { all, routes: counted } = await ports.events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile);
+    const { all, routes: counted } = await events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile, mostMs);
     const servers = ofProfile(daemon.mcp.list());
     const targets = ofProfile(daemon.sendings.targets());
     const sending = deliveriesLoad(ports.root(), profile);
@@ -97,7 +105,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const everyRoute = routesOf(inForce);
     const routes = ofProfile(everyRoute);
     const failing = await failingRoutes(
-      { countRoutes: ports.events.countRoutes, deliveries: daemon.deliveries },
+      { countRoutes: (one, of) => events.countRoutes(one, of, mostMs), deliveries: daemon.deliveries },
       atMs,
       profile,
     );
@@ -162,11 +170,14 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     watched.isDirty = false;
     watched.isReading = true;
     const beganMs = performance.now();
+    let rest = restPerWork;
     try {
-      const overview = await gather(watched.choice, live.failures, live.elsewhere);
+      const overview = await gather(watched.choice, live.failures, live.elsewhere, pieceMs);
       watched.latest = overview;
-      // The history is read in pieces; the next beat continues.
-      if (overview.events.counted_from !== undefined) watched.isDirty = true;
+      if (overview.events.counted_from !== undefined) {
+        watched.isDirty = true;
+        rest = restPerPiece;
+      }
       const text = JSON.stringify({ ...overview, at: '' });
       if (text === watched.last) return;
       watched.last = text;
@@ -175,7 +186,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       // The journal cannot be read just now; the beat after the rest tries again.
     } finally {
       watched.isReading = false;
-      watched.nextMs = performance.now() + Math.max(0, (performance.now() - beganMs) * restPerWork - beatMs);
+      watched.nextMs = performance.now() + Math.max(0, (performance.now() - beganMs) * rest - beatMs);
     }
   }
 

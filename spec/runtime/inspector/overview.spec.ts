@@ -1,8 +1,55 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { createActor, createMachine } from 'xstate';
 import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
 import type { Overview } from '../../../runtime/control/contract/overview.ts';
 import { createOverview, type OverviewPorts } from '../../../runtime/inspector/overview.ts';
+
+/** An overview of a gateway without servers and targets, and a watcher that is awaited. */
+function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknown }) {
+  const { nodes, ...ports } = more;
+  const daemon = {
+    mcp: { list: () => [], approvals: () => [] },
+    sendings: { targets: () => [] },
+    status: () => ({ config: {}, webhook: {}, journal: 'ready' }),
+  };
+  const overview = createOverview({
+    root: () => createActor(createMachine({})).start(),
+    host: () => ({ daemon, nodes }) as never,
+    keeper: { journal: () => undefined, watch: () => () => {} },
+    events: { count: async () => ({ all: { total: 0 } as never, routes: [] }), countRoutes: async () => [] },
+    recent: { calls: { read: () => undefined }, deliveries: { read: () => undefined } } as never,
+    load: () => ({ running: 0, waiting: 0 }),
+    concurrency: () => 1,
+    runsThatWait: () => new Map(),
+    onStep: () => () => {},
+    redact: (record) => record,
+    nowMs: Date.now,
+    ...ports,
+  });
+  const seen: Overview[] = [];
+  let heard = (): void => {};
+  // The beats alone keep no process alive.
+  const alive = setInterval(() => {}, 1_000);
+  let leave = (): void => {};
+  t.teardown(() => {
+    leave();
+    clearInterval(alive);
+  });
+  return {
+    overview,
+    seen,
+    watch() {
+      leave = overview.watch({ range: '1h' }, (one) => {
+        seen.push(one);
+        heard();
+      });
+    },
+    next: () =>
+      new Promise<void>((resolve) => {
+        heard = resolve;
+      }),
+  };
+}
 
 t.test(
   'INS-4 · SCA-3 · an overview waits for no other gateway, and shows its questions once they are known',
@@ -18,41 +65,9 @@ t.test(
       expires_at: '2026-11-25T04:00:00.000Z',
     } as ApprovalRow;
     let known: readonly ApprovalRow[] | Promise<undefined> = new Promise<undefined>(() => {});
-    const daemon = {
-      mcp: { list: () => [], approvals: () => [] },
-      sendings: { targets: () => [] },
-      status: () => ({ config: {}, webhook: {}, journal: 'ready' }),
-    };
-    const overview = createOverview({
-      root: () => createActor(createMachine({})).start(),
-      host: () => ({ daemon, nodes: { questionsOfOthers: () => known } }) as never,
-      keeper: { journal: () => undefined, watch: () => () => {} },
-      events: { count: async () => ({ all: { total: 0 } as never, routes: [] }), countRoutes: async () => [] },
-      recent: { calls: { read: () => undefined }, deliveries: { read: () => undefined } } as never,
-      load: () => ({ running: 0, waiting: 0 }),
-      concurrency: () => 1,
-      runsThatWait: () => new Map(),
-      onStep: () => () => {},
-      redact: (record) => record,
-      nowMs: Date.now,
-    } satisfies OverviewPorts);
-    const seen: Overview[] = [];
-    let heard = (): void => {};
-    const next = () =>
-      new Promise<void>((resolve) => {
-        heard = resolve;
-      });
+    const { seen, watch, next } = stage(t, { nodes: { questionsOfOthers: () => known } });
     const first = next();
-    const leave = overview.watch({ range: '1h' }, (one) => {
-      seen.push(one);
-      heard();
-    });
-    // The beats alone keep no process alive.
-    const alive = setInterval(() => {}, 1_000);
-    t.teardown(() => {
-      leave();
-      clearInterval(alive);
-    });
+    watch();
     await first;
     t.equal(seen[0]?.needs.total, 0);
     const second = next();
@@ -63,5 +78,39 @@ t.test(
     known = Promise.resolve(undefined);
     await third;
     t.equal(seen[2]?.needs.total, 0, 'what is not known any more is not shown');
+  },
+);
+
+t.test(
+  'INS-4 · a long history is counted in short pieces, which take half of the time until all is counted',
+  async (t) => {
+    let ms = 0;
+    t.intercept(performance, 'now', { value: () => ms });
+    let total = 0;
+    const limits = new Set<number | undefined>();
+    const { overview, seen, watch, next } = stage(t, {
+      events: {
+        async count(_range, _profile, mostMs) {
+          limits.add(mostMs);
+          total += 1;
+          ms += 400;
+          return { all: { total, ...(total < 3 ? { counted_from: 'then' } : {}) } as never, routes: [] };
+        },
+        async countRoutes(_range, _profile, mostMs) {
+          limits.add(mostMs);
+          return [];
+        },
+      },
+    });
+    watch();
+    for (let piece = 1; piece <= 3; piece += 1) {
+      const shown = next();
+      if (piece > 1) ms += 150;
+      await shown;
+      t.equal(seen.at(-1)?.events.total, piece);
+    }
+    t.strictSame([...limits], [250]);
+    await overview.read({ range: '1h' });
+    t.strictSame([...limits], [250, undefined], 'what is asked once is counted for a second');
   },
 );
