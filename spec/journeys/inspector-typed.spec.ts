@@ -2,8 +2,9 @@
 
 import t, { type Test } from 'tap';
 import { answerFor, axeFindings, calls, goTo, holdAnswer, linkOf, refusal } from '../support/browser.ts';
+import { startDaemon } from '../support/daemon.ts';
 import { eventually } from '../support/mcp/gateway.ts';
-import { killed, opened, openedEvent, options, sendReview } from '../support/page-scene.ts';
+import { config, configOf, killed, opened, openedEvent, options, sendReview } from '../support/page-scene.ts';
 import { deferred } from '../support/turns.ts';
 
 /** An event whose payload was changed in the sheet that replays it. */
@@ -57,6 +58,41 @@ t.test('SEC-1 · INS-2 · another person who signs in does not get what was type
 
   await page.getByText('maya').first().waitFor();
   t.equal(await payload.count(), 0);
+});
+
+t.test(
+  'SEC-1 · INS-2 · nor does one whose link was opened in another tab before this one reconnects',
+  options,
+  async (t) => {
+    const { gateway, page, payload } = await typedReplay(t);
+    const other = await page.context().newPage();
+    await other.goto(await linkOf(gateway, { as: 'maya' }));
+    await other.getByText('maya').first().waitFor();
+    await killed(gateway);
+    const port = Number(new URL(page.url()).port);
+    gateway.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
+    await startDaemon(t, gateway.home.path);
+
+    await page.getByText('maya').first().waitFor();
+    t.equal(await payload.count(), 0);
+  },
+);
+
+t.test('INS-2 · the palette does not cover the way to sign in', options, async (t) => {
+  const { gateway, page } = await opened(t, {
+    ...config,
+    platforms: { webhook: { enabled: true, extra: { port: 0 } } },
+  });
+  await page.getByLabel('Route name').fill('typed');
+  await gateway.control.call('inspect.endSessions', {});
+  await page.getByText('What you typed is kept in this tab').waitFor();
+
+  await page.keyboard.press('Control+k');
+
+  await page.waitForTimeout(50);
+  const isAtTop = `document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('dialog.out') !== null`;
+  t.equal(await page.evaluate(isAtTop), true);
+  t.equal(await page.locator('dialog').count(), 1);
 });
 
 t.test('INS-2 · Cancel asks before it discards what is typed', options, async (t) => {

@@ -31,8 +31,8 @@ export function listenToKeys({ palette, sheet }: Openers): () => void {
     const name = nameOf(event);
     if ((event.ctrlKey || event.metaKey) && !event.altKey && name === 'k') {
       event.preventDefault();
-      // What is typed in a dialog would be lost at the place that is chosen.
-      if (document.querySelector('#main dialog[open]') === null) palette();
+      // What is typed in a dialog would be lost at the place that is chosen. Unseen, it would block the way to sign in.
+      if (document.querySelector('#main dialog[open], dialog.out') === null) palette();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;

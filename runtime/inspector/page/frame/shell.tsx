@@ -91,21 +91,21 @@ const fields = '#main :is(textarea, input:not([type=search], [type=checkbox], [t
 
 /**
  * Returns whether the session is over, and whether the page stays behind the way to sign in, unseen, because something is
- * typed in it. Its `owner` changes where another person signs in: that page begins anew.
+ * typed in it. Its `owner` changes with the person: that page begins anew, also where no session has ended in this tab,
+ * because another person's link was opened in another one.
  */
 function useTyped(isOut: boolean): { readonly isOut: boolean; readonly keeps: boolean; readonly owner: number } {
   const typed = useRef(new WeakSet<EventTarget>());
-  const left = useRef<{ readonly who: string | undefined; readonly keeps: boolean } | undefined>(undefined);
+  const keeps = useRef<boolean | undefined>(undefined);
   const focused = useRef<Element | null>(null);
-  const owner = useRef(0);
-  const who = guest.get()?.who;
-  if (isOut && left.current === undefined) {
-    left.current = { who, keeps: [...document.querySelectorAll(fields)].some((one) => typed.current.has(one)) };
+  const who = useCell(guest)?.who;
+  const owner = useRef({ who, turn: 0 });
+  const { who: before, turn } = owner.current;
+  if (who !== before) owner.current = { who, turn: before === undefined ? turn : turn + 1 };
+  if (isOut && keeps.current === undefined) {
+    keeps.current = [...document.querySelectorAll(fields)].some((one) => typed.current.has(one));
     focused.current = document.activeElement;
-  } else if (!isOut && left.current !== undefined) {
-    if (left.current.who !== who) owner.current += 1;
-    left.current = undefined;
-  }
+  } else if (!isOut) keeps.current = undefined;
   useEffect(() => {
     if (!isOut && focused.current instanceof HTMLElement) focused.current.focus();
   }, [isOut]);
@@ -116,7 +116,7 @@ function useTyped(isOut: boolean): { readonly isOut: boolean; readonly keeps: bo
     addEventListener('input', note, { capture: true });
     return () => removeEventListener('input', note, { capture: true });
   }, []);
-  return { isOut, keeps: left.current?.keeps === true, owner: owner.current };
+  return { isOut, keeps: keeps.current === true, owner: owner.current.turn };
 }
 
 /** Announces new questions; those from before the page was opened are only counted. */

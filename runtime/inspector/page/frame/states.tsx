@@ -114,7 +114,9 @@ export function NoSession({ had, keeps }: { readonly had: boolean; readonly keep
         </p>
         <p class="muted small">The page comes back by itself once a link was opened in this browser.</p>
         {keeps ? (
-          <p>What you typed is kept in this tab until you close it, and is there again once you have signed in.</p>
+          <p>
+            What you typed is kept in this tab and is there again once you have signed in. Open the link in another tab.
+          </p>
         ) : null}
       </main>
     </dialog>
