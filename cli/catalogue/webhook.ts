@@ -180,13 +180,15 @@ export const webhookRows: Rows = {
       profile,
     ],
     about: [
-      'The record that results is checked before it is written. Another --deliver drops the chat of the earlier target. The secret of a route of config.yaml is changed by `agent gateway setup --route <name> --secret generate`.',
+      'The record that results is checked before it is written. Another --deliver drops the chat of the earlier target, and --coalesce the earlier window. The secret of a route of config.yaml is changed by `agent gateway setup --route <name> --secret generate`.',
     ],
     examples: [
       ['webhook edit ci --secret generate', 'another secret; it is printed once'],
       ['webhook edit ci --events build,deploy --unset filters', 'other events, and no filters any more'],
     ],
-    exits: { 1: 'There is no such subscription, or a rule of routes is broken; nothing was changed.' },
+    exits: {
+      1: 'There is no such subscription, its provider makes the secret, or a rule of routes is broken; nothing was changed.',
+    },
     files: ['webhook_subscriptions.json'],
     see: ['webhook subscribe', 'docs/subscriptions.md'],
     load: async () => (await webhook()).editWebhook,

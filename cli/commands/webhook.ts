@@ -6,6 +6,7 @@ import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, profileOption } from '../../machines/base/names.ts';
 import { parseJson, readJson } from '../../machines/base/read-json.ts';
 import { quotedWord, shellWord } from '../../machines/base/shell-word.ts';
+import type { Source } from '../../machines/config/sources.ts';
 import type { ProviderWords, RouteRow } from '../../runtime/control/contract/routes.ts';
 import type { Result } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
@@ -188,6 +189,12 @@ function curlOf(url: string, secret: string, event: string | undefined): string 
     -d "$BODY"`;
 }
 
+/** The provider that sends to a route; undefined if none is named. */
+async function senderOf(context: CommandContext): Promise<Source | undefined> {
+  const { sourceOf } = await import('../../machines/config/sources.ts');
+  return sourceOf((await context.ask('webhook.show', routeChoice(context))).definition.sender);
+}
+
 /** Changes only the named keys of a subscription. */
 export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   const stray = strayChat(context);
@@ -196,18 +203,29 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   const secret = given === 'generate' ? randomBytes(32).toString('hex') : given;
   const record = recordOf(context, secret);
   if (typeof record === 'string') return refuse(context, oneLine(record), 2);
+  const unset = Object.fromEntries(listFlag(context, 'unset').map((key) => [key, null]));
   // The chat of another target.
-  const stale = ['deliver', 'on_failure'].filter((key) => key in record).map((key) => [`${key}_extra`, null] as const);
-  const unset = listFlag(context, 'unset').map((key) => [key, null] as const);
-  const changes: JsonObject = { ...Object.fromEntries(stale), ...record, ...Object.fromEntries(unset) };
+  const stale = ['deliver', 'on_failure'].filter((key) => key in record || key in unset);
+  const changes: JsonObject = {
+    ...Object.fromEntries(stale.map((key) => [`${key}_extra`, null])),
+    ...record,
+    ...unset,
+  };
   if (Object.keys(changes).length === 0)
     return refuse(context, 'name what is to change, such as --prompt, --secret generate or --unset <key>', 2);
+  const sender = given === 'generate' ? await senderOf(context) : undefined;
+  if (sender !== undefined && sender.secret.typed !== true) {
+    const why = `${sender.title} makes the secret: ${sender.secret.is}; give it with --secret -`;
+    return refuse(context, why, 1);
+  }
   const edited = await context.ask('webhook.edit', { ...routeChoice(context), record: changes });
   context.out.print(`Changed ${oneLine(edited.name)}.\n`);
-  if (given === 'generate')
+  if (given === 'generate') {
+    const what = sender === undefined ? '' : `          ${sender.secret.is}\n`;
     context.out.print(
-      `  Secret  ${secret}\nIt is shown once. Enter it at the sender, whose requests get 401 until then.\n`,
+      `  Secret  ${secret}\n${what}It is shown once. Enter it at the sender, whose requests get 401 until then.\n`,
     );
+  }
   complainOf(context, edited);
   return 0;
 }

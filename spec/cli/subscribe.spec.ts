@@ -293,7 +293,14 @@ t.test('SUB-1 · CLI-6 · a subscription gets another secret, and what is not na
   t.equal((await agent('edit', 'mine', '--deliver', 'log', '--unset', 'filters', '--prompt', 'New')).code, 0);
   const { filters: _, deliver_extra: __, ...rest } = before;
   t.strictSame(record(), { ...rest, secret, deliver: 'log', prompt: 'New' });
+  await agent('subscribe', 'pay', '--source', 'stripe', '--secret', `whsec_${before.secret}`);
+  await agent('subscribe', 'grid', '--source', 'azure-event-grid');
+  t.match((await agent('edit', 'grid', '--secret', 'generate')).stdout, /[0-9a-f]{64}\n {10}the text that you put/);
+  await agent('edit', 'mine', '--on-failure', 'log', '--on-failure-chat-id', '7');
+  await agent('edit', 'mine', '--unset', 'on_failure');
+  t.notHas(record(), { on_failure_extra: {} }, 'without its target');
   const refused: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [['pay', '--secret', 'generate'], 1, /Stripe makes the secret: .*whsec_.*--secret -/],
     [['mine'], 2, /name what is to change/],
     [['mine', '--unset', 'filter'], 2, /--unset "filter" is none of events, prompt, filters/],
     [['mine', '--deliver', 'fax'], 1, /no target/],
