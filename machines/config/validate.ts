@@ -151,7 +151,7 @@ function isOr(asks: unknown, value: Json, schema: Schema): string {
 
 /** `agent.command` is a list. */
 function isCommandList(path: EntryFinding['path'], value: Json): boolean {
-  return path[0] === 'mcp_servers' && path.at(-1) === 'command' && Array.isArray(value);
+  return path[0] === 'mcp_servers' && path[2] === 'command' && path.length === 3 && Array.isArray(value);
 }
 
 /** The value itself is not quoted: it may be a secret. */

@@ -87,6 +87,7 @@ t.test('CFG-1 · a key in the wrong place is reported with its place, if there i
     messageOf({ mcp_servers: { s: { command: ['npx', '-y', 'x'] } } }),
     '"mcp_servers.s.command" must be a text; it is a list; write its first word here, and the others as args',
   );
+  t.notMatch(messageOf({ mcp_servers: { command: ['npx'] } }), 'as args', 'a server of that name');
   t.end();
 });
 
