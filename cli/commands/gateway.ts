@@ -9,7 +9,7 @@ import { placedPaths } from '../../actors/socket-place.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { journalOpening, stateWords } from '../../machines/base/status.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
+import { ConnectionLost, type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract/gateway.ts';
 import { connectGateway, greetMs, NotRunning } from '../call.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlag, withHomeNamed } from '../context.ts';
@@ -236,7 +236,9 @@ export async function restartGateway(context: CommandContext): Promise<ExitCode>
   let status: GatewayStatus;
   try {
     // The running gateway keeps the last good configuration; a new one would not have it.
-    await client.ask('gateway.reload').catch(() => undefined);
+    await client.ask('gateway.reload').catch((thrown: unknown) => {
+      if (thrown instanceof ConnectionLost) throw thrown;
+    });
     status = await client.ask('gateway.status');
   } finally {
     client.close();

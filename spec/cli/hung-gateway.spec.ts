@@ -15,10 +15,15 @@ t.test('CLI-3 · CLI-2 · a gateway that hangs is named with the cure, and what 
   const { pid } = process;
   const hung = `agent: the gateway (process ${pid}) does not answer: if it was stopped, \`kill -CONT ${pid}\` continues it; if it hangs, \`kill -9 ${pid}\` ends it`;
 
-  const [check, shown, status, followed, added] = await Promise.all(
-    ['config check', 'webhook list', 'gateway status', 'events --follow', 'cron add digest --prompt p'].map((words) =>
-      askCli(words.split(' '), home),
-    ),
+  const [check, shown, status, followed, added, restarted] = await Promise.all(
+    [
+      'config check',
+      'webhook list',
+      'gateway status',
+      'events --follow',
+      'cron add digest --prompt p',
+      'gateway restart',
+    ].map((words) => askCli(words.split(' '), home)),
   );
 
   const fromFiles = `${hung}; this is read from the files of the home\n`;
@@ -28,4 +33,5 @@ t.test('CLI-3 · CLI-2 · a gateway that hangs is named with the cure, and what 
   t.strictSame(status, { code: 1, stdout: '', stderr: `${hung} [gateway-gone]\n` });
   t.strictSame(followed, { code: 1, stdout: '', stderr: `${hung} [gateway-gone]\n` });
   t.match(added, { code: 1, stderr: `${hung}; if it continues, it may still do what was asked [gateway-gone]\n` });
+  t.match(restarted, { code: 1, stdout: '', stderr: hung });
 });
