@@ -15,10 +15,10 @@ const shortestBegun = 12;
 const longestShared = 8_192;
 /** Of a longer form: what is looked for first. */
 const headLength = 32;
-/** The characters of a piece, how many keys pieces have, and how far a text can be passed over without one of a form. */
+/** The characters of a piece, how many keys pieces have, and how many characters of each form are looked for first. */
 const pieceLength = 3;
 const keyCount = 65_536;
-const longestSkip = shortestSecret - pieceLength + 1;
+const longestStart = 16;
 
 /** @returns a function that masks these secrets */
 export function maskOf(secrets: readonly string[], mask: string): (text: string) => string {
@@ -86,9 +86,10 @@ function placeIn(sorted: readonly string[], isBefore: (form: string) => boolean)
  */
 function replaceShared(sorted: readonly string[], mask: string): Replace {
   const longest = sorted.reduce((length, form) => Math.max(length, form.length), 0);
-  /** Of a piece: how far it is, at least, from the end of the first characters of a form. */
-  const skips = new Uint8Array(keyCount).fill(longestSkip);
-  const heads = new Set<string>();
+  const startLength = sorted.reduce((length, form) => Math.min(length, form.length), longestStart);
+  /** Of a piece: how far it is, at least, from the end of the start of a form. */
+  const skips = new Uint8Array(keyCount).fill(startLength - pieceLength + 1);
+  const starts = new Set<string>();
   /** Of a form: the longest other one that it begins with. */
   const within = new Map<string, string>();
   let outer: string | undefined;
@@ -96,16 +97,16 @@ function replaceShared(sorted: readonly string[], mask: string): Replace {
     while (outer !== undefined && !form.startsWith(outer)) outer = within.get(outer);
     if (outer !== undefined) within.set(form, outer);
     outer = form;
-    for (let end = pieceLength; end <= shortestSecret; end += 1) {
+    for (let end = pieceLength; end <= startLength; end += 1) {
       const key = keyOf(form, end);
-      skips[key] = Math.min(skips[key] ?? 0, shortestSecret - end);
+      skips[key] = Math.min(skips[key] ?? 0, startLength - end);
     }
-    heads.add(form.slice(0, shortestSecret));
+    starts.add(form.slice(0, startLength));
   }
 
   /** The longest form that a text begins with. Between one and the text, all that is sorted begins with it too. */
   function formAt(text: string, at: number): string | undefined {
-    if (!heads.has(text.slice(at, at + shortestSecret))) return undefined;
+    if (!starts.has(text.slice(at, at + startLength))) return undefined;
     const rest = text.slice(at, at + longest);
     let form = sorted[placeIn(sorted, (one) => one <= rest) - 1];
     while (form !== undefined && !rest.startsWith(form)) form = within.get(form);
@@ -115,16 +116,16 @@ function replaceShared(sorted: readonly string[], mask: string): Replace {
   return (text) => {
     let clean = '';
     let from = 0;
-    let end = shortestSecret;
+    let end = startLength;
     while (end <= text.length) {
       const skip = skips[keyOf(text, end)] ?? 0;
-      const at = end - shortestSecret;
+      const at = end - startLength;
       const form = skip === 0 ? formAt(text, at) : undefined;
       end += Math.max(skip, 1);
       if (form === undefined) continue;
       clean += text.slice(from, at) + mask;
       from = at + form.length;
-      end = from + shortestSecret;
+      end = from + startLength;
     }
     return from === 0 ? text : clean + text.slice(from);
   };
