@@ -173,7 +173,7 @@ function answering(posted: RequestInit['body'], given: unknown): unknown {
   const { id = null } = JSON.parse(posted) as JsonObject;
   if (answers.some((answer) => String(answer.id) === String(id))) return given;
   const error = answers.find((answer) => isJsonObject(answer.error));
-  if (error !== undefined) return { ...error, id };
+  if (error !== undefined) return messages.map((message) => (message === error ? { ...error, id } : message));
   const ids = answers.map((answer) => JSON.stringify(answer.id ?? null)).join(', ');
   const words = ids === '' ? 'it answers nothing' : `it has the id ${ids}, not that of the request`;
   throw new SdkError(SdkErrorCode.InvalidResult, words);
