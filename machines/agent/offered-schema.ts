@@ -133,12 +133,10 @@ export function withoutAlternatives(inputSchema: Json): Json {
 /** The schema as an object without alternatives at its top. */
 function unitedSchema(inputSchema: Json | undefined): UnitedSchema {
   const schema = isJsonObject(inputSchema) ? inputSchema : {};
-  const { anyOf, oneOf, allOf, not: _, enum: __, ...own } = schema;
-  const schemas = [anyOf, oneOf, allOf].flatMap((all) => (Array.isArray(all) ? (all as readonly Json[]) : []));
+  const { anyOf: _, oneOf: __, allOf: ___, not: ____, enum: _____, ...own } = schema;
   /** The forms of each property by their text, so that equal ones are offered once. */
   const forms = new Map<string, Map<string, Json>>();
-  for (const one of schemas) {
-    const { properties } = resolved(one, schema);
+  for (const { properties } of alternativesIn(schema)) {
     for (const [name, form] of Object.entries(isJsonObject(properties) ? properties : {})) {
       const known = forms.get(name) ?? new Map<string, Json>();
       forms.set(name, known.set(JSON.stringify(form), form));
@@ -152,9 +150,13 @@ function unitedSchema(inputSchema: Json | undefined): UnitedSchema {
   return { type: 'object', ...own, properties: { ...Object.fromEntries(united), ...properties } };
 }
 
-/** An alternative may be defined elsewhere in the schema. */
-function resolved(alternative: Json, schema: JsonObject): JsonObject {
-  if (!isJsonObject(alternative)) return {};
-  const { $ref: ref } = alternative;
-  return typeof ref === 'string' && ref.startsWith('#/') ? objectAt(schema, ...ref.slice(2).split('/')) : alternative;
+/** The alternatives at the top of a schema, and what is within them or referred to there: each once, as they may be circular. */
+function alternativesIn(schema: JsonObject): Iterable<JsonObject> {
+  const found = new Set([schema]);
+  for (const { anyOf, oneOf, allOf, $ref: ref } of found) {
+    for (const one of [anyOf, oneOf, allOf].flat()) if (isJsonObject(one)) found.add(one);
+    if (typeof ref === 'string' && ref.startsWith('#/')) found.add(objectAt(schema, ...ref.slice(2).split('/')));
+  }
+  found.delete(schema);
+  return found;
 }

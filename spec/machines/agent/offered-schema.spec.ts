@@ -39,6 +39,21 @@ t.test('DIS-3 · of alternatives at the top, which endpoints refuse, all propert
   t.end();
 });
 
+t.test('DIS-3 · alternatives within alternatives are offered too, each once', (t) => {
+  const $defs = {
+    paged: { properties: { page: number }, anyOf: [{ $ref: '#/$defs/either' }, { $ref: '#/$defs/paged' }] },
+    either: { oneOf: [{ properties: { a: text } }, { properties: { b: text } }] },
+  };
+  // As of zod: an object, and a union.
+  const schema = {
+    type: 'object',
+    allOf: [{ properties: { id: text } }, { $ref: '#/$defs/paged', properties: { beside: text } }],
+    $defs,
+  };
+  t.same(offeredSchema(schema).properties, { id: text, beside: text, page: number, a: text, b: text });
+  t.end();
+});
+
 t.test('DIS-3 · a malformed keyword, for which endpoints refuse every request, is not offered', (t) => {
   const properties = {
     any: { type: 'any', description: 'Anything' },
