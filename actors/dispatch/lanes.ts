@@ -171,7 +171,7 @@ export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
         isWaitedFor,
         isParked: parking && !isHolder && !isWaitedFor && [...chat.waiting].some(({ isParked }) => isParked),
       };
-      if (isWaitedFor) for (const earlier of chat.waiting) earlier.isParked = false;
+      if (parking && isWaitedFor) for (const earlier of chat.waiting) earlier.isParked = false;
       chat.waiting.add(asker);
       active.add(chat);
       if (isHolder) chat.holder = asker;

@@ -327,3 +327,12 @@ t.test('DLV-4 · SRC-4 · many chats with a text each take time in proportion to
   t.ok(isLinear(oneByOne({ gapMs: 1_000 }), 500), 'where the platform wants a gap');
   t.end();
 });
+
+t.test('DLV-4 · SRC-4 · many direct texts of one chat take time in proportion to their number', (t) => {
+  const askAll = (size: number) => () => {
+    const it = laneOf({});
+    for (let number = 0; number < size; number += 1) it.ask(`${number}`, 'one', true);
+  };
+  t.ok(isLinear(askAll, 1_000));
+  t.end();
+});
