@@ -52,7 +52,7 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
     const answer = await withGateway(gateway, mcpReq, async (client) => {
       // A client may know the names from another process.
-      const row = (offered ?? (await readTools(client))).get(name);
+      const row = offered?.get(name) ?? (await readTools(client)).get(name);
       const params = { ...gateway.bounds, name: row?.name ?? name, arguments: args as JsonObject, caller: 'serve' };
       return await callTool(client, params);
     }).catch(refused);

@@ -209,6 +209,15 @@ t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
     return changes > 0 ? true : undefined;
   });
   t.equal((await client.listTools()).tools.length, 2);
+
+  await peer.setTools(['l'.repeat(50)]);
+  const { tools } = await eventually(async () => {
+    const listed = await (await legacyServed(t, gateway)).listTools();
+    return listed.tools.length === 1 ? listed : undefined;
+  });
+  const name = String(tools[0]?.name);
+  t.match(name, /^mcp__notes__l{29}_/);
+  t.notMatch(await client.callTool({ name, arguments: {} }), { isError: true }, 'a name that another process listed');
 });
 
 t.test('CLI-5 · TRU-1 · an approval holds for who calls by `mcp serve` too', async (t) => {
