@@ -135,6 +135,23 @@ t.test('DUR-2 · LIM-3 · EVT-1 · an ignored event is replayed with its type an
   t.match(await daemon.line(({ message }) => message.startsWith('response: ')), { message: /P 5$/ });
 });
 
+t.test('LIM-3 · a form that is not UTF-8 keeps its letters in a prompt, to a reader and in a replay', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        shop: {prompt: "P {name} {n}"}\n') });
+  const daemon = await startDaemon(t, home.path);
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await postSigned(`${daemon.url}/webhooks/shop`, 'name=M%FCller&n=%805', {
+    secret,
+    id: 'form',
+    headers,
+  });
+  t.equal(answer.status, 202);
+  const isRead = ({ message }: { readonly message: string }) => /^response: .*P Müller €5$/s.test(message);
+  await daemon.line(isRead);
+  t.match((await askCli(['events', 'show', 'form'], home.path)).stdout, '{"name":"Müller","n":"€5"}');
+  t.match((await askCli(['webhook', 'replay', 'form'], home.path)).stdout, /HTTP 202/);
+  await eventually(async () => daemon.log.filter(isRead).length === 2);
+});
+
 t.test(
   'CLI-5 · SUB-1 · CON-4 · list, show and test tell what is in force, and the findings of the files',
   async (t) => {
