@@ -1,6 +1,5 @@
 /** `agent webhook …`: routes and subscriptions. @see SUB-1 and SUB-4 in docs/specification.md */
 
-import { randomBytes } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, profileOption } from '../../machines/base/names.ts';
@@ -23,6 +22,7 @@ import {
   textFlags,
   withHomeNamed,
 } from '../context.ts';
+import { secretOf } from '../setup/answers.ts';
 import { bold, oneLine, plain, printJson, printJsonLine, show, table } from '../terminal.ts';
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
@@ -200,7 +200,7 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   const stray = strayChat(context);
   if (stray !== undefined) return refuse(context, stray, 2);
   const given = await givenSecret(context);
-  const secret = given === 'generate' ? randomBytes(32).toString('hex') : given;
+  const secret = given === undefined ? undefined : secretOf(given);
   const record = recordOf(context, secret);
   if (typeof record === 'string') return refuse(context, oneLine(record), 2);
   const unset = Object.fromEntries(listFlag(context, 'unset').map((key) => [key, null]));

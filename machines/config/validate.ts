@@ -149,7 +149,7 @@ function isOr(asks: unknown, value: Json, schema: Schema): string {
   return `it is ${typeOf(value)}${cure === undefined ? '' : `; ${cure}`}`;
 }
 
-/** `agent.command` is a list. */
+/** Whether the command of a server is written as a list, as `agent.command` is. */
 function isCommandList(path: EntryFinding['path'], value: Json): boolean {
   return path[0] === 'mcp_servers' && path[2] === 'command' && path.length === 3 && Array.isArray(value);
 }
