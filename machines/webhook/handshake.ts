@@ -65,14 +65,15 @@ export function compileHandshake(
   switch (name) {
     case 'slack':
       return {
-        byBody({ type, challenge, ssl_check: check }) {
+        byUnsigned: certificateChecked,
+        byBody(payload) {
+          const { type, challenge } = payload;
           if (type === 'url_verification' && typeof challenge === 'string')
             return { what: 'url_verification', status: 200, body: JSON.stringify({ challenge }) };
           // Asked while a person types into a menu whose choices the app provides: nothing is chosen yet.
           if (type === 'block_suggestion' || type === 'dialog_suggestion')
             return { what: type, status: 200, body: '{"options":[]}' };
-          // Now and then the address of a command gets a form without one, to check its certificate.
-          return check === '1' ? { what: 'ssl_check', status: 200, body: '', contentType: plain } : undefined;
+          return certificateChecked(payload);
         },
       };
     case 'intercom':
@@ -133,6 +134,14 @@ export function compileHandshake(
     case 'cloudevents':
       return { byHead: (head) => asked(head) };
   }
+}
+
+/**
+ * Now and then the address of a command of Slack gets a form without one, to check its certificate. It need not be signed:
+ * https://docs.slack.dev/interactivity/implementing-slash-commands
+ */
+function certificateChecked({ ssl_check: check }: JsonObject): Greeting | undefined {
+  return check === '1' ? { what: 'ssl_check', status: 200, body: '', contentType: plain } : undefined;
 }
 
 /** The query parameter of the address given to Notion. */

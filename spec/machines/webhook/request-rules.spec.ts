@@ -267,6 +267,12 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
     return verifySignature(context, facts).outcome;
   };
   t.match(checked('ssl_check=1&token=t'), { kind: 'handshake', status: 200, body: '' });
+  const unsigned = (text: string) => {
+    const { context, facts } = stage({ ...sealed(text), headers: form });
+    return verifySignature(context, facts).outcome;
+  };
+  t.match(unsigned('ssl_check=1&token=t&command=%2Fdeploy'), { kind: 'handshake', status: 200, body: '' });
+  t.match(unsigned('ssl_check=0&command=%2Fdeploy'), { kind: 'badSignature' });
   t.equal(checked('command=%2Fdeploy&ssl_check=0'), undefined, 'a command is an event');
   const typed = checked(`payload=${encodeURIComponent('{"type":"block_suggestion","action_id":"a","value":"de"}')}`);
   t.match(typed, { kind: 'handshake', status: 200, body: '{"options":[]}' });
