@@ -78,6 +78,18 @@ const echoed = /^(?:headers\..*|event|event_type|object_kind|webhookEvent|event\
 /** Fields of the place, which is also that of the delivery where it is filled in from the event. */
 const echoedPlace = /^(?:event\.channel.*|repository\..*|project\..*|team\..*)$/;
 
+/** The field with what their lists and libraries write behind the type's dot, as in `pull_request.opened`, by source. */
+const actionFields: Readonly<Record<string, string>> = {
+  github: 'action',
+  gitea: 'action',
+  linear: 'action',
+  gitlab: 'object_attributes.action',
+  slack: 'event.channel_type',
+};
+/** Types by which a route without a source is one for GitHub. */
+const githubType =
+  /^(?:issues|issue_comment|pull_request(?:_review(?:_comment)?)?|(?:check|workflow)_(?:run|suite|job))$/;
+
 /** What is no token of a template (TPL-1) and is sent as text, with what to do; the first that occurs is reported. */
 const strayTokens: readonly (readonly [code: string, form: RegExp, cure: (found: string) => string])[] = [
   [
@@ -104,6 +116,7 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
   return [
     ...looseName(route),
     ...looseBraces(route),
+    ...looseActions(route),
     ...looseToolsets(route, world),
     ...(secret.kind === 'insecure' ? looseTools(route, world) : []),
     ...(route.source === 'dynamic' ? [...looseSecret(route, secret), ...looseEvents(route)] : []),
@@ -162,6 +175,20 @@ function openIn(held: Json, at: ConfigPath): EntryFinding[] {
       }
     }
     return [];
+  });
+}
+
+/** An event by a name that its provider never sends as the type: all are ignored, and the provider sees a 200. */
+function looseActions({ sender, signature, events }: Route): EntryFinding[] {
+  return events.flatMap((event, index) => {
+    const [type = '', action] = event.split('.');
+    const source = sender ?? (signature === undefined && githubType.test(type) ? 'github' : '');
+    const field = actionFields[source];
+    if (action === undefined || field === undefined) return [];
+    // Slack's `message.channels` has `channel` there.
+    const value = source === 'slack' ? action.replace(/s$/, '') : action;
+    const message = `lists the event "${event}", whose type is "${type}" as ${sourceOf(source)?.title} sends it, so that none matches; write "${type}" and, on a route for it alone, the filter { field: ${field}, equals: ${value} }`;
+    return [{ path: ['events', index], message, code: 'event-action' }];
   });
 }
 
