@@ -59,6 +59,11 @@ const noAccount = /not logged in|gh auth login/i;
 const keptReason = 300;
 /** A shell's exit code for a command ended by a signal is this plus the signal's number. */
 const signalled = 128;
+const unanswered = 'the client did not say whether it is logged in';
+const shownLater: VerifyOutcome = {
+  kind: 'unverifiable',
+  reason: "the client's login shows with the first comment",
+};
 /** GitHub answers many comments in a row with its secondary rate limit, and asks for a minute. */
 const limitedMs = 60_000;
 
@@ -69,7 +74,7 @@ const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'tr
   [/could not resolve to an?|HTTP 404|HTTP 410|no pull requests found/i, 'notFound'],
   [/HTTP 403|not accessible|is locked|must have|does not have the correct permissions/i, 'forbidden'],
   [/too long|HTTP 413/i, 'tooLong'],
-  [/error connecting to|dial tcp|no such host|connection refused|network is unreachable|HTTP 503/i, 'transient'],
+  [/error connecting to|dial tcp|no such host|connection refused|network is unreachable|x509:|HTTP 503/i, 'transient'],
   // The comment may have been written before the answer was lost.
   [/HTTP 5\d\d|reset by peer|broken pipe|EOF|timed? ?out|something went wrong/i, 'unknown'],
 ];
@@ -116,11 +121,14 @@ async function verifyLogin(client: GithubClient, signal: AbortSignal): Promise<U
   const answer = await askLogin(client, host ?? commonHost, signal);
   if ('kind' in answer) return answer;
   if (answer.code === 0 || hostsOf(answer.said).size > 0 || !noAccount.test(answer.said))
-    return readLogin(client, answer);
+    return readLogin(client, { ...answer, host: host ?? commonHost }, signal);
   // If it has logins at one host only, it comments there.
   const all = host === undefined ? await askLogin(client, undefined, signal) : answer;
   if ('kind' in all) return all;
-  return hostsOf(all.said).size === 1 ? readLogin(client, all) : loggedOut(client);
+  const [only, ...others] = hostsOf(all.said);
+  return only === undefined || others.length > 0
+    ? loggedOut(client)
+    : readLogin(client, { ...all, host: only }, signal);
 }
 
 interface LoginAnswer {
@@ -136,25 +144,42 @@ async function askLogin(
   const words = ['auth', 'status', ...(host === undefined ? [] : ['--hostname', host])];
   const result = await runClient(client, { words, text: '' }, signal);
   if (result.kind === 'missing') return missingClient(client.command, result.cause);
-  if (result.kind !== 'exited') return transient('the client did not say whether it is logged in');
+  if (result.kind !== 'exited') return transient(unanswered);
   return { code: result.code, said: `${result.stdout}\n${result.stderr}` };
 }
 
 /** The hosts for which an account is listed. */
-function hostsOf(said: string): ReadonlySet<string | undefined> {
-  return new Set([...said.matchAll(/log(?:ged)? in to (\S+)/gi)].map(([, name]) => name));
+function hostsOf(said: string): ReadonlySet<string> {
+  const named = said.matchAll(/log(?:ged)? in to (\S+)|(\S+): authentication failed/gi);
+  return new Set([...named].map(([, name = '', refused]) => refused ?? name));
 }
 
 /** If one host has several accounts, only the active one writes comments. */
-function readLogin(client: GithubClient, { code, said }: LoginAnswer): Undelivered | VerifyOutcome {
+async function readLogin(
+  client: GithubClient,
+  { code, said, host }: LoginAnswer & { readonly host: string },
+  signal: AbortSignal,
+): Promise<Undelivered | VerifyOutcome> {
   const accounts = said.split(/^(?=.*(?:logged|log) in to \S)/im);
   const active = accounts.filter((account) => /active account: true/i.test(account)).join('\n') || said;
-  if (/token .*invalid|failed to log in|auth(?:entication)? failed/i.test(active)) return loggedOut(client);
+  if (/token .*invalid|failed to log in|auth(?:entication)? failed/i.test(active)) return askHost(client, host, signal);
   if (complaints.some(([words, meaning]) => meaning === 'transient' && words.test(active)))
     return transient('the client did not reach its host');
   const account = /logged in to \S+ (?:account|as) (\S+)/i.exec(active)?.[1];
   if (code === 0 || account !== undefined) return verifiedAs(account);
-  return { kind: 'unverifiable', reason: "the client's login shows with the first comment" };
+  return shownLater;
+}
+
+/** The client calls a token invalid also while its host cannot be reached, so only a request of its own shows which. */
+async function askHost(client: GithubClient, host: string, signal: AbortSignal): Promise<Undelivered | VerifyOutcome> {
+  const words = ['api', '--hostname', host, 'rate_limit'];
+  const result = await runClient(client, { words, text: '' }, signal);
+  if (result.kind !== 'exited') return transient(unanswered);
+  const said = endOf(result.stderr, keptReason);
+  const meaning = complaints.find(([complaint]) => complaint.test(said))?.[1];
+  if (result.code === 0 || meaning === 'notFound' || meaning === 'forbidden') return shownLater;
+  if (meaning === undefined || meaning === 'auth') return loggedOut(client);
+  return transient(`the client did not reach its host: ${said}`);
 }
 
 function loggedOut({ command }: GithubClient): Undelivered {

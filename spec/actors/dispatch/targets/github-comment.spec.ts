@@ -265,3 +265,33 @@ t.test('DLV-4 · only the account that writes the comments decides whether the c
   t.match(await verified(none, good('git.example.org') + good('git.example.com')), auth);
   t.match(await verified(none, good('git.example.org'), [['GH_HOST', 'github.com']]), auth);
 });
+
+t.test('DLV-4 · a token that the client calls invalid because it reached no host is not logged out', async (t) => {
+  const invalid = (host: string) =>
+    `  X Failed to log in to ${host} account ops (keyring)\n  - Active account: true\n  - The token in keyring is invalid.\n  - To re-authenticate, run: gh auth login -h ${host}`;
+  /** As gh 2.23 has it. */
+  const older = `  X github.com: authentication failed\n  - The github.com token in hosts.yml is no longer valid.\n  - To re-authenticate, run: gh auth login -h github.com`;
+  const verified = async (status: string, request: string, scope: readonly (readonly [string, string])[] = []) => {
+    const home = makeHome(t);
+    const script = `#!/bin/bash\ncase "$1 $4" in\napi\\ rate_limit) echo "$3" >host; ${request} ;;\n*) cat >&2 <<'END'\n${status}\nEND\nexit 1 ;;\nesac\n`;
+    home.write('bin/gh', script, 0o700);
+    const target = targetOf({ command: `${home.path}/bin/gh`, cwd: home.path, scope: new Map(scope) });
+    return { outcome: await target.verify(never), host: readFileSync(`${home.path}/host`, 'utf8').trim() };
+  };
+  const failing = (words: string) => `echo '${words}' >&2; exit 1`;
+  for (const status of [invalid('github.com'), older]) {
+    for (const words of [
+      'error connecting to api.github.com\ncheck your internet connection or https://githubstatus.com',
+      'Get "https://api.github.com/rate_limit": x509: certificate has expired or is not yet valid',
+      'gh: Bad gateway (HTTP 502)',
+    ])
+      t.match(await verified(status, failing(words)), { outcome: { kind: 'transient' }, host: 'github.com' }, words);
+    const refused = { outcome: { kind: 'refused', class: 'auth' } };
+    t.match(await verified(status, failing('gh: Bad credentials (HTTP 401)')), refused);
+    t.match(await verified(status, failing('unknown command "api"')), refused);
+    t.match(await verified(status, 'echo {}'), { outcome: { kind: 'unverifiable' } });
+  }
+  const own = [['GH_HOST', 'git.example.org']] as const;
+  const away = await verified(invalid('git.example.org'), failing('dial tcp: no such host'), own);
+  t.match(away, { outcome: { kind: 'transient' }, host: 'git.example.org' });
+});
