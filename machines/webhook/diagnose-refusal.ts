@@ -6,11 +6,12 @@
  */
 
 import { stateWords } from '../base/status.ts';
-import { apiKeyWords } from '../config/read-signature.ts';
+import { apiKeyWords, readSigning } from '../config/read-signature.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
 import { bodyRuleOf, type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
 import { compressedBy, decodeBody, parseBody } from './body.ts';
+import { declarations, written } from './declarations.ts';
 import type { Outcome } from './reply.ts';
 import { statedTime, statedTimeMs } from './scheme.ts';
 import { placeText, readerOf, type SignedRequest } from './signature.ts';
@@ -83,6 +84,8 @@ export function diagnoseRefusal(refused: RefusedRequest, definition: RouteWithSe
   if (used === undefined) {
     // A signature in a body that was not kept may have been there.
     const isLost = refused.body === undefined && isInBody(acceptedSchemes(definition.route));
+    const declared = foreign.some((one) => one.proven) ? [] : declaredFindings(request, definition);
+    if (declared.length > 0) return declared;
     return [...foreign, isLost ? bodyNotKept : missingHeader(definition.route, request), ...secretKind(definition)];
   }
   return [...foreign, ...judged(refused, { definition, request, scheme: used })];
@@ -171,6 +174,20 @@ function provenBy(code: FindingCode, { definition, request }: Case, changes: rea
   return found === undefined ? [] : [{ code, text: found.text, proven }];
 }
 
+/** What a route without a source could declare, so that the request would match. */
+function declaredFindings(request: SignedRequest, definition: RouteWithSecret): readonly Finding[] {
+  if (definition.route.sender !== undefined) return [];
+  const found = declarations(request).find((signature) => {
+    const read = readSigning({ signature }, { unread: () => false }, () => {});
+    const nowMs = (read.signature && statedTimeMs(read.signature, request)) ?? request.nowMs;
+    return isGenuine({ ...definition, route: { ...definition.route, ...read } }, { ...request, nowMs });
+  });
+  if (found === undefined) return [];
+  return [
+    { code: 'scheme-differs', text: `It would match with \`signature: ${written(found)}\` on the route.`, proven },
+  ];
+}
+
 function missingHeader(route: Route, request: SignedRequest): Finding {
   const { headers } = request;
   const schemes = acceptedSchemes(route);
@@ -179,7 +196,7 @@ function missingHeader(route: Route, request: SignedRequest): Finding {
   const places = [...new Set(schemes.map(({ at }) => placeText(at)))];
   const cure =
     route.sender === undefined && route.signature === undefined
-      ? 'Name the provider by `source:`, or let the sender sign by X-Webhook-Signature-V2.'
+      ? 'Name the provider by `source:`, declare the sender’s signature or token by `signature:`, or let it sign by X-Webhook-Signature-V2.'
       : unsignedBy !== undefined && headers[unsignedBy.header] !== undefined
         ? unsignedBy.cure
         : (unreadBody(route, request, schemes) ?? cureOfMissing(schemes, source));

@@ -105,7 +105,7 @@ is now. An answer that takes the secret, such as a changed body, is not replaced
 | \`url-differs\` | which other public address would match |
 | \`secret-shape\` | which reading of the secret would match: with or without \`whsec_\`, as text, base64 or hex |
 | \`secret-kind\` | the secret looks like a key of another kind, such as an API key |
-| \`scheme-differs\` | which line of \`signature:\` would match |
+| \`scheme-differs\` | which line of \`signature:\` would match, also on a route that has none |
 | \`handshake-token\` | what was wrong with the token of a handshake |
 | \`passes-now\` | it would match now: the route or its secret was changed since |
 | \`differs\` | no usual change of what the signature covers would match: the secret is another one, or what it covers was changed |

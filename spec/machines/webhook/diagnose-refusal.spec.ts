@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { parse } from 'yaml';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { readRoute } from '../../../machines/config/read-route.ts';
@@ -358,6 +360,50 @@ t.test('SRC-5 · repeated headers, times in another unit and long bodies are nam
   ]);
   const quoted = refusedOf(slack, { kind: 'badBody', reason: 'no field fooBar' });
   t.match(diagnoseRefusal(quoted, route), [{ text: 'It was not the signature: no field fooBar.' }], 'as it is written');
+  t.end();
+});
+
+t.test('SRC-5 · a sender that no source is for is led to the line that its request needs', (t) => {
+  const route = routeOf({ secret: plainSecret });
+  const body = '{"n":1}';
+  const seal = (text: string, by = 'sha256', as: 'hex' | 'base64' = 'hex') =>
+    createHmac(by, plainSecret).update(text).digest(as);
+  const at = nowMs / 1_000;
+  const rows: readonly (readonly [headers: Record<string, string>, line: JsonObject, query?: string])[] = [
+    [{ 'x-acme': seal(body) }, { header: 'x-acme' }],
+    [
+      { 'x-acme': `sha1=${seal(body, 'sha1', 'base64')}` },
+      { header: 'x-acme', algorithm: 'hmac-sha1', encoding: 'base64', prefix: 'sha1=' },
+    ],
+    [
+      { 'x-acme': `t=${nowMs};s=${seal(`${nowMs}:${body}`, 'sha512')}` },
+      {
+        header: 'x-acme',
+        algorithm: 'hmac-sha512',
+        part: 's',
+        list: 'semicolons',
+        signed: '{timestamp}:{body}',
+        timestamp: { part: 't', unit: 'ms' },
+      },
+    ],
+    [
+      { 'content-length': '1000000000', 'x-at': `${at}`, 'x-acme': seal(`${at}${body}`) },
+      { header: 'x-acme', signed: '{timestamp}{body}', timestamp: { header: 'x-at' } },
+    ],
+    [{ authorization: `Bearer ${plainSecret}` }, { header: 'authorization', algorithm: 'token', prefix: 'Bearer ' }],
+    [{}, { query: 'key', algorithm: 'token' }, `a=b&key=${plainSecret}`],
+  ];
+  for (const [headers, line, query] of rows) {
+    const refused = refusedOf({ headers, body, ...(query === undefined ? {} : { query }) });
+    const [found] = diagnoseRefusal(refused, route);
+    t.match(found, { code: 'scheme-differs', proven: true }, JSON.stringify(line));
+    const text = /`signature: (.*)` on the route/.exec(found?.text ?? '')?.[1] ?? '';
+    t.same(parse(text), line);
+    t.match(diagnoseRefusal(refused, routeOf({ secret: plainSecret, signature: line })), [{ code: 'passes-now' }]);
+    t.match(diagnoseRefusal(refused, withSecret(route, 'another-secret-0123')), [
+      { code: 'header-missing', text: /declare .* by `signature:`/ },
+    ]);
+  }
   t.end();
 });
 
