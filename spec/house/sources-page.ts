@@ -158,6 +158,9 @@ routes:
     signature: { query: token, algorithm: token }
 \`\`\`
 
+A sender that has a user and a password, as in an address \`https://user:password@…\`, sends \`Authorization: Basic …\`: write
+\`prefix: 'Basic '\`, and the Base64 of \`user:password\` as the secret.
+
 A token proves nothing about the body, and proxies log addresses: prefer a signature, then a header, and serve such a route by
 HTTPS only. The gateway stores and shows no query.
 
