@@ -43,6 +43,8 @@ export interface LoadedProfile {
   readonly scope: ReadonlyMap<string, string>;
   /** Its `config.yaml` as it was read. Secret: it may hold tokens. */
   readonly text: string;
+  /** The values of that text. Secret likewise. */
+  readonly written: JsonObject;
   /** The PATH for the profile's programs: from its `.env`, else from the process. */
   readonly searchPath: string;
   /** Those of its files that are empty, as after an interrupted write, or do not exist. */
@@ -198,7 +200,7 @@ function loadProfile(
   });
   return {
     profile: {
-      ...{ name, paths, settings: read.settings, scope, text },
+      ...{ name, paths, settings: read.settings, scope, text, written: read.written },
       searchPath: scope.get('PATH') ?? env.PATH ?? '',
       emptyFiles: new Set(texts.flatMap(([path, held]) => (isEmpty(path, held) ? [path] : []))),
     },

@@ -41,6 +41,8 @@ export interface ConfigSource extends WebhookSource {
 
 export interface ConfigRead {
   readonly settings: Settings;
+  /** The file's values as they are written. */
+  readonly written: JsonObject;
   readonly diagnostics: readonly Diagnostic[];
   /** Every route as far as it can be read, only for checks: findings about a broken one come in the same pass (CFG-7). */
   readonly drafts: readonly RouteWithSecret[];
@@ -88,6 +90,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       servers,
       ...(workspace === undefined ? {} : { workspace }),
     },
+    written,
     diagnostics: findings.all(),
     drafts,
     warnOf: (name, { path, message, code }) =>

@@ -6,7 +6,6 @@
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { configChanges } from '../../machines/config/config-changes.ts';
-import { parseConfig } from '../../machines/config/edit.ts';
 
 interface ConfigChange {
   readonly atMs: number;
@@ -41,11 +40,12 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
   return {
     applied(home) {
       const atMs = nowMs();
-      for (const [name, { text }] of home.profiles) {
-        const before = standing.profiles.get(name)?.text;
-        if (before === text) continue;
+      for (const [name, { text, written }] of home.profiles) {
+        const before = standing.profiles.get(name);
+        if (before?.text === text) continue;
         since.set(name, atMs);
-        const what = configChanges(parseConfig(before ?? '').value, parseConfig(text).value);
+        // Reading a file of many routes again would hold up all requests.
+        const what = configChanges(before?.written ?? {}, written);
         keep({ atMs, profile: name, kind: 'applied', what: what.length === 0 ? ['Comments or order changed'] : what });
       }
       standing = home;
