@@ -34,6 +34,8 @@ const takeSize = 100;
 const pieceMs = 5;
 /** Index entries without a record only waste their bytes, so sweeping is not urgent. */
 const sweepEveryMs = 600_000;
+/** After removing this many records it is: a store that is to shrink would lose others for the bytes of their entries. */
+const sweepAfter = 5_000;
 
 interface EngineClocks {
   /** Unix milliseconds, for sessions and claims. */
@@ -43,8 +45,8 @@ interface EngineClocks {
 }
 
 export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks): Journal {
-  /** Whether no record was removed since the last sweep. */
-  let hasSwept = false;
+  /** The records removed since the last sweep; those of an earlier process are unknown. */
+  let unswept = 1;
   let sweepAtMs = Number.NEGATIVE_INFINITY;
   /** The commits of a `together` call, while it runs. */
   let gathered: Job[] | undefined;
@@ -96,30 +98,35 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     if (!claims.ok) return claims;
     const aged = await inPieces(ageing(engine, keepAfterKey, atMs));
     if (!aged.ok) return aged;
-    const shrunk = await inPieces(shrinking(engine, maxBytes, atMs));
-    if (!shrunk.ok) return shrunk;
-    const removed = aged.value + shrunk.value;
-    hasSwept &&= removed === 0;
-    if (!hasSwept && atMs >= sweepAtMs) {
-      const swept = await inPieces(sweeping(engine));
-      if (!swept.ok) return swept;
-      hasSwept = true;
-      sweepAtMs = atMs + sweepEveryMs;
+    unswept += aged.value;
+    let removed = aged.value;
+    for (;;) {
+      if (unswept > sweepAfter || (unswept > 0 && atMs >= sweepAtMs)) {
+        const swept = await inPieces(sweeping(engine));
+        if (!swept.ok) return swept;
+        unswept = 0;
+        sweepAtMs = atMs + sweepEveryMs;
+      }
+      const shrunk = await inPieces(shrinking(engine, maxBytes, atMs), sweepAfter);
+      if (!shrunk.ok) return shrunk;
+      unswept += shrunk.value;
+      removed += shrunk.value;
+      if (shrunk.value < sweepAfter) return done(removed);
     }
-    return done(removed);
   }
 
-  async function inPieces(job: (spent: Spent) => Piece): Promise<Result<number>> {
+  async function inPieces(job: (spent: Spent) => Piece, most = Number.POSITIVE_INFINITY): Promise<Result<number>> {
     let removed = 0;
-    for (;;) {
+    while (removed < most) {
       const piece = await enqueue(() => {
         const endsAt = steadyMs() + pieceMs;
         return job(() => steadyMs() > endsAt);
       });
       if (!piece.ok) return piece;
       removed += piece.value.removed;
-      if (!piece.value.more) return done(removed);
+      if (!piece.value.more) break;
     }
+    return done(removed);
   }
 
   return {

@@ -4,6 +4,8 @@ import { createMemoryTables } from '../../../actors/store/memory-journal.ts';
 import type { Engine } from '../../../actors/store/tables.ts';
 import { fault } from '../../../machines/base/fault.ts';
 import { routeMark } from '../../../machines/webhook/marks.ts';
+import { timeKey } from '../../../runtime/system/ids.ts';
+import { plainEvent } from '../../support/records.ts';
 
 const full = fault('journal-full', 'no room');
 
@@ -77,6 +79,24 @@ t.test('DUR-2 · cuts pruning into pieces by number and by time', async (t) => {
     t.ok(jobs.count >= atLeast, `${jobs.count} jobs`);
   }
 });
+
+t.test(
+  'DUR-2 · a history that is to shrink loses no events for the bytes of index entries of removed ones',
+  async (t) => {
+    const { engine } = engineOf();
+    const journal = createJournal(engine, { nowMs: () => 0, steadyMs: () => 0 });
+    const keys = Array.from({ length: 16_000 }, (_, at) => timeKey(at * 1_000));
+    const put = { kind: 'put' as const, collection: 'events' as const, value: plainEvent };
+    for (const key of keys) await journal.commit([{ ...put, key }]);
+    const maxBytes = engine.usedBytes() * 0.3;
+
+    await journal.prune({ keepAfterKey: '', maxBytes });
+
+    t.ok(engine.usedBytes() <= maxBytes);
+    const kept = (await journal.list('events', { order: 'oldest', limit: keys.length })).length;
+    t.ok(kept > keys.length / 8, `${kept} are kept`);
+  },
+);
 
 t.test('DUR-1 · leaves a record that a damaged disk made unreadable, and goes on with the others', async (t) => {
   const { engine } = engineOf();
