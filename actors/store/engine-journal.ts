@@ -47,6 +47,7 @@ interface EngineClocks {
 export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks): Journal {
   /** The records removed since the last sweep; those of an earlier process are unknown. */
   let unswept = 1;
+  let isClosing = false;
   let sweepAtMs = Number.NEGATIVE_INFINITY;
   /** The commits of a `together` call, while it runs. */
   let gathered: Job[] | undefined;
@@ -115,9 +116,10 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     }
   }
 
+  /** Ends early when the journal is closed: the rest is removed after the next start. */
   async function inPieces(job: (spent: Spent) => Piece, most = Number.POSITIVE_INFINITY): Promise<Result<number>> {
     let removed = 0;
-    while (removed < most) {
+    while (removed < most && !isClosing) {
       const piece = await enqueue(() => {
         const endsAt = steadyMs() + pieceMs;
         return job(() => steadyMs() > endsAt);
@@ -153,7 +155,10 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     watch: () => () => {},
     prune,
     probe: () => engine.probe(),
-    close: () => engine.close(),
+    close() {
+      isClosing = true;
+      return engine.close();
+    },
   };
 }
 

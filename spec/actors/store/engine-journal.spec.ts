@@ -98,6 +98,17 @@ t.test(
   },
 );
 
+t.test('DUR-2 · CON-2 · a journal that is closed does not finish its pruning first', async (t) => {
+  const { engine, jobs } = engineOf();
+  const journal = createJournal(engine, { nowMs: () => 0, steadyMs: () => 0 });
+  await journal.commit(runs(1_000).map(({ dueAtMs: _, ...ended }) => ended));
+  const before = jobs.count;
+  const pruned = journal.prune({ keepAfterKey: 'z', maxBytes: 0 });
+  await journal.close();
+  t.ok((await pruned).ok);
+  t.equal(jobs.count, before + 1, 'the piece that was under way');
+});
+
 t.test('DUR-1 · leaves a record that a damaged disk made unreadable, and goes on with the others', async (t) => {
   const { engine } = engineOf();
   const journal = createJournal(engine, { nowMs: () => 0, steadyMs: () => 0 });
