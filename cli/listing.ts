@@ -76,7 +76,7 @@ export async function sayWhyNone(context: CommandContext): Promise<void> {
   if (refused?.code === 'profile-unknown') out.complain(`agent: ${oneLine(refused.message)}\n`);
   const route = textFlag(context, 'route');
   if (route === undefined) return;
-  const names = await ask('webhook.list').then((rows) => rows.map(({ name }) => name), noAnswer);
+  const names = await ask('webhook.list', { brief: true }).then((rows) => rows.map(({ name }) => name), noAnswer);
   if (names === undefined || names.includes(route)) return;
   const cure = meantOr(route, names, '`agent webhook list` lists them');
   out.complain(`agent: no route is named "${oneLine(route)}"; ${oneLine(cure)}\n`);

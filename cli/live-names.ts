@@ -26,9 +26,14 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
   server: { method: 'mcp.list', pick: (row) => named(row.name, row.state) },
   'login-server': { method: 'mcp.oauthServers', pick: (row) => named(row.server, row.profile) },
   tool: { method: 'mcp.tools', pick: (row) => named(row.name, row.description) },
-  route: { method: 'webhook.list', pick: (row) => (row.url === '' ? undefined : named(row.name, row.description)) },
+  route: {
+    method: 'webhook.list',
+    params: { brief: true },
+    pick: (row) => (row.url === '' ? undefined : named(row.name, row.description)),
+  },
   subscription: {
     method: 'webhook.list',
+    params: { brief: true },
     pick: (row) => (row.source === 'dynamic' ? named(row.name, row.description) : undefined),
   },
   job: { method: 'cron.list', pick: (row) => named(row.id, row.name) },

@@ -185,7 +185,7 @@ async function problemOf(
   { host, routes = [] }: Answers,
   draft: string,
 ): Promise<string | undefined> {
-  const rows = routes.length === 0 ? [] : await context.ask('webhook.list');
+  const rows = routes.length === 0 ? [] : await context.ask('webhook.list', { brief: true });
   const isA = (source: string, name: string): boolean =>
     rows.some((row) => row.name === name && row.source === source && row.profile === 'default');
   const hidden = routes.find(({ name }) => isA('dynamic', name) && !isA('static', name));

@@ -231,7 +231,7 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
-  const rows = await context.ask('webhook.list');
+  const rows = await context.ask('webhook.list', { brief: !hasFlag(context, 'json') });
   const switched = rows.some(({ enabled }) => enabled === false);
   const head = ['NAME', ...(switched ? ['STATE'] : []), 'EVENTS', 'DELIVER', 'URL', 'PROBLEM'];
   const cells = (row: RouteRow): string[] => [

@@ -284,7 +284,11 @@ interface Contract {
   'webhook.disable': { params: RouteChoice; result: RouteEnabled };
   'webhook.edit': { params: RouteChoice & { readonly record?: JsonObject }; result: RouteDetail };
   'webhook.enable': { params: RouteChoice; result: RouteEnabled };
-  'webhook.list': { params: object; result: readonly RouteRow[] };
+  'webhook.list': {
+    /** `brief`: without the state and the counts, for which the history is read. */
+    params: { readonly brief?: boolean };
+    result: readonly RouteRow[];
+  };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
   'webhook.replay': {
     params: EventChoice & ById & ReplayEdit;

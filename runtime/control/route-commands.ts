@@ -27,9 +27,9 @@ import { inForce, refuse } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
 export const routeCommands = {
-  'webhook.list': async (host) => {
+  'webhook.list': async (host, { brief }) => {
     const rows = listRoutes(routedHomeOf(host), host.daemon?.url());
-    if (host.daemon === undefined) return rows;
+    if (host.daemon === undefined || brief === true) return rows;
     const standingOf = await routeStandings(host.daemon);
     return rows.map((row) => (row.profile === undefined ? row : { ...row, ...standingOf(row) }));
   },

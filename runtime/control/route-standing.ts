@@ -24,15 +24,20 @@ const reasonEvents = 20;
 
 export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Promise<Standings> {
   const rangeOf = (text: string) => readRange(text, nowMs) ?? { fromMs: 0 };
-  const [day, hour, waiting] = await Promise.all([
-    daemon.countRoutes(rangeOf('24h')),
-    daemon.countRoutes(rangeOf('1h')),
+  const range = rangeOf('24h');
+  const { routes: day, countedFromMs } = await daemon.countRoutes(range);
+  // What else is asked is of the same day, so that the time of one reading is enough.
+  const countRoutes: DaemonView['countRoutes'] = (one, of) => daemon.countRoutes(one, of, 0);
+  const [hour, found, waiting] = await Promise.all([
+    countRoutes(rangeOf('1h')),
+    failingRoutes({ countRoutes, deliveries: daemon.deliveries }, nowMs),
     daemon.sendings.list({ status: 'waitingToRetry', limit: mostWaiting }).catch(() => []),
   ]);
   const retrying = new Set(waiting.map(keyOf));
-  const failing = new Set((await failingRoutes(daemon, nowMs)).map(keyOf));
+  const failing = new Set(found.map(keyOf));
   const dayOf = new Map(day.map((one) => [keyOf(one), one]));
-  const hourOf = new Map(hour.map((one) => [keyOf(one), one]));
+  const hourOf = new Map(hour.routes.map((one) => [keyOf(one), one]));
+  const partly = countedFromMs > range.fromMs ? { counted_from: new Date(countedFromMs).toISOString() } : {};
   return ({ name, profile = 'default', enabled }) => {
     const key = keyOf({ route: name, profile });
     const counted = dayOf.get(key);
@@ -40,7 +45,7 @@ export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Pr
       mark: markOf({ enabled, failing: failing.has(key), retrying: retrying.has(key), counted }),
       ...(counted === undefined ? {} : { last_event_at: counted.last_at }),
       last_hour: hourOf.get(key)?.total ?? 0,
-      last_24h: { total: counted?.total ?? 0, failed: counted?.counts.failed ?? 0 },
+      last_24h: { total: counted?.total ?? 0, failed: counted?.counts.failed ?? 0, ...partly },
     };
   };
 }
@@ -68,8 +73,8 @@ export async function failingRoutes(
     countRoutes({ fromMs: Math.floor((nowMs - recentMs) / cellMs) * cellMs }, of),
   ]);
   const found: FailingRoute[] = [];
-  for (const { route, profile, counts } of day) {
-    const now = recent.find((one) => one.route === route && one.profile === profile);
+  for (const { route, profile, counts } of day.routes) {
+    const now = recent.routes.find((one) => one.route === route && one.profile === profile);
     const isRecent = now !== undefined && now.counts.failed >= now.total * failingShare;
     if (!isRecent && counts.failed < lastEvents) continue;
     const rows = await deliveries({ route, profile, limit: reasonEvents, since });

@@ -37,8 +37,15 @@ export type RouteCounts = Pick<CountedRoute, 'route' | 'profile' | 'total' | 'co
 export interface EventStats {
   /** Counts the events that pass a test, by default all, and reads the journal for at most `mostMs`, as the others do. */
   read(range: TimeRange, test?: EventTest, mostMs?: number): Promise<Reading>;
-  /** The counts of each route with events in a range, for less than `count` costs; with a profile, only of its routes. */
-  countRoutes(range: TimeRange, profile?: string, mostMs?: number): Promise<readonly RouteCounts[]>;
+  /**
+   * The counts of each route with events in a range, for less than `count` costs; with a profile, only of its routes.
+   * Everything since `countedFromMs` is counted.
+   */
+  countRoutes(
+    range: TimeRange,
+    profile?: string,
+    mostMs?: number,
+  ): Promise<{ readonly countedFromMs: number; readonly routes: readonly RouteCounts[] }>;
   /** The counts over a range, and those of each route with events in it; with a profile, only its routes. */
   count(
     range: TimeRange,
@@ -146,7 +153,8 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
   return {
     read,
     async countRoutes(...asked) {
-      return [...unite((await readOf(...asked)).sums)].map(routeCounts);
+      const { countedFromMs, sums } = await readOf(...asked);
+      return { countedFromMs, routes: [...unite(sums)].map(routeCounts) };
     },
     async count(range, profile, mostMs) {
       const reading = await readOf(range, profile, mostMs);

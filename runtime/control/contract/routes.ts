@@ -39,7 +39,12 @@ export interface RouteRow {
   readonly last_event_at?: string;
   /** Events of the last hour. */
   readonly last_hour?: number;
-  readonly last_24h?: { readonly total: number; readonly failed: number };
+  readonly last_24h?: {
+    readonly total: number;
+    readonly failed: number;
+    /** If the reading of a long history has not ended: since when events are counted. The next request continues it. */
+    readonly counted_from?: string;
+  };
 }
 
 /** `failing`: half of the last ten minutes, or the last five; `quiet`: no event in 24 hours. */

@@ -16,7 +16,10 @@ function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknow
     root: () => createActor(createMachine({})).start(),
     host: () => ({ daemon, nodes }) as never,
     keeper: { journal: () => undefined, watch: () => () => {} },
-    events: { count: async () => ({ all: { total: 0 } as never, routes: [] }), countRoutes: async () => [] },
+    events: {
+      count: async () => ({ all: { total: 0 } as never, routes: [] }),
+      countRoutes: async () => ({ countedFromMs: 0, routes: [] }),
+    },
     recent: { calls: { read: () => undefined }, deliveries: { read: () => undefined } } as never,
     load: () => ({ running: 0, waiting: 0 }),
     concurrency: () => 1,
@@ -98,7 +101,7 @@ t.test(
         },
         async countRoutes(_range, _profile, mostMs) {
           limits.add(mostMs);
-          return [];
+          return { countedFromMs: 0, routes: [] };
         },
       },
     });

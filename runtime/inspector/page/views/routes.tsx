@@ -29,8 +29,12 @@ const changing = /^(webhookRequest|agentRun|delivery)$/;
 
 export function Routes({ place }: { readonly place: Place }): JSX.Element {
   const asking = useKept(useFollowed(changing, 'routes', () => call('webhook.list')));
-  const { again } = asking;
+  const { asked, again } = asking;
   useEffect(() => routesVersion.onChange(again), [again]);
+  // The next answer continues the reading of a long history.
+  useEffect(() => {
+    if (asked.kind === 'there' && asked.value.some((row) => row.last_24h?.counted_from !== undefined)) void again();
+  }, [asked, again]);
   const listing = useListing(asking, place, { sorted, textOf: ({ name, deliver }) => `${name} ${deliver}` });
   const [isAdding, setAdding] = useState(false);
   const isWide = !useMedia('(max-width: 1100px)');
