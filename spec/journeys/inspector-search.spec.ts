@@ -194,6 +194,25 @@ t.test('INS-4 · a search that takes long is completed while the list is paused'
   t.equal(asked, 2);
 });
 
+t.test('INS-4 · a live search that takes long lists what is found later than the first answer', options, async (t) => {
+  const { gateway, page } = await opened(t);
+  await sendReview(gateway, 'one');
+  await goTo(page, '#/overview');
+  let asked = 0;
+  await answerFor(page, {
+    'events.search': ({ limit, q }, own) => {
+      if (limit !== 100 || q !== 'one') return undefined;
+      asked += 1;
+      return asked === 1 ? changedBy({ rows: [], cursor: 'z' })({}, own) : undefined;
+    },
+  });
+
+  await goTo(page, '#/events?q=one');
+
+  await page.locator('.ev:has([title="one"])').waitFor();
+  t.equal(asked, 2);
+});
+
 t.test('INS-4 · a count that has not read all of its range is not given as that of all', options, async (t) => {
   const { page } = await opened(t);
   await answerFor(page, {

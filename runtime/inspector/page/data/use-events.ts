@@ -93,11 +93,14 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
         for (;;) {
           const { rows, cursor, ...counts } = await call('events.search', { q, range, limit: pageRows });
           const page: EventList = cursor === undefined ? { rows } : { rows, cursor };
-          const listed = mine.found?.list ?? page;
-          show({ counts, list: listed.rows.length > rows.length ? listed : page });
+          const listed = mine.found?.list;
+          const isAhead = listed !== undefined && (listed.cursor ?? '') < (cursor ?? '');
+          const current = listed === undefined || !isLive ? page : withNews(page, listed.rows, counts.from);
+          show({ counts, list: isAhead ? listed : current });
           for (const news of early) hear(news);
-          // A search that could not read the complete range is continued with the news, and without them here.
-          if (isLive || isOver() || counts.counted_from === undefined) return;
+          // The news complete the counts of a long history, but bring no older rows.
+          const isFull = isLive && (cursor === undefined || rows.length === pageRows);
+          if (isOver() || isFull || (!isLive && counts.counted_from === undefined)) return;
           await new Promise((resolve) => setTimeout(resolve, continueMs));
         }
       } catch (error) {
