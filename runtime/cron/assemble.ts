@@ -11,12 +11,12 @@ import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
-import { type CompileOptions, compile } from '../../machines/base/compile.ts';
-import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
+import type { CompileOptions } from '../../machines/base/compile.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import type { NextId } from '../system/ids.ts';
+import { createPool, poolUnder } from '../system/pools.ts';
 import { wireCronJob } from './cron-jobs.ts';
 import { findingOf } from './job-outlook.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
@@ -49,12 +49,9 @@ export interface CronHalf {
 }
 
 export function assembleCron(ports: CronHalfPorts): CronHalf {
-  const { root, home, keeper, hasRoom, open, nextId, compiling, nowMs, log } = ports;
+  const { root, home, keeper, hasRoom, open, nextId, nowMs, log } = ports;
   const fire = createFireCronJob({ keeper, hasRoom });
-  const ward = (): WardHandle<CronJobInput> | undefined => {
-    const ref: AnyActorRef | undefined = root().system.get('cronJobs');
-    return ref && wardHandle(ref);
-  };
+  const ward = () => poolUnder<CronJobInput>(root(), 'cronJobs');
   const schedule = createCronSchedule({
     profiles() {
       const { profiles, documents } = home();
@@ -69,7 +66,7 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     log,
     ...(ports.steadyMs === undefined ? {} : { steadyMs: ports.steadyMs }),
   });
-  const chart = wireCronJob({
+  const machine = wireCronJob({
     fire,
     findJob: schedule.find,
     nextDue: createNextDue(),
@@ -83,14 +80,11 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     log,
   });
   return {
-    ward: createWard({
+    ward: createPool(ports, {
       name: 'cronJobs',
-      logic: compile(chart, compiling),
+      machine,
       onDone: (key) => schedule.ended(key, false),
-      onCrashed: (key, error) => {
-        log.log('error', `cronJobs/${key} crashed`, { actor: `cronJobs/${key}`, error: String(error) });
-        schedule.ended(key, true);
-      },
+      onCrashed: (key) => schedule.ended(key, true),
     }),
     schedule,
     view: createCronView({ schedule, ward, keeper, redact: ports.redact, seenRun: ports.seenRun }),

@@ -8,14 +8,14 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AnyActorRef, fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
-import { type CompileOptions, compile } from '../../machines/base/compile.ts';
-import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
+import type { CompileOptions } from '../../machines/base/compile.ts';
 import {
   type PlatformContext,
   type PlatformInput,
   platformConnectionMachine,
   type VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
+import { createPool, poolUnder } from '../system/pools.ts';
 import { wake } from '../system/ticks.ts';
 import { platformKey } from './live-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
@@ -27,13 +27,10 @@ interface PlatformsHalfPorts
 }
 
 export function assemblePlatforms(ports: PlatformsHalfPorts) {
-  const { root, compiling, nowMs, log } = ports;
+  const { root, nowMs, log } = ports;
   const platforms = createPlatforms({
     ...ports,
-    ward: (): WardHandle<PlatformInput> | undefined => {
-      const ref: AnyActorRef | undefined = root().system.get('platforms');
-      return ref && wardHandle(ref);
-    },
+    ward: () => poolUnder<PlatformInput>(root(), 'platforms'),
     targetPorts: {
       now: nowMs,
       wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
@@ -45,14 +42,11 @@ export function assemblePlatforms(ports: PlatformsHalfPorts) {
   return {
     platforms,
     /** The gateway chart keeps it under the system id `platforms`. */
-    ward: createWard({
+    ward: createPool(ports, {
       name: 'platforms',
-      logic: compile(wirePlatform({ platforms: () => platforms, log }), compiling),
-      onDone: (key) => platforms.ended(key),
-      onCrashed: (key, error) => {
-        log.log('error', `platforms/${key} crashed`, { actor: `platforms/${key}`, error: String(error) });
-        platforms.crashed(key, error);
-      },
+      machine: wirePlatform({ platforms: () => platforms, log }),
+      onDone: platforms.ended,
+      onCrashed: platforms.crashed,
     }),
   };
 }

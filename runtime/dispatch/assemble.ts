@@ -13,9 +13,8 @@ import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
 import { createBursts } from '../../actors/webhook/bursts.ts';
-import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import type { CompileOptions } from '../../machines/base/compile.ts';
 import { Roster } from '../../machines/base/roster.ts';
-import { createWard } from '../../machines/base/ward.ts';
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
@@ -29,6 +28,7 @@ import type { Redactor } from '../observe/redact.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { createRunTraces } from '../observe/tracing-spans.ts';
 import type { NextId } from '../system/ids.ts';
+import { createPool } from '../system/pools.ts';
 import { type Every, wake } from '../system/ticks.ts';
 import { createStandingWards } from '../system/wards.ts';
 import { wireGroup } from '../webhook/batches.ts';
@@ -91,7 +91,7 @@ const lookMs = 5_000;
 const sharedLookMs = 1_000;
 
 export function assembleWork(ports: WorkPorts) {
-  const { root, home, servicesOf, keeper, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } = ports;
+  const { root, home, servicesOf, keeper, redactor, metrics, tracing, nowMs, steadyMs, every, log } = ports;
   const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const isShared = home().main.settings.gateway.journal === 'postgres';
@@ -253,9 +253,6 @@ export function assembleWork(ports: WorkPorts) {
     // Those behind it would fill the memory in which it must find room again.
     crowded: (record) => memory.crowded(record) && !(keeper.leads() && platforms.isFollowed(record)),
   });
-  const crashed = (room: string, key: string, error: unknown): void => {
-    log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
-  };
   const unforeseen = (where: string, thrown: unknown): void => logUnforeseen(log, where, thrown);
   const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
   const ended = createEnded({ wards, recent, release: platforms.release, metrics, nowMs, log });
@@ -268,25 +265,21 @@ export function assembleWork(ports: WorkPorts) {
   return {
     /** For the gateway chart: the pools of this work, and how it is parked. */
     gateway: {
-      groups: createWard({
+      groups: createPool(ports, {
         name: 'groups',
-        logic: compile(wireGroup({ ...records, bursts, hasRoom: refill.hasRoom, log }), {
-          ...compiling,
-          copy: groupContext,
-        }),
-        onCrashed: (key, error) => crashed('groups', key, error),
+        machine: wireGroup({ ...records, bursts, hasRoom: refill.hasRoom, log }),
+        copy: groupContext,
       }),
-      runs: createWard({
+      runs: createPool(ports, {
         name: 'runs',
-        logic: compile(runWork.logic, compiling),
+        machine: runWork.logic,
         queueOf: ({ record }) => runQueue(record),
         onDone: (key, record) => {
           runWork.release(key);
           writer.forget('runs', key);
           runEnded(key, record);
         },
-        onCrashed: (key, error) => {
-          crashed('runs', key, error);
+        onCrashed: (key) => {
           runWork.release(key);
           crashedWork
             .run(key)
@@ -294,16 +287,15 @@ export function assembleWork(ports: WorkPorts) {
             .catch((thrown: unknown) => unforeseen(`runs/${key}`, thrown));
         },
       }),
-      deliveries: createWard({
+      deliveries: createPool(ports, {
         name: 'deliveries',
-        logic: compile(deliveryWork.logic, compiling),
+        machine: deliveryWork.logic,
         queueOf: ({ record }) => deliveryQueue(record),
         onDone: (key, record) => {
           writer.forget('deliveries', key);
           ended.delivery(key, record);
         },
-        onCrashed: (key, error) => {
-          crashed('deliveries', key, error);
+        onCrashed: (key) => {
           deliveryWork.release(key);
           crashedWork
             .delivery(key)

@@ -3,7 +3,6 @@
 import { type AnyActorLogic, fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Connections } from '../../machines/mcp/connection-state.ts';
 import { serversMachine } from '../../machines/mcp/servers.machine.ts';
 import type { Logins } from '../oauth/logins.ts';
 import type { Calls } from './calls.ts';
@@ -15,7 +14,6 @@ export type ServersPool =
 
 interface ServersPorts {
   readonly pools: Readonly<Record<ServersPool, AnyActorLogic>>;
-  readonly ward: Connections;
   readonly reconcile: Reconcile;
   /** The calls in progress. */
   readonly live: Pick<Calls, 'stop'>;

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { AnyActorLogic, AnyActorRef, AnyStateMachine } from 'xstate';
+import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createCallLanes } from '../../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
@@ -16,9 +16,9 @@ import type { Logger } from '../../actors/ports.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
-import { type CompiledLogic, type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { absentWard, createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
+import { absentWard, type WardHandle } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
@@ -38,6 +38,7 @@ import type { Redactor } from '../observe/redact.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { tracedCalls } from '../observe/tracing-spans.ts';
 import { newMark } from '../system/ids.ts';
+import { createPool, poolUnder } from '../system/pools.ts';
 import { createRespawns } from '../system/respawns.ts';
 import { wake } from '../system/ticks.ts';
 import { type Approvals, createApprovals, wireApproval } from './approvals.ts';
@@ -108,11 +109,9 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
   /** Calls may arrive before a pool runs; sessions and abort signals may send events after it has stopped. */
   const ward =
-    <Input>(name: string) =>
-    (): WardHandle<Input> => {
-      const ref: AnyActorRef | undefined = root().system.get(name);
-      return ref === undefined ? absentWard(name) : wardHandle(ref);
-    };
+    <Input>(name: ServersPool) =>
+    (): WardHandle<Input> =>
+      poolUnder<Input>(root(), name) ?? absentWard(name);
   const connections: Connections = ward<ConnectionInput>('connections');
   const callWard = ward<CallInput>('calls');
 
@@ -152,7 +151,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
   const calls = redactedCalls(tracedCalls(createCalls(callWard, nowMs, approvals.withdraw), tracing), redactor.text);
   const memory = createCallMemory();
-  const chats = createChats(() => (root().system.get('chats') === undefined ? undefined : ward<ChatInput>('chats')()));
+  const chats = createChats(() => poolUnder<ChatInput>(root(), 'chats'));
   const settled = createSettled(connections);
   const chatPorts = (profile: string): ChatTurnPorts => ({
     registry: () => registries.get(profile),
@@ -163,23 +162,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     random: Math.random,
     log,
   });
-  const crashed = (room: string, key: string, error: unknown): void =>
-    log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
-  /** A pool of charts, whose crashes are logged before they are handled. */
-  const pool = <Machine extends AnyStateMachine>(
-    name: ServersPool,
-    machine: Machine,
-    { onCrashed, onDone }: Pick<WardOptions<CompiledLogic<Machine>>, 'onCrashed' | 'onDone'>,
-  ) =>
-    createWard<CompiledLogic<Machine>>({
-      name,
-      logic: compile(machine, compiling),
-      ...(onDone === undefined ? {} : { onDone }),
-      onCrashed: (key, error) => {
-        crashed(name, key, error);
-        onCrashed?.(key, error);
-      },
-    });
   const { logins, credentials, storeTokens, browserLogins, deviceLogins } = assembleLogins({
     home: paths.home,
     documents: () => home().documents,
@@ -189,7 +171,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     redactor,
     changed: (profile, server) =>
       connections().get(connectionKey(profile, server))?.send({ type: 'credentials.changed' }),
-    crashed: (key, error) => crashed('logins', key, error),
     nowMs,
     log,
   });
@@ -239,9 +220,72 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       log,
     }),
   );
-  const logic = wireServers({
+  const callWiring = wireToolCall({
+    calls,
+    sessions,
+    approvals,
+    reach,
+    lanes,
+    registry: (profile) => registries.get(profile),
+    settings,
+    rules: reconcile.rules,
+    connections,
+    demandScope(profile, server, scope) {
+      const at = tokenPlace(profile, server);
+      if (at !== undefined) void at.credentials.demandScope(server, at.url, scope);
+    },
+    loginProblem(profile, server) {
+      const at = tokenPlace(profile, server);
+      return at && loginProblem(at, nowMs());
+    },
+    grantedScope(profile, server) {
+      const at = tokenPlace(profile, server);
+      return at && recordFor(at)?.scope;
+    },
+    redactor,
+    nowMs,
+    steadyMs,
+    log,
+  });
+  function callEnded(key: string, output: CallOutput): void {
+    const endedAtMs = nowMs();
+    const call = calls.get(key);
+    const startedAtMs = call?.startedAtMs ?? endedAtMs;
+    countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
+    memory.keep(memoOf(output, { startedAtMs, endedAtMs, call, redactor }));
+    if (call?.tool !== undefined && call.result !== undefined)
+      offers.keepLinks(call.request.profile, call.tool.server, call.result.content);
+    calls.settled(key, output);
+    requests.callEnded(key);
+  }
+  const requestWiring = wireServerRequest({
+    requests,
+    approvals,
+    askerOf: (call) => {
+      const request = calls.get(call)?.request;
+      return request && askerOf(request);
+    },
+    waits: calls.waits,
+    settings,
+    model: (profile) => profileOf(profile)?.settings.agent.model,
+    redactor,
+    askModel: async (model, question, signal) => {
+      const { streamModel, waitFor } = await import('../../actors/agent/stream-model.ts');
+      return streamModel(model, question, { nowMs, random: Math.random, wait: waitFor, signal });
+    },
+    steadyMs,
+  });
+  const chatWiring = wireChatSession({
+    chats,
+    settings: (profile) => profileOf(profile)?.settings.agent,
+    turn: chatPorts,
+    settled,
+  });
+  const machine = wireServers({
     pools: {
-      connections: pool('connections', wireConnection({ sessions, reach, log }), {
+      connections: createPool(ports, {
+        name: 'connections',
+        machine: wireConnection({ sessions, reach, log }),
         onDone: (key) => reconcile.ended(key),
         onCrashed: (key, error) => {
           // The connection that replaces it may sleep or have failed, and would never close this session.
@@ -249,92 +293,37 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           reconcile.crashed(key, error);
         },
       }),
-      calls: pool(
-        'calls',
-        wireToolCall({
-          calls,
-          sessions,
-          approvals,
-          reach,
-          lanes,
-          registry: (profile) => registries.get(profile),
-          settings,
-          rules: reconcile.rules,
-          connections,
-          demandScope(profile, server, scope) {
-            const at = tokenPlace(profile, server);
-            if (at !== undefined) void at.credentials.demandScope(server, at.url, scope);
-          },
-          loginProblem(profile, server) {
-            const at = tokenPlace(profile, server);
-            return at && loginProblem(at, nowMs());
-          },
-          grantedScope(profile, server) {
-            const at = tokenPlace(profile, server);
-            return at && recordFor(at)?.scope;
-          },
-          redactor,
-          nowMs,
-          steadyMs,
-          log,
-        }),
-        {
-          onDone: (key, output: CallOutput) => {
-            const endedAtMs = nowMs();
-            const call = calls.get(key);
-            const startedAtMs = call?.startedAtMs ?? endedAtMs;
-            countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
-            memory.keep(memoOf(output, { startedAtMs, endedAtMs, call, redactor }));
-            if (call?.tool !== undefined && call.result !== undefined)
-              offers.keepLinks(call.request.profile, call.tool.server, call.result.content);
-            calls.settled(key, output);
-            requests.callEnded(key);
-          },
-          onCrashed: (key) => {
-            calls.crashed(key);
-            requests.callEnded(key);
-          },
+      calls: createPool(ports, {
+        name: 'calls',
+        machine: callWiring,
+        onDone: callEnded,
+        onCrashed: (key) => {
+          calls.crashed(key);
+          requests.callEnded(key);
         },
-      ),
-      approvals: pool('approvals', wireApproval({ approvals: () => approvals, log }), {
+      }),
+      approvals: createPool(ports, {
+        name: 'approvals',
+        machine: wireApproval({ approvals: () => approvals, log }),
         // Its chart is gone, so it cannot be answered any more.
         onCrashed: (key) => approvals.settled(key, { verdict: 'denied', values: null }),
       }),
-      serverRequests: pool(
-        'serverRequests',
-        wireServerRequest({
-          requests,
-          approvals,
-          askerOf: (call) => {
-            const request = calls.get(call)?.request;
-            return request && askerOf(request);
-          },
-          waits: calls.waits,
-          settings,
-          model: (profile) => profileOf(profile)?.settings.agent.model,
-          redactor,
-          askModel: async (model, question, signal) => {
-            const { streamModel, waitFor } = await import('../../actors/agent/stream-model.ts');
-            return streamModel(model, question, { nowMs, random: Math.random, wait: waitFor, signal });
-          },
-          steadyMs,
-        }),
-        { onCrashed: (key) => requests.crashed(key) },
-      ),
-      chats: pool(
-        'chats',
-        wireChatSession({ chats, settings: (profile) => profileOf(profile)?.settings.agent, turn: chatPorts, settled }),
-        {
-          onCrashed: (key) => {
-            chats.turnEnded(key);
-            chats.forget(key);
-          },
+      serverRequests: createPool(ports, {
+        name: 'serverRequests',
+        machine: requestWiring,
+        onCrashed: requests.crashed,
+      }),
+      chats: createPool(ports, {
+        name: 'chats',
+        machine: chatWiring,
+        onCrashed: (key) => {
+          chats.turnEnded(key);
+          chats.forget(key);
         },
-      ),
+      }),
       browserLogins,
       deviceLogins,
     },
-    ward: connections,
     reconcile,
     live: calls,
     logins,
@@ -350,7 +339,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   });
 
   return {
-    logic: compile(logic, compiling),
+    logic: compile(machine, compiling),
     offers,
     calls,
     approvals,

@@ -8,12 +8,13 @@ import type { AnyActorLogic } from 'xstate';
 import type { Documents } from '../../actors/documents.ts';
 import { type Credentials, createCredentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import type { CompileOptions } from '../../machines/base/compile.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { createWard, type WardHandle } from '../../machines/base/ward.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { LoginEnd, LoginInput } from '../../machines/oauth/login-step.ts';
 import type { Redactor } from '../observe/redact.ts';
+import { createPool } from '../system/pools.ts';
 import { wireBrowserLogin } from './browser-login.ts';
 import { wireDeviceLogin } from './device-login.ts';
 import { learntCredentials } from './learnt-credentials.ts';
@@ -30,7 +31,6 @@ interface LoginHalfPorts {
   readonly redactor: Pick<Redactor, 'learnNext'>;
   /** The credentials of a server have changed. */
   readonly changed: (profile: string, server: string) => void;
-  readonly crashed: (key: string, error: unknown) => void;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -44,7 +44,7 @@ export interface LoginHalf {
   readonly deviceLogins: AnyActorLogic;
 }
 
-export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports }: LoginHalfPorts): LoginHalf {
+export function assembleLogins({ home, redactor, nowMs, log, ...ports }: LoginHalfPorts): LoginHalf {
   const stores = new Map<string, Credentials>();
 
   /** By name alone: a profile that is not loaded must never fall back to the tokens of another. */
@@ -61,6 +61,7 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
 
   const logins = createLogins({ browser: ports.browser, device: ports.device });
   const wiring = { logins, credentials, nowMs, log };
+  const pools = { compiling: ports.compiling, log };
   const ends = {
     onDone(key: string, end: LoginInput & LoginEnd): void {
       const { profile, server, why } = end;
@@ -72,8 +73,7 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
       logins.ended(key, { kind: 'loggedIn' });
       ports.changed(profile, server);
     },
-    onCrashed(key: string, error: unknown): void {
-      ports.crashed(key, error);
+    onCrashed(key: string): void {
       logins.ended(key, { kind: 'stopped', why: 'the login crashed in the gateway; see the log' });
     },
   };
@@ -89,7 +89,7 @@ export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports
     logins,
     credentials,
     storeTokens,
-    browserLogins: createWard({ name: 'browserLogins', logic: compile(wireBrowserLogin(wiring), compiling), ...ends }),
-    deviceLogins: createWard({ name: 'deviceLogins', logic: compile(wireDeviceLogin(wiring), compiling), ...ends }),
+    browserLogins: createPool(pools, { name: 'browserLogins', machine: wireBrowserLogin(wiring), ...ends }),
+    deviceLogins: createPool(pools, { name: 'deviceLogins', machine: wireDeviceLogin(wiring), ...ends }),
   };
 }

@@ -14,7 +14,6 @@ import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
 import { compile } from '../../machines/base/compile.ts';
 import type { Fault } from '../../machines/base/fault.ts';
 import { Roster } from '../../machines/base/roster.ts';
-import { createWard } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
@@ -39,6 +38,7 @@ import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
 import { createRequestCount } from '../observe/metrics-counts.ts';
 import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds } from '../system/ids.ts';
+import { createPool } from '../system/pools.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { addressIn, type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
@@ -179,7 +179,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const spawning: SpawnPorts = { exchanges, wards, nextId, nowMs };
   const parts = createParts({ ...spawning, claim, together: keeper.together });
-  const requestLogic = wireRequest({
+  const requestMachine = wireRequest({
     facts: {
       maxBodyBytes: () => settings().webhook.maxBodyBytes,
       findRoute: routes.find,
@@ -242,9 +242,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
 
   const gateway = wireGateway({
     ...work.gateway,
-    requests: createWard({
+    requests: createPool(ports, {
       name: 'requests',
-      logic: compile(requestLogic, { ...compiling, copy: requestContext }),
+      machine: requestMachine,
+      copy: requestContext,
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
@@ -254,8 +255,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         traces.ended(output, live);
         decisions.decided(output, live);
       },
-      onCrashed: (key, error) => {
-        log.log('error', `requests/${key} crashed`, { actor: `requests/${key}`, error: String(error) });
+      onCrashed: (key) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
         if (live === undefined) return;

@@ -16,7 +16,6 @@ function chartOver(note: (what: string) => void, stored = Promise.resolve()) {
       browserLogins: pool('browserLogins'),
       deviceLogins: pool('deviceLogins'),
     },
-    ward: () => undefined as never,
     reconcile: { run: () => note('read'), retireAll: async () => note('sessions') } as never,
     live: { stop: () => note('stopped calls') },
     logins: { stop: () => stored.then(() => note('logins')) },
