@@ -38,8 +38,6 @@ export type IdentifyVerdict =
   | ({ readonly kind: 'failed' } & StepFailure);
 export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
 
-type BrowserLoginOutput = BrowserLoginContext;
-
 /** After this, the person has to start again. */
 export const redirectTimeoutMs = 300_000;
 
@@ -48,7 +46,7 @@ export const browserLoginMachine = setup({
     input: {} as LoginInput,
     context: {} as BrowserLoginContext,
     events: {} as LoginEvent,
-    output: {} as BrowserLoginOutput,
+    output: {} as BrowserLoginContext,
   },
   actors: {
     discover: promiseHole<StepVerdict, BrowserLoginContext>('discover'),
@@ -61,8 +59,8 @@ export const browserLoginMachine = setup({
   actions: {
     /** Opens the browser and reports the URL to the caller. */
     announceUrl: effect('announceUrl'),
-    /** Releases the port and all secrets. */
-    letGo: effect('letGo'),
+    /** Closes the listener of the redirect. */
+    release: effect('release'),
     recordRefusal: effect('recordRefusal'),
     rememberIdentity: assign((_, params: Pick<BrowserLoginContext, 'identity' | 'document'>) => params),
     rememberRefusal: assign({ documentRefused: true }),
@@ -153,14 +151,14 @@ export const browserLoginMachine = setup({
       meta: { rule: 'OAU-8' },
       tags: ['ended'],
       type: 'final',
-      entry: 'letGo',
+      entry: 'release',
     },
     stopped: {
       description: 'The login ended without new credentials; the old ones are untouched.',
       meta: { rule: 'OAU-8' },
       tags: ['ended'],
       type: 'final',
-      entry: 'letGo',
+      entry: 'release',
     },
   },
 });

@@ -50,7 +50,6 @@ export const deviceLoginMachine = setup({
   actions: {
     /** Reports the URL and the code to the caller. */
     announceCode: effect('announceCode'),
-    letGo: effect('letGo'),
     rememberCode: assign((_, params: { intervalMs: number; patienceMs: number }) => params),
     rememberInterval: assign((_, params: { intervalMs: number; onceMs: number }) => params),
     rememberWhy: assign((_, { why, errorCode }: StepFailure) => ({ why, errorCode: errorCode ?? null })),
@@ -144,14 +143,12 @@ export const deviceLoginMachine = setup({
       meta: { rule: 'DEV-4' },
       tags: ['ended'],
       type: 'final',
-      entry: 'letGo',
     },
     stopped: {
       description: 'Denied, expired, cancelled or not possible; saved credentials are untouched.',
       meta: { rule: 'DEV-4' },
       tags: ['ended'],
       type: 'final',
-      entry: 'letGo',
     },
   },
 });

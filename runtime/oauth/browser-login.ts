@@ -67,7 +67,7 @@ export function wireBrowserLogin(ports: LoginPorts) {
             ports.log.log('error', `${what}: ${causeOf(thrown)}`, { server: context.server });
           });
       },
-      letGo: ({ context }) => logins.get(context.id)?.listener?.close(),
+      release: ({ context }) => logins.get(context.id)?.listener?.close(),
     },
   });
 }

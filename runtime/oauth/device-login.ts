@@ -48,7 +48,6 @@ export function wireDeviceLogin(ports: LoginPorts) {
           expires_in_seconds: Math.round(context.patienceMs / 1_000),
         });
       },
-      letGo: () => {},
     },
   });
 }

@@ -49,7 +49,7 @@ async function login(given: {
     },
     actions: {
       announceUrl: () => void told.push('announce'),
-      letGo: () => void told.push('letGo'),
+      release: () => void told.push('release'),
       recordRefusal: ({ context }) => void told.push(`refused ${context.document}`),
     },
   });
@@ -87,7 +87,7 @@ t.test(
     t.match(why(), `mcp server "hub": the login was not completed within 5 minutes`);
     t.match(why(), document);
     t.match(why(), 'oauth.cimd: false');
-    t.equal(told.filter((word) => word === 'letGo').length, 1, 'the port is let go once');
+    t.equal(told.filter((word) => word === 'release').length, 1, 'the port is released once');
     t.notOk(told.includes('store'));
   },
 );
@@ -138,11 +138,11 @@ t.test(
 t.test('OAU-8 · the port is let go before the end is told, however it ends', async (t) => {
   const well = await login({ identities: [], redirects: [{ kind: 'done' }] });
   t.equal(well.state(), 'loggedIn');
-  t.same(well.told, ['discover', 'bindPort', 'announce', 'awaitRedirect', 'store', 'letGo']);
+  t.same(well.told, ['discover', 'bindPort', 'announce', 'awaitRedirect', 'store', 'release']);
 
   const cancelled = await login({ identities: [] });
   cancelled.send({ type: 'login.cancel' });
   t.equal(cancelled.state(), 'stopped');
   t.equal(cancelled.why(), 'the login was cancelled');
-  t.equal(cancelled.told.at(-1), 'letGo');
+  t.equal(cancelled.told.at(-1), 'release');
 });
