@@ -195,7 +195,7 @@ export async function refillGroups(ports: ResumePorts, signal = ports.signal()):
  * Ends the runs in progress here that another gateway has adopted because this gateway's session expired, also those that it
  * has ended or left since. Other lost work is detected at its next write.
  */
-export async function letGoOfLost(ports: ResumePorts): Promise<void> {
+export async function endLostRuns(ports: ResumePorts): Promise<void> {
   const isRunning = (run: AnyActorRef): boolean => run.getSnapshot().value === 'running';
   const running = new Map<string, AnyActorRef>();
   ports.wards().runs.each((key, run) => {

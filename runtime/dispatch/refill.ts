@@ -11,7 +11,7 @@ import type { Every } from '../system/ticks.ts';
 import { createTurns } from '../system/turns.ts';
 import { leaveDeliveries } from './leave-waiting.ts';
 import {
-  letGoOfLost,
+  endLostRuns,
   type ResumePorts,
   refillDeliveries,
   refillGroups,
@@ -118,7 +118,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     if (life !== undefined && life === lookedAs) return;
     // The work of the last session has been taken by now, by this gateway or by another. Without a session, others may
     // take it at any moment.
-    if (lookedAs !== undefined) await letGoOfLost(resume);
+    if (lookedAs !== undefined) await endLostRuns(resume);
     lookedAs = life ?? lookedAs;
   }
 

@@ -18,7 +18,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { Roster } from '../../../machines/base/roster.ts';
 import { createWard, wardHandle } from '../../../machines/base/ward.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
-import { letGoOfLost, refillRuns } from '../../../runtime/dispatch/recovery.ts';
+import { endLostRuns, refillRuns } from '../../../runtime/dispatch/recovery.ts';
 import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
 import { createWards } from '../../../runtime/system/wards.ts';
 import { turn } from '../../support/keeper.ts';
@@ -202,7 +202,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
       isLooking = true;
       await refillRuns(resume);
       if (keeper.life() !== lookedAs) {
-        await letGoOfLost(resume);
+        await endLostRuns(resume);
         lookedAs = keeper.life();
       }
       isLooking = false;
