@@ -22,8 +22,6 @@ interface LineLogSettings {
   readonly patienceMs?: number;
   /** Limit of one file. */
   readonly maxBytes?: number;
-  /** Largest number of files, including the current one. */
-  readonly files?: number;
   /** Keeps the lines that cannot be written now, as far as they fit; called with the cause when that begins. */
   readonly onKept?: (cause: string) => void;
 }
@@ -38,7 +36,8 @@ export interface LineLog {
 }
 
 const defaultMaxBytes = 1_048_576;
-const defaultFiles = 3;
+/** Number of files, including the current one. */
+const mostFiles = 3;
 const defaultPatienceMs = 1_000;
 /** From a failed attempt to the next one, which a further line makes at once. */
 const againMs = 5_000;
@@ -47,9 +46,9 @@ const lineFeed = 0x0a;
 const mostPendingBytes = 262_144;
 
 export function createLineLog(settings: LineLogSettings): LineLog {
-  const { folder, name, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
+  const { folder, name, maxBytes = defaultMaxBytes } = settings;
   const { redact, patienceMs = defaultPatienceMs, onKept } = settings;
-  const file = createRotatedFile(folder, logFileName(name), { maxBytes, files });
+  const file = createRotatedFile(folder, logFileName(name), maxBytes);
   const lines = createRedactedLines(redact);
   const room = Math.min(mostPendingBytes, maxBytes);
   let pending: Buffer[] = [];
@@ -151,11 +150,7 @@ export function createLineLog(settings: LineLogSettings): LineLog {
 }
 
 /** A file that is renamed when it is full. A batch that cannot be written leaves no part of itself. */
-function createRotatedFile(
-  folder: string,
-  name: string,
-  { maxBytes, files }: { readonly maxBytes: number; readonly files: number },
-) {
+function createRotatedFile(folder: string, name: string, maxBytes: number) {
   const path = join(folder, name);
   let file: FileHandle | undefined;
   let fileBytes = 0;
@@ -174,7 +169,7 @@ function createRotatedFile(
     if (file !== undefined && fileBytes > 0 && fileBytes + more > maxBytes) {
       await file.close();
       file = undefined;
-      await rotate(path, files);
+      await rotate(path);
     }
     if (file === undefined) {
       await ensurePrivateFolder(folder);
@@ -231,8 +226,8 @@ function numbered(path: string, number: number): string {
 }
 
 /** Renames each file to the next number; the last one is overwritten. */
-async function rotate(path: string, files: number): Promise<void> {
-  for (let number = files - 1; number > 0; number -= 1) {
+async function rotate(path: string): Promise<void> {
+  for (let number = mostFiles - 1; number > 0; number -= 1) {
     await rename(numbered(path, number - 1), numbered(path, number)).catch((thrown: NodeJS.ErrnoException) => {
       if (thrown.code !== 'ENOENT') throw thrown;
     });

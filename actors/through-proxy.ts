@@ -15,10 +15,8 @@ type ProxyRoute =
 const direct: ProxyRoute = { kind: 'open', init: {}, isProxied: false };
 const variables = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];
 
-export async function throughProxy(
-  url: string,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<ProxyRoute> {
+export async function throughProxy(url: string): Promise<ProxyRoute> {
+  const { env } = process;
   if (!variables.some((name) => (env[name] ?? '') !== '')) return direct;
   const [{ proxyFor }, { sharedProxyAgent }] = await Promise.all([
     import('./mcp/env-proxy.ts'),

@@ -283,13 +283,13 @@ async function readAnswer(response: Response, { model, limits, heard, draft, onT
       pieces.push(text);
       continue;
     }
-    for (const { data } of events.read(text)) take(readEvent(provider, draft, data));
+    for (const data of events.read(text)) take(readEvent(provider, draft, data));
     // Leaving the loop cancels the rest of the body.
     if (draft.ended || draft.fault !== null) return;
   }
   if (!(isWhole ?? isDeclared)) {
     // The last event is complete even if its terminating empty line is missing.
-    for (const { data } of events.read('\n\n')) take(readEvent(provider, draft, data));
+    for (const data of events.read('\n\n')) take(readEvent(provider, draft, data));
     return;
   }
   const body = parseJson(pieces.join(''));

@@ -11,7 +11,6 @@ export interface Asker {
 }
 
 export interface Chat {
-  readonly name: string;
   readonly waiting: Set<Asker>;
   /** The delivery that sends another message there. */
   continuing: Pick<Asker, 'granted'> | undefined;
@@ -57,7 +56,6 @@ export function createLaneChats(steadyMs: () => number) {
         sweepAt = Math.max(mostIdleChats, 2 * chats.size);
       }
       chat = {
-        name,
         waiting: new Set(),
         continuing: undefined,
         heldFor: undefined,

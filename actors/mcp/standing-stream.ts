@@ -159,7 +159,7 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
     // It ends with the answer to its call, however soon, and is not resumed after it.
     let hasAnswered = false;
     const passes = (chunk: Uint8Array): void => {
-      if (!hasAnswered) hasAnswered = read(chunk).some(({ data }) => isAnswer(data));
+      if (!hasAnswered) hasAnswered = read(chunk).some(isAnswer);
     };
     const ended = (): void => lasted(holds.resumed, performance.now() - openedAtMs, hasAnswered);
     return boundBody(answer, { ...unbounded, passes, ended });

@@ -20,7 +20,6 @@ export interface Certificates {
 
 interface CertificatePorts {
   readonly log: Logger;
-  readonly fetch?: typeof fetch;
   readonly timeoutMs?: number;
 }
 
@@ -29,7 +28,7 @@ const maxUnderWay = 4;
 const maxVisits = 8;
 const maxBytes = 65_536;
 
-export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 }: CertificatePorts): Certificates {
+export function createCertificates({ log, timeoutMs = 3_000 }: CertificatePorts): Certificates {
   const kept = new Map<string, string>();
   const underWay = new Map<string, Promise<void>>();
   let visits = 0;
@@ -38,7 +37,7 @@ export function createCertificates({ log, fetch: ask = fetch, timeoutMs = 3_000 
     const proxy = await throughProxy(url);
     if (proxy.kind === 'unusable') throw new Error(proxy.why);
     const signal = AbortSignal.timeout(timeoutMs);
-    const response = await ask(url, { ...proxy.init, redirect: 'error', signal });
+    const response = await fetch(url, { ...proxy.init, redirect: 'error', signal });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     const chunks: Uint8Array[] = [];
     let size = 0;

@@ -1,18 +1,12 @@
 /**
- * Splits a stream of server-sent events into events, at any chunk boundaries. Does not parse the data.
+ * Splits a stream of server-sent events into the data of the events, at any chunk boundaries. Does not parse the data.
  * @see [HTML §9.2.6](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)
  * @see DIS-3 in docs/specification.md
  */
 
-export interface StreamEvent {
-  /** Empty if the stream names no event. */
-  readonly name: string;
-  readonly data: string;
-}
-
 interface EventReader {
-  /** Returns the events that the chunk completed. */
-  read(chunk: string): readonly StreamEvent[];
+  /** Returns the data of the events that the chunk completed. */
+  read(chunk: string): readonly string[];
   /** Returns the id of the last event that had one; empty before. */
   lastId(): string;
 }
@@ -20,24 +14,22 @@ interface EventReader {
 /** Reads each character once, so that a line in a thousand chunks costs no more than one in a single chunk. */
 export function createEventReader(): EventReader {
   let line = '';
-  let name = '';
   let id = '';
   let lastId = '';
   let data: string[] = [];
   let afterReturn = false;
   let first = true;
 
-  function endLine(events: StreamEvent[]): void {
+  function endLine(events: string[]): void {
     const whole = first ? line.replace(/^\uFEFF/, '') : line;
     first = false;
     line = '';
     if (whole === '') {
       // An event without data is ignored.
       if (data.length > 0) {
-        events.push({ name, data: data.join('\n') });
+        events.push(data.join('\n'));
         if (id !== '') lastId = id;
       }
-      name = '';
       id = '';
       data = [];
       return;
@@ -46,13 +38,12 @@ export function createEventReader(): EventReader {
     const field = colon === -1 ? whole : whole.slice(0, colon);
     const value = colon === -1 ? '' : whole.slice(colon + 1).replace(/^ /, '');
     if (field === 'data') data.push(value);
-    else if (field === 'event') name = value;
     else if (field === 'id') id = value;
   }
 
   return {
     read(chunk) {
-      const events: StreamEvent[] = [];
+      const events: string[] = [];
       let from = 0;
       for (const { index, 0: end } of chunk.matchAll(/[\r\n]/g)) {
         // CR LF is one line end, and a chunk may end between the two.

@@ -52,7 +52,6 @@ export interface ControlClient {
 interface ConnectOptions {
   readonly signal?: AbortSignal | undefined;
   readonly node?: string | undefined;
-  readonly silentMs?: number;
   /** How long the gateway may take for its first sign of life. */
   readonly greetMs?: number | undefined;
 }
@@ -64,11 +63,11 @@ interface ConnectOptions {
  */
 export async function connectControl(
   path: string,
-  { signal, node, silentMs = mostSilentMs, greetMs = 2 * silentMs }: ConnectOptions = {},
+  { signal, node, greetMs = 2 * mostSilentMs }: ConnectOptions = {},
 ): Promise<ControlClient | undefined> {
   demandOwnFolder(path);
   const socket = await open(path, signal, greetMs);
-  return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node }, { silentMs, greetMs });
+  return socket === undefined ? undefined : clientOf(socket, node === undefined ? {} : { node }, greetMs);
 }
 
 /** One request on a connection of its own; undefined if it is refused, or there is no answer in time. */
@@ -119,11 +118,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-function clientOf(
-  socket: Socket,
-  always: JsonObject,
-  { silentMs, greetMs }: { readonly silentMs: number; readonly greetMs: number },
-): ControlClient {
+function clientOf(socket: Socket, always: JsonObject, greetMs: number): ControlClient {
   const waiting = new Map<number, Waiting>();
   const listeners = new Set<(method: string, params: JsonObject) => void>();
   let next = 1;
@@ -167,7 +162,7 @@ function clientOf(
     if (!hasGreeted) {
       hasGreeted = true;
       clearInterval(watch);
-      watch = setInterval(look, silentMs);
+      watch = setInterval(look, mostSilentMs);
     }
     lines.add(chunk);
   });
@@ -213,7 +208,7 @@ function clientOf(
       if (socket.closed) return;
       socket.end();
       // A gateway that hangs never ends its side.
-      const limit = setTimeout(() => socket.destroy(), silentMs);
+      const limit = setTimeout(() => socket.destroy(), mostSilentMs);
       socket.once('close', () => clearTimeout(limit));
     },
   };

@@ -22,7 +22,7 @@ import { findingOf } from './job-outlook.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
 import { type CronView, createCronView } from './view.ts';
 
-interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'every'> {
+interface CronHalfPorts extends Required<Pick<CronSchedulePorts, 'steadyMs' | 'every'>> {
   readonly root: () => AnyActorRef;
   readonly home: () => LoadedHome;
   readonly keeper: JournalKeeper;
@@ -64,7 +64,7 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     nowMs,
     every: ports.every,
     log,
-    ...(ports.steadyMs === undefined ? {} : { steadyMs: ports.steadyMs }),
+    steadyMs: ports.steadyMs,
   });
   const machine = wireCronJob({
     fire,

@@ -42,8 +42,6 @@ export interface Reconcile {
   rules(profile: string, server: string): readonly ApprovalRule[];
   /** The keys of the connections, in the order of the configuration. */
   keys(): readonly string[];
-  /** The profiles that have servers. */
-  profiles(): readonly string[];
   /** Called when a connection has ended. */
   ended(key: string): void;
   /** Called when the chart of a connection has crashed. */
@@ -148,7 +146,6 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
     settings: (profile, server) => kept.get(connectionKey(profile, server))?.settings,
     rules: (profile, server) => kept.get(connectionKey(profile, server))?.rules ?? [],
     keys: () => [...kept.keys()],
-    profiles: () => [...new Set([...kept.values()].map(({ profile }) => profile))],
     ended(key) {
       if (ports.ward().size === 0) emptied?.();
       left(key);

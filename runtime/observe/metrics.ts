@@ -43,7 +43,7 @@ export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 const mostSeries = 2_000;
 const separator = '\u0000';
 
-export function createMetrics(nowMs: () => number = Date.now): Metrics {
+export function createMetrics(): Metrics {
   const tables = new Map<MetricName, Map<string, Series>>();
 
   function tableOf(name: MetricName): Map<string, Series> {
@@ -78,10 +78,10 @@ export function createMetrics(nowMs: () => number = Date.now): Metrics {
 
   return {
     recent: {
-      calls: createRecentCounts(nowMs),
-      commits: createRecentCounts(nowMs),
-      deliveries: createRecentCounts(nowMs),
-      requests: createRecentCounts(nowMs),
+      calls: createRecentCounts(Date.now),
+      commits: createRecentCounts(Date.now),
+      deliveries: createRecentCounts(Date.now),
+      requests: createRecentCounts(Date.now),
     },
     series,
     count(name, ...labels) {

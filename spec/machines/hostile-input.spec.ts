@@ -357,7 +357,7 @@ const parsers: readonly HostileParser[] = [
       const events = [...reader.read(text), ...reader.read('\n\n')];
       return (['openai-compatible', 'anthropic'] as const).map((provider) => {
         const draft = emptyDraft();
-        for (const data of [text, ...events.map(({ data }) => data)]) readEvent(provider, draft, data);
+        for (const data of [text, ...events]) readEvent(provider, draft, data);
         const whole = emptyDraft();
         readWhole(provider, whole, jsonOf(text));
         return [answerOf(draft), whole];

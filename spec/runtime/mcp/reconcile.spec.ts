@@ -217,7 +217,6 @@ t.test('OAU-9 · PRF-2 · a server of one name in two profiles is two connection
     ],
   );
   t.match(reconcile.settings('work', 's')?.transport, { command: 'y' });
-  t.same(reconcile.profiles(), ['default', 'work']);
   t.end();
 });
 
