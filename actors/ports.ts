@@ -5,7 +5,6 @@
 
 import type { RunAccount } from '../machines/agent/transcript.ts';
 import type { JsonObject } from '../machines/base/json.ts';
-import type { ProfileName } from '../machines/base/names.ts';
 import type { PartlySent, SendOutcome } from '../machines/dispatch/send-outcome.ts';
 import type { RunReport } from '../machines/webhook/run-report.ts';
 
@@ -27,7 +26,7 @@ export interface AgentRunRequest {
   readonly deliveryId: string;
   readonly route: string;
   readonly event: string;
-  readonly profile: ProfileName;
+  readonly profile: string;
   /** 1 for the first; plus one for each attempt that a crash cut off after the agent had the prompt (DUR-1). */
   readonly attempt: number;
   /**
@@ -77,7 +76,7 @@ export interface PiecePace {
 
 export interface DeliveryRequest {
   readonly deliveryId: string;
-  readonly profile: ProfileName;
+  readonly profile: string;
   /** When it was written, in Unix milliseconds; the same in each attempt. */
   readonly queuedAtMs?: number;
   readonly text: string;

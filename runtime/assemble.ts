@@ -5,10 +5,9 @@
  */
 
 import { type AnyActorRef, createActor } from 'xstate';
-import type { HomeSource, LoadedHome } from '../actors/config/load-config.ts';
+import type { HomeSource } from '../actors/config/load-config.ts';
 import { compile } from '../machines/base/compile.ts';
 import type { Fault } from '../machines/base/fault.ts';
-import type { ProfileName } from '../machines/base/names.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { GatewayContext } from '../machines/webhook/gateway.machine.ts';
 import { createProfileServices } from './agent/profile-tools.ts';
@@ -238,7 +237,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       chat: {
         ...servers.chats,
         tools: servers.chatTools,
-        settings: (profile) => profileOf(homes.inForce(), profile)?.settings.agent,
+        settings: (profile) => homes.inForce().profiles.get(profile)?.settings.agent,
       },
       overview,
       recent: metrics.recent,
@@ -269,8 +268,4 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     }),
   };
   return { root, webhooks, inspector, tracing, every, endTicks, hold, host, reload, observe };
-}
-
-function profileOf({ profiles }: LoadedHome, name: string) {
-  return profiles.get(name as ProfileName);
 }

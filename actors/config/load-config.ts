@@ -53,7 +53,7 @@ export interface LoadedProfile {
 
 export interface LoadedHome {
   /** The default profile first. */
-  readonly profiles: ReadonlyMap<ProfileName, LoadedProfile>;
+  readonly profiles: ReadonlyMap<string, LoadedProfile>;
   readonly main: LoadedProfile;
   /** Every profile that has a folder or a draft, served or not. */
   readonly existing: ReadonlySet<string>;

@@ -5,7 +5,6 @@
 
 import { statSync } from 'node:fs';
 import { restrictedToolsets, serversOf, toolsetNames, unknownToolsets } from '../../machines/agent/toolset.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import type { EntryFinding } from '../../machines/config/diagnostic.ts';
 import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
@@ -27,7 +26,7 @@ interface ProfileOfRoutes {
 }
 
 interface HomeOfRoutes {
-  readonly profiles: ReadonlyMap<ProfileName, ProfileOfRoutes>;
+  readonly profiles: ReadonlyMap<string, ProfileOfRoutes>;
   readonly documents: Documents;
 }
 
@@ -36,7 +35,7 @@ export function findLooseEnds({
   profiles,
   documents,
 }: HomeOfRoutes): (entry: RouteWithSecret) => readonly EntryFinding[] {
-  const worlds = new Map<ProfileName, RouteWorld>();
+  const worlds = new Map<string, RouteWorld>();
   return (entry) => {
     const { route } = entry;
     const profile = profiles.get(route.profile);

@@ -7,7 +7,6 @@
 import { chooseSkill } from '../../machines/agent/skill.ts';
 import { resolveToolsets } from '../../machines/agent/toolset.ts';
 import { causeOf, isReplaced } from '../../machines/base/fault.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import { promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { isExhausted } from '../exhaustion.ts';
@@ -27,7 +26,7 @@ export interface RunnerOfProfile {
 
 export interface RunAgentPorts {
   readonly event: (key: string) => Promise<EventRecord | undefined>;
-  readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
+  readonly runnerOf: (profile: string) => RunnerOfProfile | undefined;
   /** Records that the agent gets the prompt. Resolves with false if the agent must not get it; never rejects. */
   readonly handOver: (key: string, record: RunRecord, signal: AbortSignal) => Promise<boolean>;
   /** Calls back when a run starts or stops waiting for a person, until the returned function is called. */
@@ -80,7 +79,7 @@ export function createAnswerAtOnce(
   return (record) => {
     // The texts of a batch are read over several turns of the event loop.
     if (record.earlierKeys !== undefined) return undefined;
-    const runner = record.isDirect ? undefined : ports.runnerOf(record.profile as ProfileName);
+    const runner = record.isDirect ? undefined : ports.runnerOf(record.profile);
     if (!record.isDirect && runner?.run.respond === undefined) return undefined;
     const event = ports.event(record.eventKey);
     if (event === undefined) return undefined;
@@ -105,7 +104,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
     // Before its time begins: while the journal cannot be read, the events of a batch are waited for.
     const text = await textOfRun(record, event.prompt ?? '', ports.event);
     if (record.isDirect) return { kind: 'responded', response: text };
-    const runner = ports.runnerOf(record.profile as ProfileName);
+    const runner = ports.runnerOf(record.profile);
     if (runner === undefined)
       return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
 
@@ -123,7 +122,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
           deliveryId: event.deliveryId,
           route: record.route,
           event: event.event,
-          profile: record.profile as ProfileName,
+          profile: record.profile,
           attempt: record.attempt,
           prompt: withSkill(text, event, runner),
           toolsets,

@@ -6,7 +6,6 @@
 
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import type { NoticePlace } from '../../machines/config/notice-place.ts';
 import type { Joining } from '../../machines/webhook/coalesce.ts';
 import {
@@ -71,7 +70,7 @@ export type ClaimVerdict =
 export interface ClaimPorts {
   readonly keeper: JournalKeeper;
   readonly bursts: Bursts;
-  readonly findJob: (profile: ProfileName, job: string) => JobFinding;
+  readonly findJob: (profile: string, job: string) => JobFinding;
   /** Where the targets would deliver a direct delivery now; undefined if its target has no places. */
   readonly placeOf: (delivery: DeliveryRecord) => string | undefined;
   /** False while the runs in memory are at their limit; further runs stay on disk until some have ended. */
@@ -190,7 +189,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   /** The job's own settings apply; the text that the route rendered is context for this run only (CRN-2). */
   function claimCron(request: ClaimRequest, jobName: string, settled: Settled): void {
     const { key, event } = request;
-    const job = ports.findJob(event.profile as ProfileName, jobName);
+    const job = ports.findJob(event.profile, jobName);
     if (job.kind === 'dropped') {
       const { id, reason } = job;
       const dropped = { ...event, reason, ...(id === undefined ? {} : { cronJob: id }) };

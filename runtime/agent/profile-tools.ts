@@ -9,7 +9,6 @@ import type { LoadedHome, LoadedProfile } from '../../actors/config/load-config.
 import type { RunnerOfProfile } from '../../actors/dispatch/run-agent.ts';
 import { createListReader, type ListReader } from '../../actors/webhook/read-lists.ts';
 import { createRunScript, type RunScript } from '../../actors/webhook/run-script.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { Runners } from './runners.ts';
 
@@ -27,7 +26,7 @@ export function createProfileServices(
 ): (profile: string) => ProfileServices | undefined {
   const made = new WeakMap<LoadedProfile, ProfileServices>();
   return (name) => {
-    const profile = home().profiles.get(name as ProfileName);
+    const profile = home().profiles.get(name);
     if (profile === undefined) return undefined;
     const services = made.get(profile) ?? servicesOf(profile, runners);
     made.set(profile, services);

@@ -57,7 +57,7 @@ function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
   const home = homeOf(host);
   const only = params.profile === undefined ? undefined : served(home, profileOf(params.profile));
   const rows: JobRow[] = [];
-  for (const profile of home.profiles.keys()) {
+  for (const { name: profile } of home.profiles.values()) {
     if (only !== undefined && profile !== only) continue;
     const { jobs, strays, problem } = storeOf(home, profile, host).read();
     for (const job of jobs) rows.push(rowOf(job, profile, host));

@@ -6,7 +6,6 @@
 
 import { whyNot } from '../../actors/dispatch/deliver.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts';
 import { refused, type SendOutcome, transient, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import { isKnownAgain } from '../../machines/webhook/interruption.ts';
@@ -69,7 +68,7 @@ export function createPlatforms(ports: PlatformsPorts) {
   ): Promise<LiveTarget | Undelivered> {
     await targets.made();
     for (;;) {
-      if (home().profiles.get(profile as ProfileName) === undefined)
+      if (home().profiles.get(profile) === undefined)
         return refusedHere(`profile "${profile}" is not configured any more`);
       const entry = find(profile, name);
       const no = whyNot(name, entry?.settings);
@@ -102,7 +101,7 @@ export function createPlatforms(ports: PlatformsPorts) {
     const begunAt = goesOnAt(record);
     const request = {
       deliveryId,
-      profile: record.profile as ProfileName,
+      profile: record.profile,
       queuedAtMs,
       text,
       extra,
@@ -134,7 +133,7 @@ export function createPlatforms(ports: PlatformsPorts) {
   function within(profile: string, name: string): LiveTarget | undefined {
     const entry = find(profile, name);
     if (entry?.made.deliverAtOnce === undefined || whyNot(name, entry.settings) !== undefined) return undefined;
-    return home().profiles.has(profile as ProfileName) && targets.connectionOf(entry) === undefined ? entry : undefined;
+    return home().profiles.has(profile) && targets.connectionOf(entry) === undefined ? entry : undefined;
   }
 
   /** How long later texts of a chat wait for an earlier one. */
@@ -183,7 +182,7 @@ export function createPlatforms(ports: PlatformsPorts) {
       const entry = sent === undefined && unsureSinceMs === undefined ? within(profile, target) : undefined;
       if (entry?.made.deliverAtOnce === undefined) return undefined;
       const startedAtMs = nowMs();
-      entry.made.deliverAtOnce({ deliveryId, profile: profile as ProfileName, text });
+      entry.made.deliverAtOnce({ deliveryId, profile, text });
       return {
         outcome: { kind: 'delivered' },
         startedAtMs,

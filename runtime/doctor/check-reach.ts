@@ -55,7 +55,7 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
 
 export async function checkServers(examined: Examined, patienceMs = usualPatienceMs): Promise<readonly Finding[]> {
   const { gateway, home } = examined;
-  const enabled = [...home.profiles].flatMap(([profile, { settings }]) =>
+  const enabled = [...home.profiles.values()].flatMap(({ name: profile, settings }) =>
     settings.servers.filter((server) => server.enabled).map((server) => ({ profile, server })),
   );
   if (enabled.length === 0) return [good('none is configured')];

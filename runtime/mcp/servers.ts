@@ -17,7 +17,6 @@ import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import { absentWard, type WardHandle } from '../../machines/base/ward.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
@@ -106,7 +105,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   // Made anew at each start, because a copied home or a path on another machine is not this gateway.
   const start = randomUUID();
   const gateway = (profile: string): string => `${start}/${profile}`;
-  const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
+  const profileOf = (profile: string) => home().profiles.get(profile);
   /** Calls may arrive before a pool runs; sessions and abort signals may send events after it has stopped. */
   const ward =
     <Input>(name: ServersPool) =>

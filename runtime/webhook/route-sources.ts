@@ -40,7 +40,7 @@ export function createSourceReader(ports: SourceReaderPorts): SourceReader {
       current = home;
       const standing = stores;
       stores = new Map(
-        [...home.profiles.keys()].map((name) => [
+        [...home.profiles.values()].map(({ name }) => [
           name,
           standing.get(name) ?? subscriptionsOf(home, name, () => subscriptionContext(current ?? home, name), ports),
         ]),

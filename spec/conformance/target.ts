@@ -10,7 +10,6 @@ import { createPlatformTarget } from '../../actors/dispatch/targets/all.ts';
 import type { PlatformTarget, TargetPorts } from '../../actors/dispatch/targets/platform-target.ts';
 import type { DeliveryRequest } from '../../actors/ports.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
 import type { SendOutcome, VerifyOutcome } from '../../machines/dispatch/send-outcome.ts';
 import { lengthIn } from '../../machines/dispatch/split-text.ts';
@@ -99,7 +98,7 @@ export function requestOf(text: string, extra: JsonObject, deliveryId = 'd1'): D
     timestamp: '2026-11-03T12:00:00.000Z',
     data: { status: 'finished', run_id: 'r1' },
   });
-  return { deliveryId, profile: 'default' as ProfileName, text, extra, report };
+  return { deliveryId, profile: 'default', text, extra, report };
 }
 
 /** A bridge has an address of its own among the options. */

@@ -2,10 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname } from 'node:path';
 import t from 'tap';
 import { sweepRunFiles, writeRunFiles } from '../../../actors/agent/run-files.ts';
-import type { ProfileName } from '../../../machines/base/names.ts';
 import { makeHome } from '../../support/home.ts';
 
-const run = { runId: 'r1', profile: 'work' as ProfileName, prompt: 'Do it', toolsets: ['mcp-*'] };
+const run = { runId: 'r1', profile: 'work', prompt: 'Do it', toolsets: ['mcp-*'] };
 const program = ['node', 'main.js'] as const;
 const openSocket = async (path: string) => {
   writeFileSync(path, '');

@@ -15,7 +15,7 @@ t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) =
     'profiles/work/.env': 'TOOL=worker\n',
   });
   const loaded = loadHome({ home: home.path, env: {} });
-  const work = loaded.profiles.get('work' as ProfileName);
+  const work = loaded.profiles.get('work');
   t.same(loaded.diagnostics, []);
   t.same(work?.settings.agent.command, ['worker']);
   t.match(work?.settings.webhook.routes, [
@@ -134,7 +134,7 @@ t.test('HOME-1 · PRF-1 · a profile may be a link to a folder elsewhere', (t) =
   symlinkSync(elsewhere, `${path}/profiles/work`);
   symlinkSync(`${path}/gone`, `${path}/profiles/gone`);
   const { profiles, existing } = loadHome({ home: path, env: {} });
-  t.equal(profiles.get('work' as ProfileName)?.settings.agent.timeoutMs, 5_000);
+  t.equal(profiles.get('work')?.settings.agent.timeoutMs, 5_000);
   t.same([...existing], ['default', 'work']);
   t.end();
 });
@@ -168,7 +168,7 @@ t.test("PRF-2 · SIG-5 · a profile's routes are opened by its own secret where 
         'profiles/work/.env': `${variables}\n`,
       });
       const { profiles } = loadHome({ home: path, env });
-      const { webhook } = profiles.get('work' as ProfileName)?.settings ?? {};
+      const { webhook } = profiles.get('work')?.settings ?? {};
       const title = `${config} ${variables}`;
       t.same([webhook?.host, webhook?.secret], ['127.0.0.1', secret], title);
       t.same(
@@ -212,7 +212,7 @@ t.test("PRF-2 · SRC-2 · SEC-6 · a profile's routes are reached at the home's 
     diagnostics.map(({ file, code, severity }) => [file, code, severity]),
     [['profiles/work/config.yaml', 'secret-weak', 'warning']],
   );
-  const { routes = [] } = profiles.get('work' as ProfileName)?.settings.webhook ?? {};
+  const { routes = [] } = profiles.get('work')?.settings.webhook ?? {};
   t.match(routes[0]?.route, { name: 'calls', publicUrl: 'https://hooks.example/in' });
   t.end();
 });
@@ -265,7 +265,7 @@ t.test('PRF-2 · CFG-3 · a key that only counts in the home takes nothing else 
     ].join('\n'),
   });
   const { profiles } = loadHome({ home: path, env: {} });
-  const { agent, servers } = profiles.get('work' as ProfileName)?.settings ?? {};
+  const { agent, servers } = profiles.get('work')?.settings ?? {};
   t.match(agent, { runner: 'command', command: ['cat'] });
   t.match(servers, [
     { name: 'broken', problem: /^profiles\/work\/config\.yaml:3: .*both command and url/ },
@@ -287,7 +287,7 @@ t.test(
     const servers = "mcp_servers: {files: {command: x, args: ['${workspaceFolder}', '${workspaceFolderBasename}']}}\n";
     const entryOf = (profile: string): unknown => {
       const { profiles } = loadHome({ home: home.path, env: {} });
-      const [server] = profiles.get(profile as ProfileName)?.settings.servers ?? [];
+      const [server] = profiles.get(profile)?.settings.servers ?? [];
       return { args: server?.entry.args, cwd: server?.entry.cwd, failed: server?.problem !== undefined };
     };
     for (const profile of ['own', 'shared']) home.write(`profiles/${profile}/config.yaml`, servers);

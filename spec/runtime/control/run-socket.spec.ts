@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
 import { writeRunFiles } from '../../../actors/agent/run-files.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { ProfileName } from '../../../machines/base/names.ts';
 import { socketIn } from '../../../machines/config/profile.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
 import type { CommandHost } from '../../../runtime/control/command.ts';
@@ -134,7 +133,7 @@ t.test(
       program: ['node', 'main.js'] as const,
       openSocket: (path: string) => open(t, path),
     };
-    const run = { ...bounds, profile: 'work' as ProfileName, prompt: 'Do it' };
+    const run = { ...bounds, profile: 'work', prompt: 'Do it' };
     // A mode that is set for the whole process shows in what another run makes at that time.
     const setsOfUmask: unknown[] = [];
     const { umask } = process;
