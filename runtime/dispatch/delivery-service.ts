@@ -40,6 +40,7 @@ interface DeliveryServicePorts extends RecordPorts {
 }
 
 type Choice = Omit<SendingQuery, 'limit'>;
+type Act = (found: Found) => Promise<void>;
 
 /** How many records are read, and changed, at a time. */
 const pageSize = 200;
@@ -58,72 +59,7 @@ interface Found {
 
 export function createDeliveryService(ports: DeliveryServicePorts): DeliveryService {
   const { keeper, writer, wards, redact } = ports;
-
-  async function find(id: string): Promise<Found> {
-    const journal = keeper.journal();
-    // Events without a delivery may begin alike, so that several of them do not mean several deliveries.
-    const key = id === latest ? id : ((await ports.keyOf(id).catch(noneOfSeveral)) ?? id);
-    // An event whose run failed has no delivery except the notice.
-    let stored: StoredRecord<'deliveries'> | undefined;
-    for (const one of [id, key, noticeKey(key)]) stored ??= await journal?.get('deliveries', one);
-    stored ??= await journal?.get('deliveries', (await meantKey(journal, 'deliveries', id)) ?? id);
-    if (stored === undefined) {
-      throw new Refusal(
-        'delivery-unknown',
-        `no delivery "${id}" is in the history; \`agent deliveries list\` lists them`,
-      );
-    }
-    return foundIn(stored);
-  }
-
-  /**
-   * Returns the deliveries of an id. For an event with several, those that have ended without arriving. The first of them
-   * has the event's id, so it is returned alone unless it has arrived (DLV-7).
-   */
-  async function findOpen(id: string): Promise<readonly [Found, ...Found[]]> {
-    const found = await find(id);
-    const { key, record } = found;
-    const isEvent = key === record.runKey && (id !== key || record.status === 'delivered');
-    if (record.of === undefined || !isEvent) return [found];
-    const journal = keeper.journal();
-    const all = await Promise.all(responseKeys(key, record.of).map((one) => journal?.get('deliveries', one)));
-    const others = all.flatMap((stored) => (stored === undefined ? [] : [foundIn(stored)]));
-    const open = others.filter(({ record }) => record.status !== 'delivered' && record.status !== 'dropped');
-    const [ended, ...more] = open.filter(({ record }) => isOver(record));
-    return ended === undefined ? [open[0] ?? found] : [ended, ...more];
-  }
-
-  function foundIn(stored: StoredRecord<'deliveries'>): Found {
-    const { key, value } = stored;
-    return { key, stored, record: asSeen(value, wards().deliveries.get(key)?.getSnapshot().value) };
-  }
-
-  async function matching(query: SendingQuery): Promise<Found[]> {
-    const journal = keeper.journal();
-    return newestFirst(journal, await deliveriesLike(journal, query), (stored) => {
-      const found = foundIn(stored);
-      return fits(found.record, query) ? found : undefined;
-    });
-  }
-
-  const rowOf = ({ key, record }: Found): OutgoingRow =>
-    redact({
-      ...sendingRow(key, record, ports.platforms.placeOf(record)),
-      ...pauseIn(record),
-    });
-
-  /** The reason and the time of the platform's pause, if the delivery waits for one. */
-  function pauseIn(record: DeliveryRecord): Partial<OutgoingRow> {
-    const pause = ports.platforms.pauseOf(record);
-    if (pause === undefined) return {};
-    const untilMs = Math.max(pause.untilMs, record.dueAtMs ?? 0);
-    return {
-      next_try_at: new Date(untilMs).toISOString(),
-      reason: record.reason ?? pause.reason,
-      paused_until: new Date(pause.untilMs).toISOString(),
-      pause_reason: pause.reason,
-    };
-  }
+  const { find, findOpen, matching, oldestFirst, rowOf } = createDeliveryFinder(ports);
 
   async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
     if (stored.dueAtMs !== undefined && keeper.isElsewhere(stored.heldBy))
@@ -164,12 +100,11 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
       return;
     }
     if (record.status === 'delivered') throw new Refusal('delivery-settled', `delivery "${key}" has arrived already`);
-    if (record.status === 'unknown' && !force) {
+    if (record.status === 'unknown' && !force)
       throw new Refusal(
         'delivery-unsure',
         `delivery "${key}" may have arrived (${record.reason ?? 'its outcome is unknown'}); look at the target, then retry with --force or drop it`,
       );
-    }
     await commit(found, putBack(record, ports.nowMs()));
   }
 
@@ -186,17 +121,13 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
       const dropped = chartSettled(living, ['unrecorded']);
       if (isWaiting) living.send({ type: 'delivery.drop', ...noted });
       await dropped;
-      switch (living.getSnapshot().value) {
-        case 'dropped':
-          return;
-        case 'unrecorded':
-          throw new Refusal(
-            'journal-unavailable',
-            `delivery "${key}" waits to be dropped: the journal cannot write that now; it is sent after all if the gateway ends before it can`,
-          );
-        default:
-          throw changed(key);
-      }
+      const ended = living.getSnapshot().value;
+      if (ended === 'dropped') return;
+      if (ended !== 'unrecorded') throw changed(key);
+      throw new Refusal(
+        'journal-unavailable',
+        `delivery "${key}" waits to be dropped: the journal cannot write that now; it is sent after all if the gateway ends before it can`,
+      );
     }
     if (record.status === 'delivered') throw new Refusal('delivery-settled', `delivery "${key}" has arrived already`);
     if (record.status !== 'dropped') await commit(found, { ...record, ...noted, status: 'dropped' });
@@ -214,25 +145,19 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     await commit(found, { ...rest, status: 'delivered', note: note ?? 'a person confirmed that it arrived' });
   }
 
-  /** Acts on deliveries by their keys, a page at a time; a refused one does not block the others. */
-  async function each(ids: readonly string[], act: (found: Found) => Promise<void>): Promise<Bulk> {
-    const skipped: { id: string; why: string }[] = [];
+  async function each(ids: readonly string[], act: Act): Promise<Bulk> {
     const done: string[] = [];
+    const skipped: { id: string; why: string }[] = [];
     for (let from = 0; from < ids.length; from += pageSize) {
-      const page = ids.slice(from, from + pageSize);
-      const settled = await Promise.allSettled(page.map(async (id) => act(await find(id))));
-      for (const [index, one] of settled.entries()) {
-        const id = page[index] ?? '';
-        if (one.status === 'fulfilled') done.push(id);
-        else if (one.reason instanceof Refusal) skipped.push({ id, why: one.reason.message });
-        else throw one.reason;
-      }
+      const acted = await actOnAll(ids.slice(from, from + pageSize), String, async (id) => act(await find(id)));
+      done.push(...acted.done);
+      skipped.push(...acted.refusals.map(({ id, error }) => ({ id, why: error })));
       await turn();
     }
     return { done, skipped };
   }
 
-  async function sweep(queries: readonly Choice[], act: (found: Found) => Promise<void>): Promise<Sweep> {
+  async function sweep(queries: readonly Choice[], act: Act): Promise<Sweep> {
     let swept: Sweep = { done: 0, left: 0, refusals: [] };
     for await (const page of oldestFirst(queries)) {
       // A long history must not block other work.
@@ -242,39 +167,11 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     return swept;
   }
 
-  /** The commits share a flush of the disk, and are written in order. */
-  async function actOn(page: readonly Found[], act: (found: Found) => Promise<void>): Promise<Sweep> {
-    const settled = await Promise.allSettled(page.map(act));
-    const refusals = settled.flatMap((one, index) => {
-      if (one.status === 'fulfilled') return [];
-      if (!(one.reason instanceof Refusal)) throw one.reason;
-      const { code, message } = one.reason;
-      return [{ id: page[index]?.key ?? '', code, error: message }];
-    });
-    return { done: page.length - refusals.length, left: refusals.length, refusals };
-  }
-
-  async function actOnId(id: string, act: (found: Found) => Promise<void>): Promise<OutgoingRow | Sweep> {
+  async function actOnId(id: string, act: Act): Promise<OutgoingRow | Sweep> {
     const [found, ...others] = await findOpen(id);
     if (others.length > 0) return actOn([found, ...others], act);
     await act(found);
     return rowOf(await find(found.key));
-  }
-
-  /** The oldest first, so that a chat gets them in their original order. */
-  async function* oldestFirst(queries: readonly Choice[]): AsyncGenerator<readonly Found[]> {
-    let from: string | undefined;
-    for (;;) {
-      const page = await keeper.journal()?.list('deliveries', {
-        limit: pageSize,
-        order: 'oldest',
-        ...(from === undefined ? {} : { from }),
-      });
-      const last = page?.at(-1);
-      if (page === undefined || last === undefined) return;
-      from = last.key;
-      yield page.map(foundIn).filter(({ record }) => queries.some((query) => fits(record, query)));
-    }
   }
 
   return {
@@ -295,6 +192,108 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     confirmEach: (ids, note) => each(ids, (one) => confirm(one, note)),
     targets: () => ports.platforms.rows().map(redact),
   };
+}
+
+/** The ways to the deliveries of the journal, and their rows. */
+function createDeliveryFinder({ keeper, wards, redact, platforms, keyOf }: DeliveryServicePorts) {
+  async function find(id: string): Promise<Found> {
+    const journal = keeper.journal();
+    // Events without a delivery may begin alike, so that several of them do not mean several deliveries.
+    const key = id === latest ? id : ((await keyOf(id).catch(noneOfSeveral)) ?? id);
+    // An event whose run failed has no delivery except the notice.
+    let stored: StoredRecord<'deliveries'> | undefined;
+    for (const one of [id, key, noticeKey(key)]) stored ??= await journal?.get('deliveries', one);
+    stored ??= await journal?.get('deliveries', (await meantKey(journal, 'deliveries', id)) ?? id);
+    if (stored === undefined)
+      throw new Refusal(
+        'delivery-unknown',
+        `no delivery "${id}" is in the history; \`agent deliveries list\` lists them`,
+      );
+    return foundIn(stored);
+  }
+
+  /**
+   * Returns the deliveries of an id. For an event with several, those that have ended without arriving. The first of them
+   * has the event's id, so it is returned alone unless it has arrived (DLV-7).
+   */
+  async function findOpen(id: string): Promise<readonly [Found, ...Found[]]> {
+    const found = await find(id);
+    const { key, record } = found;
+    const isEvent = key === record.runKey && (id !== key || record.status === 'delivered');
+    if (record.of === undefined || !isEvent) return [found];
+    const journal = keeper.journal();
+    const all = await Promise.all(responseKeys(key, record.of).map((one) => journal?.get('deliveries', one)));
+    const others = all.flatMap((stored) => (stored === undefined ? [] : [foundIn(stored)]));
+    const open = others.filter(({ record }) => record.status !== 'delivered' && record.status !== 'dropped');
+    const [ended, ...more] = open.filter(({ record }) => isOver(record));
+    return ended === undefined ? [open[0] ?? found] : [ended, ...more];
+  }
+
+  function foundIn(stored: StoredRecord<'deliveries'>): Found {
+    const { key, value } = stored;
+    return { key, stored, record: asSeen(value, wards().deliveries.get(key)?.getSnapshot().value) };
+  }
+
+  async function matching(query: SendingQuery): Promise<Found[]> {
+    const journal = keeper.journal();
+    return newestFirst(journal, await deliveriesLike(journal, query), (stored) => {
+      const found = foundIn(stored);
+      return fits(found.record, query) ? found : undefined;
+    });
+  }
+
+  const rowOf = ({ key, record }: Found): OutgoingRow =>
+    redact({ ...sendingRow(key, record, platforms.placeOf(record)), ...pauseIn(record) });
+
+  /** The reason and the time of the platform's pause, if the delivery waits for one. */
+  function pauseIn(record: DeliveryRecord): Partial<OutgoingRow> {
+    const pause = platforms.pauseOf(record);
+    if (pause === undefined) return {};
+    const untilMs = Math.max(pause.untilMs, record.dueAtMs ?? 0);
+    return {
+      next_try_at: new Date(untilMs).toISOString(),
+      reason: record.reason ?? pause.reason,
+      paused_until: new Date(pause.untilMs).toISOString(),
+      pause_reason: pause.reason,
+    };
+  }
+
+  /** The oldest first, so that a chat gets them in their original order. */
+  async function* oldestFirst(queries: readonly Choice[]): AsyncGenerator<readonly Found[]> {
+    let from: string | undefined;
+    for (;;) {
+      const after = from === undefined ? {} : { from };
+      const page = await keeper.journal()?.list('deliveries', { limit: pageSize, order: 'oldest', ...after });
+      const last = page?.at(-1);
+      if (page === undefined || last === undefined) return;
+      from = last.key;
+      yield page.map(foundIn).filter(({ record }) => queries.some((query) => fits(record, query)));
+    }
+  }
+
+  return { find, findOpen, matching, oldestFirst, rowOf };
+}
+
+async function actOn(page: readonly Found[], act: Act): Promise<Sweep> {
+  const { done, refusals } = await actOnAll(page, ({ key }) => key, act);
+  return { done: done.length, left: refusals.length, refusals };
+}
+
+/** A refused one does not block the others. The commits share a flush of the disk, and are written in order. */
+async function actOnAll<Item>(
+  items: readonly Item[],
+  idOf: (item: Item) => string,
+  act: (item: Item) => Promise<void>,
+): Promise<{ readonly done: readonly string[]; readonly refusals: Sweep['refusals'] }> {
+  const settled = await Promise.allSettled(items.map(act));
+  const ids = items.map(idOf);
+  const refusals = settled.flatMap((one, index) => {
+    if (one.status === 'fulfilled') return [];
+    if (!(one.reason instanceof Refusal)) throw one.reason;
+    const { code, message } = one.reason;
+    return [{ id: ids[index] ?? '', code, error: message }];
+  });
+  return { done: ids.filter((_, index) => settled[index]?.status === 'fulfilled'), refusals };
 }
 
 function deadLettersOf(query: DeadLetterQuery): Choice {
