@@ -175,22 +175,7 @@ export function assembleWork(ports: WorkPorts) {
     lookEveryMs: isShared ? sharedLookMs : lookMs,
   });
 
-  // The sender waited at another gateway.
-  const stopHearing = keeper.heard((news) => {
-    if (typeof news === 'object' && 'unawaited' in news)
-      wards().deliveries.get(news.unawaited)?.send({ type: 'sender.left' });
-  });
-  const awaited = isShared
-    ? createAwaited({
-        ...records,
-        every,
-        settled: (key, record) => wards().deliverySettled(key, record),
-        late(key) {
-          const reason = 'the database does not give the outcome of the delivery';
-          wards().requests.get(key)?.send({ type: 'delivery.settled', delivered: false, reason });
-        },
-      })
-    : undefined;
+  const awaited = isShared ? createAwaited({ ...records, every }) : undefined;
 
   const cron = assembleCron({
     ...ports,
@@ -253,7 +238,6 @@ export function assembleWork(ports: WorkPorts) {
     // Those behind it would fill the memory in which it must find room again.
     crowded: (record) => memory.crowded(record) && !(keeper.leads() && platforms.isFollowed(record)),
   });
-  const unforeseen = (where: string, thrown: unknown): void => logUnforeseen(log, where, thrown);
   const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
   const ended = createEnded({ wards, recent, release: platforms.release, metrics, nowMs, log });
   const runEnded = (key: string, record: RunRecord): void => {
@@ -261,48 +245,54 @@ export function assembleWork(ports: WorkPorts) {
     cron.schedule.runFinished(key);
     refill.runEnded(record);
   };
+  /** Passes on the record that was closed for a chart that crashed, if there is one. */
+  async function passOn<Row>(where: string, closed: Promise<Row | undefined>, pass: (record: Row) => void) {
+    try {
+      const record = await closed;
+      if (record !== undefined) pass(record);
+    } catch (thrown) {
+      logUnforeseen(log, where, thrown);
+    }
+  }
+  const groups = createPool(ports, {
+    name: 'groups',
+    machine: wireGroup({ ...records, bursts, hasRoom: refill.hasRoom, log }),
+    copy: groupContext,
+  });
+  const runs = createPool(ports, {
+    name: 'runs',
+    machine: runWork.logic,
+    queueOf: ({ record }) => runQueue(record),
+    onDone: (key, record) => {
+      runWork.release(key);
+      writer.forget('runs', key);
+      runEnded(key, record);
+    },
+    onCrashed: (key) => {
+      runWork.release(key);
+      void passOn(`runs/${key}`, crashedWork.run(key), (record) => runEnded(key, record));
+    },
+  });
+  const deliveries = createPool(ports, {
+    name: 'deliveries',
+    machine: deliveryWork.logic,
+    queueOf: ({ record }) => deliveryQueue(record),
+    onDone: (key, record) => {
+      writer.forget('deliveries', key);
+      ended.delivery(key, record);
+    },
+    onCrashed: (key) => {
+      deliveryWork.release(key);
+      void passOn(`deliveries/${key}`, crashedWork.delivery(key), (record) => ended.delivery(key, record));
+    },
+  });
 
   return {
     /** For the gateway chart: the pools of this work, and how it is parked. */
     gateway: {
-      groups: createPool(ports, {
-        name: 'groups',
-        machine: wireGroup({ ...records, bursts, hasRoom: refill.hasRoom, log }),
-        copy: groupContext,
-      }),
-      runs: createPool(ports, {
-        name: 'runs',
-        machine: runWork.logic,
-        queueOf: ({ record }) => runQueue(record),
-        onDone: (key, record) => {
-          runWork.release(key);
-          writer.forget('runs', key);
-          runEnded(key, record);
-        },
-        onCrashed: (key) => {
-          runWork.release(key);
-          crashedWork
-            .run(key)
-            .then((record) => record && runEnded(key, record))
-            .catch((thrown: unknown) => unforeseen(`runs/${key}`, thrown));
-        },
-      }),
-      deliveries: createPool(ports, {
-        name: 'deliveries',
-        machine: deliveryWork.logic,
-        queueOf: ({ record }) => deliveryQueue(record),
-        onDone: (key, record) => {
-          writer.forget('deliveries', key);
-          ended.delivery(key, record);
-        },
-        onCrashed: (key) => {
-          deliveryWork.release(key);
-          crashedWork
-            .delivery(key)
-            .then((record) => record && ended.delivery(key, record))
-            .catch((thrown: unknown) => unforeseen(`deliveries/${key}`, thrown));
-        },
-      }),
+      groups,
+      runs,
+      deliveries,
       platforms: platformWard,
       cronJobs: cron.ward,
       schedule: cron.schedule,
@@ -310,7 +300,7 @@ export function assembleWork(ports: WorkPorts) {
       park() {
         life.abort();
         platforms.park();
-        if (isShared) void leaveWaiting(records).catch((thrown) => unforeseen('the drain', thrown));
+        if (isShared) void leaveWaiting(records).catch((thrown) => logUnforeseen(log, 'the drain', thrown));
       },
       cut: () => ending.abort(),
       leaveBatches: isShared ? () => leaveBatches({ bursts, wards }) : undefined,
@@ -363,7 +353,6 @@ export function assembleWork(ports: WorkPorts) {
       places.clear();
     },
     close(): void {
-      stopHearing();
       refill.stop();
       awaited?.stop();
       routeSlots?.stop();

@@ -13,12 +13,8 @@ import { createTurns } from '../system/turns.ts';
 import { releaseOf } from './responses.ts';
 import type { RecordPorts } from './written.ts';
 
-interface AwaitedPorts extends Pick<RecordPorts, 'keeper' | 'nowMs'> {
+interface AwaitedPorts extends Pick<RecordPorts, 'keeper' | 'nowMs' | 'wards'> {
   readonly every: Every;
-  /** Passes the outcome of a delivery to the request that waits for it. */
-  readonly settled: (key: string, record: DeliveryRecord) => void;
-  /** Answers the request of a delivery whose outcome cannot be read in its time; its next attempt gets it. */
-  readonly late: (key: string) => void;
 }
 
 export interface Awaited {
@@ -34,7 +30,7 @@ const lookMs = 1_000;
 /** How long after its time a delivery may still be ended, at the leader or here: both need the database. */
 const lateMs = 2_000;
 
-export function createAwaited({ keeper, nowMs, every, settled, late }: AwaitedPorts): Awaited {
+export function createAwaited({ keeper, nowMs, wards, every }: AwaitedPorts): Awaited {
   /** When each is late. */
   const keys = new Map<string, number>();
   /** Those of them whose senders have hung up. */
@@ -52,7 +48,7 @@ export function createAwaited({ keeper, nowMs, every, settled, late }: AwaitedPo
     const ended = isOver(stored.value) ? stored.value : await endLate(stored);
     if (ended === undefined) return;
     forget(key);
-    settled(key, ended);
+    wards().deliverySettled(key, ended);
   }
 
   function forget(key: string): void {
@@ -99,13 +95,18 @@ export function createAwaited({ keeper, nowMs, every, settled, late }: AwaitedPo
   }
 
   const stopHearing = keeper.heard((news) => {
-    if (typeof news === 'object' && 'ended' in news && keys.has(news.ended)) void inTurn(() => look(news.ended));
+    if (typeof news !== 'object') return;
+    // The sender waited at another gateway.
+    if ('unawaited' in news) wards().deliveries.get(news.unawaited)?.send({ type: 'sender.left' });
+    else if (keys.has(news.ended)) void inTurn(() => look(news.ended));
   });
+  /** The next attempt of the sender gets the outcome. */
   function endLateWaits(): void {
     for (const [key, lateAtMs] of keys) {
       if (nowMs() < lateAtMs) continue;
       forget(key);
-      late(key);
+      const reason = 'the database does not give the outcome of the delivery';
+      wards().requests.get(key)?.send({ type: 'delivery.settled', delivered: false, reason });
     }
   }
 

@@ -44,11 +44,13 @@ async function stage() {
         tick = callback;
         return () => {};
       },
-      settled: (key, record) => {
-        settled.push([key, record.status]);
-        resolve();
-      },
-      late: () => {},
+      wards: () =>
+        ({
+          deliverySettled(key: string, { status }: DeliveryRecord) {
+            settled.push([key, status]);
+            resolve();
+          },
+        }) as never,
     });
     awaited.add('k1');
     leave = () => awaited.leave('k1');
@@ -117,8 +119,11 @@ t.test('DIS-2 · SCA-2 · a sender is answered in time while the database does n
       tick = callback;
       return () => {};
     },
-    settled: () => t.fail('its outcome cannot be known'),
-    late: (key) => late.push(key),
+    wards: () =>
+      ({
+        deliverySettled: () => t.fail('its outcome cannot be known'),
+        requests: { get: (key: string) => ({ send: () => late.push(key) }) },
+      }) as never,
   });
   awaited.add('k1');
   for (const [atMs, answered] of [
