@@ -103,18 +103,19 @@ interface Attempt {
   readonly facts: SessionFacts;
 }
 
-interface Live {
-  readonly number: number;
-  readonly session: Session;
+/** The sessions of one connection. */
+interface Row {
+  /** The current one, with the number that its chart gave it. */
+  live: { readonly number: number; readonly session: Session } | undefined;
+  opening: Promise<unknown> | undefined;
+  /** The close in progress, for which a further close or a connect waits. */
+  closing: Promise<unknown> | undefined;
+  /** Lost sessions whose last calls or child processes have not ended yet. */
+  readonly leaving: Set<Session>;
 }
 
 export function createSessions(ports: SessionsPorts): Sessions {
-  const live = new Map<string, Live>();
-  const opening = new Map<string, Promise<unknown>>();
-  /** The closes in progress; a further close or a connect waits for them. */
-  const closing = new Map<string, Promise<unknown>>();
-  /** Lost sessions whose last calls or child processes have not ended yet. */
-  const leaving = new Map<string, Set<Session>>();
+  const rows = new Map<string, Row>();
   /** Keyed by the settings, because another address may be another server. */
   const handshakes = new WeakMap<ServerSettings, Handshake>();
   const logs = new Map<string, LineLog>();
@@ -126,6 +127,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
 
   /** When the tools of a connection were listed; their cache time counts from then. */
   const listedAtMs = new Map<string, number>();
+
+  function rowOf(key: string): Row {
+    const row = rows.get(key) ?? { live: undefined, opening: undefined, closing: undefined, leaving: new Set() };
+    rows.set(key, row);
+    return row;
+  }
 
   function inBackground(written: Promise<void>): void {
     writes.add(written);
@@ -141,12 +148,10 @@ export function createSessions(ports: SessionsPorts): Sessions {
 
   function logOf(profile: string, server: string): LineLog {
     const key = connectionKey(profile, server);
-    let standing = logs.get(key);
-    if (standing === undefined) {
-      standing = createLineLog({ folder: ports.logFolder(profile), name: server, redact: ports.redact });
-      logs.set(key, standing);
-    }
-    return standing;
+    const folder = ports.logFolder(profile);
+    const serverLog = logs.get(key) ?? createLineLog({ folder, name: server, redact: ports.redact });
+    logs.set(key, serverLog);
+    return serverLog;
   }
 
   async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
@@ -162,7 +167,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const lostPlace = (): void => {
       placeLost.abort();
       // Calls in flight end with it: the server must be free before another gateway connects to it.
-      void live.get(key)?.session.close(elsewhere);
+      void rowOf(key).live?.session.close(elsewhere);
       lose(key, { kind: 'broken', why: elsewhere });
     };
     let place: Place | undefined;
@@ -196,7 +201,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     if (place?.kind === 'there') {
       ports.log.log('info', `mcp server "${server}" is used through gateway "${place.node}"`, { server, profile });
     }
-    live.set(key, { number, session });
+    rowOf(key).live = { number, session };
     const tools = ports.registry(profile).learn(server, verdict.listing);
     remember(profile, settings, ports.nowMs());
     // While it was disconnected, its resources and prompts were left out.
@@ -243,8 +248,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const { profile, server } = input;
     const key = connectionKey(profile, server);
     const own = (): Session | undefined => {
-      const standing = live.get(key);
-      return standing?.number === input.session ? standing.session : undefined;
+      const { live } = rowOf(key);
+      return live?.number === input.session ? live.session : undefined;
     };
     const loseOwn = (how: Loss): void => {
       const session = own();
@@ -300,64 +305,62 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return refused('retry', ports.redact(why));
   }
 
-  const lose: Sessions['lose'] = (key, how, session = live.get(key)?.session) => {
-    const current = live.get(key);
-    if (session === undefined || current?.session !== session) return;
-    live.delete(key);
-    const others = leaving.get(key) ?? new Set();
-    leaving.set(key, others.add(session));
-    const { number } = current;
+  const lose: Sessions['lose'] = (key, how, session) => {
+    const row = rowOf(key);
+    if (row.live === undefined || (session ?? row.live.session) !== row.live.session) return;
+    const { number, session: gone } = row.live;
+    row.live = undefined;
+    row.leaving.add(gone);
     // The connection is notified first: calls that end with the session query its state.
     if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session: number });
     else ports.tell(key, { type: 'session.closed', session: number, why: how.why, chance: ports.random() });
-    void session.retire().then(() => others.delete(session));
+    void gone.retire().then(() => row.leaving.delete(gone));
   };
 
   /** Runs after the attempt and the close in progress, so that nothing of either is left. */
   function close(key: string, why?: string): Promise<void> {
-    const before = Promise.all([opening.get(key), closing.get(key)]);
-    const settled = before
+    const row = rowOf(key);
+    const settled = Promise.all([row.opening, row.closing])
       .then(() => {
-        const standing = live.get(key);
-        live.delete(key);
-        const others = [...(leaving.get(key) ?? [])];
-        leaving.delete(key);
-        return Promise.all([standing?.session.close(why), ...others.map((each) => each.close())]);
+        const { live } = row;
+        row.live = undefined;
+        const others = [...row.leaving];
+        row.leaving.clear();
+        return Promise.all([live?.session.close(why), ...others.map((each) => each.close())]);
       })
       .then(() => {
-        if (closing.get(key) === settled) closing.delete(key);
+        if (row.closing === settled) row.closing = undefined;
       });
-    closing.set(key, settled);
+    row.closing = settled;
     return settled;
   }
 
   return {
     connect(input, signal) {
-      const key = connectionKey(input.profile, input.server);
-      const earlier = live.get(key);
-      live.delete(key);
+      const row = rowOf(connectionKey(input.profile, input.server));
+      const earlier = row.live;
+      row.live = undefined;
       // A process may hold a lock or a port to its end. Over HTTP, the calls of an expired session may still end well.
       const isProcess = ports.settings(input.profile, input.server)?.transport.kind === 'stdio';
-      const left = isProcess ? [...(leaving.get(key) ?? [])] : [];
-      const closed = Promise.all([closing.get(key), earlier?.session.close(), ...left.map((each) => each.close())]);
+      const left = isProcess ? [...row.leaving] : [];
+      const closed = Promise.all([row.closing, earlier?.session.close(), ...left.map((each) => each.close())]);
       const attempt = closed.then(() => connect(input, signal)).catch((thrown: unknown) => crashed(input, thrown));
       const settled = attempt.finally(() => {
-        if (opening.get(key) === settled) opening.delete(key);
+        if (row.opening === settled) row.opening = undefined;
       });
-      opening.set(key, settled);
+      row.opening = settled;
       return settled;
     },
     close: ({ profile, server, why }) => close(connectionKey(profile, server), why ?? undefined),
     drop: (key) => void close(key, 'its connection crashed in the gateway'),
     async closeAll() {
-      const keys = new Set([...live.keys(), ...opening.keys(), ...leaving.keys(), ...closing.keys()]);
-      await Promise.all([...keys].map((key) => close(key, 'the gateway stops')));
+      await Promise.all([...rows.keys()].map((key) => close(key, 'the gateway stops')));
     },
-    get: (key) => live.get(key)?.session,
+    get: (key) => rows.get(key)?.live?.session,
     ping(key) {
-      const standing = live.get(key);
-      void standing?.session.ping().then((why) => {
-        if (why !== undefined) lose(key, { kind: 'broken', why }, standing?.session);
+      const session = rows.get(key)?.live?.session;
+      void session?.ping().then((why) => {
+        if (why !== undefined) lose(key, { kind: 'broken', why }, session);
       });
     },
     keepOffered(profile, server, list, rows) {
