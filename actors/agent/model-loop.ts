@@ -48,7 +48,7 @@ interface LoopRequest {
   readonly turns: Turn[];
   readonly tools: RunTools;
   /** Called for each answer, call and result as it arrives. */
-  readonly tell: (entry: TranscriptEntry) => void;
+  readonly report: (entry: TranscriptEntry) => void;
   /** Awaited before the first request is sent. */
   readonly beforeFirst?: () => Promise<void>;
 }
@@ -69,7 +69,7 @@ const longestReply = 100_000;
 const stopped = 'the run was stopped';
 
 export async function runModelLoop(
-  { model, system, turns, tools, tell, beforeFirst }: LoopRequest,
+  { model, system, turns, tools, report, beforeFirst }: LoopRequest,
   { wait = waitFor, ...ports }: LoopPorts,
   signal: AbortSignal,
 ): Promise<LoopOutcome> {
@@ -83,7 +83,7 @@ export async function runModelLoop(
     spending: spending(),
   });
   const onAgain = (why: string): void => {
-    tell({ kind: 'again', text: why });
+    report({ kind: 'again', text: why });
     ports.onAgain?.(why);
   };
   try {
@@ -100,7 +100,7 @@ export async function runModelLoop(
       const { answer } = verdict;
       const reasoned = answer.reasoning === undefined ? {} : { reasoning: answer.reasoning };
       const { input: inputTokens, output: outputTokens } = answer.tokens;
-      tell({ kind: 'answer', text: answer.text, inputTokens, outputTokens });
+      report({ kind: 'answer', text: answer.text, inputTokens, outputTokens });
       const { maxSteps } = model;
       const step = nextStep(answer, { steps, maxSteps, isOffered: (name) => named.has(name) });
       if (step.kind === 'respond') {
@@ -112,13 +112,13 @@ export async function runModelLoop(
       if (step.kind === 'fail') return failed(step.reason);
 
       for (const { ask } of step.calls) {
-        tell({ kind: 'call', id: ask.id, tool: named.get(ask.name)?.name ?? ask.name, text: ask.argumentsText });
+        report({ kind: 'call', id: ask.id, tool: named.get(ask.name)?.name ?? ask.name, text: ask.argumentsText });
       }
       const replies = await Promise.all(
         step.calls.map(async (call) => {
           const { reply, cost } = await carryOut(call, { tools, named, signal, said: answer.text });
           tokens = sum(tokens, cost);
-          tell({ kind: 'result', ...reply });
+          report({ kind: 'result', ...reply });
           return reply;
         }),
       );

@@ -31,15 +31,15 @@ export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts)
   return async (request, signal) => {
     const asked = request.model === undefined ? model : anotherModel(model, request.model);
     const transcript = createTranscript(redact);
-    const tell = (entry: TranscriptEntry): void => transcript.add(entry, loop.nowMs());
-    tell({ kind: 'prompt', text: request.prompt });
+    const report = (entry: TranscriptEntry): void => transcript.add(entry, loop.nowMs());
+    report({ kind: 'prompt', text: request.prompt });
     const { spending, ...outcome } = await runModelLoop(
       {
         model: asked,
         system,
         turns: [{ role: 'user', text: request.prompt }],
         tools: toolsOf(request, asked),
-        tell,
+        report,
         ...(request.handOver === undefined ? {} : { beforeFirst: request.handOver }),
       },
       loop,

@@ -151,7 +151,7 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     living: async () => done(livingSessions(engine.tables, nowMs())),
     lostMs: () => 0,
     reap: async () => done(0),
-    tell: async () => done(true),
+    notify: async () => done(true),
     watch: () => () => {},
     prune,
     probe: () => engine.probe(),

@@ -243,7 +243,7 @@ export interface Journal {
   /** Ends the sessions of gateways that died. Returns their number; 0 if a single gateway uses the engine. */
   reap(): Promise<Result<number>>;
   /** Notifies the gateways of the engine, this one too; a notification may be missed. */
-  tell(news: Exclude<News, 'lost'>): Promise<Result<true>>;
+  notify(news: Exclude<News, 'lost'>): Promise<Result<true>>;
   /** Calls back with the activity of other gateways until the returned function is called. Some of it may be missed. */
   watch(heard: (news: News) => void): () => void;
 

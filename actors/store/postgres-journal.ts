@@ -227,7 +227,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     reap: () => ofSessions(sessions.reap),
     living: () => ofSessions(sessions.living),
     lostMs: sessions.lostMs,
-    tell: (news) => ofSessions(() => sessions.tell(news).then(() => true as const)),
+    notify: (news) => ofSessions(() => sessions.notify(news).then(() => true as const)),
     watch: sessions.watch,
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),

@@ -45,13 +45,13 @@ interface NeighbourPorts {
 /** Interval of polling, because the notification of an answer can be lost. */
 const lookMs = 1_000;
 
-const tell = `pg_notify('agent', current_schema || ' ' || `;
+const notify = `pg_notify('agent', current_schema || ' ' || `;
 const all = `select s.id, s.owner, s.expires_at - agent_now() as left, c.value::json ->> 'session' = s.id as leads
   from agent_session s left join agent_claim c on c.name = $1 where s.expires_at > agent_now() order by s.owner, s.id`;
 const put = `with old as (delete from agent_question where expires_at < agent_now()),
   made as (insert into agent_question (id, session, question, expires_at) overriding system value
     values (${nextQuestion}, $1, $2, agent_now() + $3::bigint) returning id)
-  select id, ${tell}'ask/' || $1::text) from made`;
+  select id, ${notify}'ask/' || $1::text) from made`;
 /**
  * A crash of the database empties the table, and its clock may be set back. So a request is identified by its number and its
  * text.
@@ -63,7 +63,7 @@ const isMeant = `id = split_part($1, '/', 1)::bigint and ${rowKey} = $1`;
 const take = `select id, question from agent_question
   where session = $1 and answer is null and ${rowKey} <> all($2::text[]) and expires_at > agent_now()`;
 const answer = `with made as (update agent_question set answer = $2 where ${isMeant} returning id)
-  select ${tell}'answer/' || id) from made`;
+  select ${notify}'answer/' || id) from made`;
 /** If the request is gone, no answer comes. */
 const collect = `with over as (delete from agent_question where ${isMeant} and (answer is not null or not exists (
   select 1 from agent_session s where s.id = agent_question.session and s.expires_at > agent_now())) returning answer)

@@ -23,7 +23,7 @@ interface PostgresSessions {
   lostMs(): number;
   /** It is unknown what the sessions of this process hold: each ends instead of being renewed. */
   disown(): void;
-  tell(news: News): Promise<void>;
+  notify(news: News): Promise<void>;
   watch(heard: (news: News) => void): () => void;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ const holders = `select objid::bigint as number, pid from pg_locks where locktyp
   and classid = ${lockClass}::oid and database = (select oid from pg_database where datname = current_database())`;
 
 /** Notifies the other gateways at the commit of a transaction. The parameter is a list of texts. */
-export const tellAll = `select pg_notify('agent', current_schema || ' ' || news) from unnest($1::text[]) n(news)`;
+export const notifyAll = `select pg_notify('agent', current_schema || ' ' || news) from unnest($1::text[]) n(news)`;
 
 /** A single word, because keys contain no space. */
 export function newsText(news: News): string {
@@ -199,7 +199,7 @@ export function createSessions({ setBack, ...at }: SessionPorts): PostgresSessio
       client,
       rows.map(({ number }) => Number(number)),
     );
-    if (rows.length > 0) await client.query(tellAll, [['session']]);
+    if (rows.length > 0) await client.query(notifyAll, [['session']]);
   }
 
   return {
@@ -225,7 +225,7 @@ export function createSessions({ setBack, ...at }: SessionPorts): PostgresSessio
           throw thrown;
         });
         await regain(client);
-        await client.query(tellAll, [['session']]);
+        await client.query(notifyAll, [['session']]);
         return `s${number}`;
       }),
     renew: (session, ttlMs) =>
@@ -281,15 +281,15 @@ export function createSessions({ setBack, ...at }: SessionPorts): PostgresSessio
             and ($1::bigint[] is null or number = any($1))`,
           judged,
         );
-        if ((rowCount ?? 0) > 0) await client.query(tellAll, [['session']]);
+        if ((rowCount ?? 0) > 0) await client.query(notifyAll, [['session']]);
         return rowCount ?? 0;
       }),
     disown() {
       for (const number of own.keys()) disowned.add(number);
     },
-    tell: (news) =>
+    notify: (news) =>
       listener.use(async (client) => {
-        await client.query(tellAll, [[newsText(news)]]);
+        await client.query(notifyAll, [[newsText(news)]]);
       }),
     watch(heard) {
       watchers.add(heard);

@@ -19,7 +19,7 @@ import {
   touchedBy,
 } from './postgres-rows.ts';
 import { codeOf } from './postgres-schema.ts';
-import { newsText, tellAll } from './postgres-sessions.ts';
+import { newsText, notifyAll } from './postgres-sessions.ts';
 import type { Writer } from './postgres-writer.ts';
 import { isLock } from './shared-claims.ts';
 import { letters } from './tables.ts';
@@ -177,7 +177,7 @@ export function createTransact({ writer, outcomeMs, ending, unsure }: Transactio
     const shown = finishedColumns([...made, ...changed], removed);
     if (shown[0].length > 0) await writer.ask('marks', markEvents, shown);
     const news = newsOf([...made, ...changed], removed);
-    if (news.length > 0) await writer.ask('tell', tellAll, [news.map(newsText)]);
+    if (news.length > 0) await writer.ask('notify', notifyAll, [news.map(newsText)]);
   }
 
   /**

@@ -35,7 +35,7 @@ export const chatSessionMachine = setup({
   },
   actions: {
     /** Sends the outcome of the turn to the terminal. */
-    tellTurn: effect('tellTurn'),
+    reportTurn: effect('reportTurn'),
     forget: effect('forget'),
     countTurn: assign(({ context }) => ({ turns: context.turns + 1 })),
   },
@@ -59,8 +59,8 @@ export const chatSessionMachine = setup({
         id: 'answerTurn',
         src: 'answerTurn',
         input: ({ context }) => context,
-        onDone: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
-        onError: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
+        onDone: { target: 'idle', actions: ['countTurn', 'reportTurn'] },
+        onError: { target: 'idle', actions: ['countTurn', 'reportTurn'] },
       },
       on: { 'turn.cancel': 'cancelling', 'chat.close': 'closed' },
     },
@@ -72,10 +72,10 @@ export const chatSessionMachine = setup({
         id: 'awaitStopped',
         src: 'awaitStopped',
         input: ({ context }) => context,
-        onDone: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
-        onError: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
+        onDone: { target: 'idle', actions: ['countTurn', 'reportTurn'] },
+        onError: { target: 'idle', actions: ['countTurn', 'reportTurn'] },
       },
-      after: { stopPatience: { target: 'idle', actions: ['countTurn', 'tellTurn'] } },
+      after: { stopPatience: { target: 'idle', actions: ['countTurn', 'reportTurn'] } },
       on: { 'chat.close': 'closed' },
     },
     closed: {
@@ -83,7 +83,7 @@ export const chatSessionMachine = setup({
       meta: { rule: 'CLI-4' },
       tags: ['ended'],
       type: 'final',
-      entry: ['tellTurn', 'forget'],
+      entry: ['reportTurn', 'forget'],
     },
   },
 });

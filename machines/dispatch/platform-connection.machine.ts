@@ -83,7 +83,7 @@ export const platformConnectionMachine = setup({
   actors: { verify: promiseHole<VerifyResult, PlatformContext>('verify') },
   actions: {
     /** Notifies callers that wait for the check. */
-    tellChecked: effect('tellChecked'),
+    reportChecked: effect('reportChecked'),
     reportFailed: effect('reportFailed'),
     remember: assign(({ context }, verdict: Verification) => remembered(context, verdict)),
     forgetFailures: assign({ failures: 0, why: null, refused: false }),
@@ -134,7 +134,7 @@ export const platformConnectionMachine = setup({
       description: 'The platform takes the credentials, or has no way to say so without a message.',
       meta: { rule: 'DLV-1' },
       tags: ['resting'],
-      entry: 'tellChecked',
+      entry: 'reportChecked',
       after: { nextCheck: { target: 'reverifying' } },
       on: { 'platform.check': 'reverifying', 'platform.refused': 'verifying', 'platform.stop': 'stopped' },
     },
@@ -150,7 +150,7 @@ export const platformConnectionMachine = setup({
         'The platform refuses the credentials, is not reached, or its entry cannot be used; why has the remedy.',
       meta: { rule: 'DLV-2' },
       tags: ['resting', 'failed'],
-      entry: ['tellChecked', 'reportFailed'],
+      entry: ['reportChecked', 'reportFailed'],
       after: { nextCheck: { guard: 'isMendable', target: 'verifying' } },
       on: {
         'platform.check': { guard: 'isMendable', target: 'verifying' },
@@ -163,7 +163,7 @@ export const platformConnectionMachine = setup({
       meta: { rule: 'DLV-2' },
       tags: ['ended'],
       type: 'final',
-      entry: 'tellChecked',
+      entry: 'reportChecked',
     },
   },
 });

@@ -53,7 +53,7 @@ export const approvalMachine = setup({
   types: { input: {} as ApprovalInput, context: {} as ApprovalContext, events: {} as ApprovalEvent },
   actions: {
     /** Sends the answer to the caller. */
-    tellAnswer: effect('tellAnswer'),
+    reportAnswer: effect('reportAnswer'),
     announce: effect('announce'),
     rememberGrant: assign((_, params: { by: string; values: JsonObject | null; remember?: Remember }) => ({
       by: params.by,
@@ -89,21 +89,21 @@ export const approvalMachine = setup({
       meta: { rule: 'TRU-1' },
       tags: ['ended'],
       type: 'final',
-      entry: 'tellAnswer',
+      entry: 'reportAnswer',
     },
     denied: {
       description: 'A person said no; nothing was sent.',
       meta: { rule: 'TRU-1' },
       tags: ['ended', 'failed'],
       type: 'final',
-      entry: 'tellAnswer',
+      entry: 'reportAnswer',
     },
     timedOut: {
       description: 'There was no answer in time; nothing was sent.',
       meta: { rule: 'TRU-1' },
       tags: ['ended', 'failed'],
       type: 'final',
-      entry: 'tellAnswer',
+      entry: 'reportAnswer',
     },
     withdrawn: {
       description: 'The question is withdrawn: the call was cancelled or the server is gone.',

@@ -129,8 +129,8 @@ export const serverConnectionMachine = setup({
     /** Sends a liveness ping; its failure comes back as `session.closed`. */
     ping: effect('ping'),
     /** Notifies the waiting calls. */
-    tellReached: effect('tellReached'),
-    tellUnreachable: effectOf<Unreached | undefined>('tellUnreachable'),
+    reportReached: effect('reportReached'),
+    reportUnreachable: effectOf<Unreached | undefined>('reportUnreachable'),
     countSession: assign(({ context }) => ({
       session: context.session + 1,
       wanted: false,
@@ -298,7 +298,7 @@ export const serverConnectionMachine = setup({
       description: 'Calls are taken. Pings, the idle time and the lifetime are counted here.',
       meta: { rule: 'LIF-4' },
       tags: ['resting'],
-      entry: ['armKeepalive', 'armIdle', 'armAge', 'armStable', 'tellReached'],
+      entry: ['armKeepalive', 'armIdle', 'armAge', 'armStable', 'reportReached'],
       exit: ['disarmKeepalive', 'disarmIdle', 'disarmAge', 'disarmStable', 'forgetSession'],
       on: {
         'call.began': [
@@ -340,7 +340,7 @@ export const serverConnectionMachine = setup({
             actions: { type: 'rememberFailure', params: itself },
           },
         ],
-        'server.wake': { actions: 'tellReached' },
+        'server.wake': { actions: 'reportReached' },
         'server.connect': {
           target: 'recycling',
           actions: ['want', 'forgive', { type: 'rememberClosing', params: { why: 'it was reloaded' } }],
@@ -371,7 +371,7 @@ export const serverConnectionMachine = setup({
       description: 'Waits before the next attempt, longer each time; a call does not wait for it.',
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'retrying'],
-      entry: 'tellUnreachable',
+      entry: 'reportUnreachable',
       on: woken,
       after: { retry: { target: 'connecting' } },
     },
@@ -380,7 +380,7 @@ export const serverConnectionMachine = setup({
         'No attempts are left, or a server that was connected answers with a permanent error: it is tried from time to time, and once for each call.',
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'failed'],
-      entry: 'tellUnreachable',
+      entry: 'reportUnreachable',
       on: woken,
       after: { selfProbe: { target: 'connecting' } },
     },
@@ -388,9 +388,9 @@ export const serverConnectionMachine = setup({
       description: 'The server wants credentials that are not there; only a person can log in.',
       meta: { rule: 'OAU-8' },
       tags: ['resting', 'needsUser'],
-      entry: { type: 'tellUnreachable', params: { code: 'needs_login' } },
+      entry: { type: 'reportUnreachable', params: { code: 'needs_login' } },
       on: {
-        'server.wake': { actions: { type: 'tellUnreachable', params: { code: 'needs_login' } } },
+        'server.wake': { actions: { type: 'reportUnreachable', params: { code: 'needs_login' } } },
         'server.connect': woken['server.connect'],
         'credentials.changed': woken['credentials.changed'],
       },
@@ -400,14 +400,14 @@ export const serverConnectionMachine = setup({
         'Never connected, and trying again as it is cannot help: the entry, a file or the credentials must change.',
       meta: { rule: 'LIF-7' },
       tags: ['resting', 'needsUser', 'failed'],
-      entry: 'tellUnreachable',
+      entry: 'reportUnreachable',
       on: {
-        'server.wake': { actions: 'tellUnreachable' },
+        'server.wake': { actions: 'reportUnreachable' },
         'server.connect': [
-          { guard: 'beginsFailed', actions: 'tellUnreachable' },
+          { guard: 'beginsFailed', actions: 'reportUnreachable' },
           { target: 'connecting', actions: 'forgive' },
         ],
-        'credentials.changed': [{ guard: 'beginsFailed', actions: 'tellUnreachable' }, { target: 'connecting' }],
+        'credentials.changed': [{ guard: 'beginsFailed', actions: 'reportUnreachable' }, { target: 'connecting' }],
       },
     },
     stopping: {
@@ -428,7 +428,7 @@ export const serverConnectionMachine = setup({
       meta: { rule: 'LIF-1' },
       tags: ['ended'],
       type: 'final',
-      entry: 'tellUnreachable',
+      entry: 'reportUnreachable',
     },
   },
 });

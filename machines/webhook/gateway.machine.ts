@@ -30,7 +30,7 @@ export type GatewayFact =
 
 const unbound = {
   target: 'closed',
-  actions: [{ type: 'rememberFault', params: faultOfError }, 'tellRefused'],
+  actions: [{ type: 'rememberFault', params: faultOfError }, 'reportRefused'],
 } as const;
 
 export const gatewayMachine = setup({
@@ -57,8 +57,8 @@ export const gatewayMachine = setup({
     rememberFront: assign((_, { url, fault }: GatewayContext) => ({ url, fault })),
     rememberFault: assign((_, { fault }: Pick<GatewayContext, 'fault'>) => ({ url: null, fault })),
     forgetUrl: assign({ url: null, fault: null }),
-    tellOpened: sendParent(({ context }): GatewayFact => ({ type: 'gateway.opened', url: context.url })),
-    tellRefused: sendParent(({ context }): GatewayFact => ({ type: 'gateway.refused', fault: context.fault ?? '' })),
+    reportOpened: sendParent(({ context }): GatewayFact => ({ type: 'gateway.opened', url: context.url })),
+    reportRefused: sendParent(({ context }): GatewayFact => ({ type: 'gateway.refused', fault: context.fault ?? '' })),
   },
   guards: {
     asksToListen: (_, params: { enabled: boolean }) => params.enabled,
@@ -88,18 +88,18 @@ export const gatewayMachine = setup({
         'gateway.open': [
           {
             guard: { type: 'isBlocked', params: itself },
-            actions: [{ type: 'rememberFault', params: itself }, 'startSchedule', 'tellOpened'],
+            actions: [{ type: 'rememberFault', params: itself }, 'startSchedule', 'reportOpened'],
           },
           { guard: { type: 'asksToListen', params: itself }, target: 'opening' },
-          { actions: ['startSchedule', 'tellOpened'] },
+          { actions: ['startSchedule', 'reportOpened'] },
         ],
         'gateway.reopen': [
           {
             guard: { type: 'isBlocked', params: itself },
-            actions: [{ type: 'rememberFault', params: itself }, 'tellRefused'],
+            actions: [{ type: 'rememberFault', params: itself }, 'reportRefused'],
           },
           { guard: { type: 'asksToListen', params: itself }, target: 'opening' },
-          { actions: ['forgetUrl', 'tellOpened'] },
+          { actions: ['forgetUrl', 'reportOpened'] },
         ],
         'gateway.drain': 'draining',
       },
@@ -114,7 +114,7 @@ export const gatewayMachine = setup({
         input: undefined,
         onDone: {
           target: 'listening',
-          actions: [{ type: 'rememberFront', params: itsOutput }, 'startSchedule', 'tellOpened'],
+          actions: [{ type: 'rememberFront', params: itsOutput }, 'startSchedule', 'reportOpened'],
         },
         onError: unbound,
       },
@@ -127,7 +127,7 @@ export const gatewayMachine = setup({
       on: {
         'gateway.reopen': [
           { guard: { type: 'asksToListen', params: itself }, target: 'reopening' },
-          { target: 'closed', actions: ['retireFront', 'settleGroups', 'forgetUrl', 'tellOpened'] },
+          { target: 'closed', actions: ['retireFront', 'settleGroups', 'forgetUrl', 'reportOpened'] },
         ],
         'gateway.drain': 'draining',
       },
@@ -144,16 +144,16 @@ export const gatewayMachine = setup({
           {
             guard: { type: 'hasMoved', params: itsOutput },
             target: 'listening',
-            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'tellOpened'],
+            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'reportOpened'],
           },
           {
             guard: { type: 'hasStayed', params: itsOutput },
             target: 'listening',
-            actions: [{ type: 'rememberFront', params: itsOutput }, 'tellRefused'],
+            actions: [{ type: 'rememberFront', params: itsOutput }, 'reportRefused'],
           },
           {
             target: 'closed',
-            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'tellRefused'],
+            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'reportRefused'],
           },
         ],
         onError: unbound,

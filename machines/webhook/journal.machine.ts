@@ -48,14 +48,14 @@ export const journalMachine = setup({
   },
   actions: {
     reportFault: effect('reportFault'),
-    reportMended: effect('reportMended'),
+    reportRestored: effect('reportRestored'),
     rememberFault: assign(({ context }, params: { fault: string }) => ({
       fault: params.fault,
       tries: context.tries + 1,
     })),
     forgetFault: assign({ fault: null, tries: 0 }),
-    tellReady: sendParent((): JournalFact => ({ type: 'journal.ready' })),
-    tellUnavailable: sendParent(
+    reportReady: sendParent((): JournalFact => ({ type: 'journal.ready' })),
+    reportUnavailable: sendParent(
       ({ context }): JournalFact => ({
         type: 'journal.unavailable',
         fault: context.fault ?? '',
@@ -81,8 +81,8 @@ export const journalMachine = setup({
         src: 'openJournal',
         input: undefined,
         onDone: [
-          { guard: 'hasFailed', target: 'ready', actions: ['reportMended', 'forgetFault', 'tellReady'] },
-          { target: 'ready', actions: ['tellReady'] },
+          { guard: 'hasFailed', target: 'ready', actions: ['reportRestored', 'forgetFault', 'reportReady'] },
+          { target: 'ready', actions: ['reportReady'] },
         ],
         onError: { target: 'unavailable', actions: { type: 'rememberFault', params: faultOfError } },
       },
@@ -111,7 +111,7 @@ export const journalMachine = setup({
       description: 'Nothing can be acknowledged; the store is tried again after a while.',
       meta: { rule: 'DUR-1' },
       tags: ['resting', 'failed'],
-      entry: ['reportFault', 'tellUnavailable'],
+      entry: ['reportFault', 'reportUnavailable'],
       after: { patience: { target: 'opening' } },
     },
   },

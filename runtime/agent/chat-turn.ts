@@ -42,31 +42,31 @@ export async function runChatTurn(
   }
   const thought = createThoughtFilter();
   const held = createHeldText(redact);
-  const tellText = (text: string): void => {
-    if (text !== '') chat.tell({ kind: 'text', text });
+  const reportText = (text: string): void => {
+    if (text !== '') chat.report({ kind: 'text', text });
   };
-  const tell = (entry: TranscriptEntry): void => {
+  const report = (entry: TranscriptEntry): void => {
     const left = thought.flush();
     // An answer that is asked for anew thinks anew.
-    tellText(held.push(entry.kind === 'again' ? '' : left) + held.flush());
+    reportText(held.push(entry.kind === 'again' ? '' : left) + held.flush());
     const text = cut(redact(entry.text), longestShown);
-    if (entry.kind === 'again') chat.tell({ kind: 'again', text });
-    if (entry.kind === 'call') chat.tell({ kind: 'call', id: entry.id, tool: entry.tool, arguments: text });
+    if (entry.kind === 'again') chat.report({ kind: 'again', text });
+    if (entry.kind === 'call') chat.report({ kind: 'call', id: entry.id, tool: entry.tool, arguments: text });
     if (entry.kind === 'result') {
-      chat.tell({ kind: 'result', id: entry.id, text, is_error: entry.isError, characters: entry.text.length });
+      chat.report({ kind: 'result', id: entry.id, text, is_error: entry.isError, characters: entry.text.length });
     }
   };
   const { turn } = chat;
   let turns = [...fitConversation(chat.turns, mostCharacters)];
   const tools = lendToChat(chat.profile, { model, search, ports });
   const { nowMs, random } = ports;
-  const onText = (piece: string): void => tellText(held.push(thought.push(piece)));
+  const onText = (piece: string): void => reportText(held.push(thought.push(piece)));
   let outcome: LoopOutcome;
   for (;;) {
-    outcome = await runModelLoop({ model, system, turns, tools, tell }, { nowMs, random, onText }, signal);
+    outcome = await runModelLoop({ model, system, turns, tools, report }, { nowMs, random, onText }, signal);
     const newer = outcome.kind === 'failed' && outcome.overflows ? newerHalf(turns) : turns;
     if (newer.length === turns.length) break;
-    tell({ kind: 'again', text: 'the conversation is too long for the model, its older half is left out' });
+    report({ kind: 'again', text: 'the conversation is too long for the model, its older half is left out' });
     turns = [...newer];
   }
   if (chat.turn === turn) chat.turns = turns;

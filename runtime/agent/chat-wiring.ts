@@ -54,7 +54,7 @@ export function wireChatSession({ chats, settings, turn, settled }: ChatSessionP
       ),
     },
     actions: {
-      tellTurn: ({ context }) => chats.turnEnded(context.id),
+      reportTurn: ({ context }) => chats.turnEnded(context.id),
       forget: ({ context }) => chats.forget(context.id),
     },
   });

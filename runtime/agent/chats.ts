@@ -23,7 +23,7 @@ export interface LiveChat {
   /** Ends with the person's last message. */
   turns: readonly Turn[];
   /** Sends an event to the terminal. */
-  readonly tell: (event: JsonObject) => void;
+  readonly report: (event: JsonObject) => void;
   /** Counts the turns, so that late output of a turn that did not stop in time is not attributed to the next. */
   turn: number;
   /** The outcome of the turn in progress, once it is known. */
@@ -36,7 +36,7 @@ export interface LiveChat {
 
 export interface Chats {
   /** Returns the session's id; undefined while the gateway is starting or stopping. */
-  open(profile: string, tell: (event: JsonObject) => void): string | undefined;
+  open(profile: string, report: (event: JsonObject) => void): string | undefined;
   get(id: string): LiveChat | undefined;
   /** Resolves when the turn has ended; undefined if the session does not exist or already has a turn. */
   say(id: string, text: string): Promise<TurnOutcome> | undefined;
@@ -63,11 +63,11 @@ export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chat
   const rows = new Map<string, LiveChat>();
 
   return {
-    open(profile, tell) {
+    open(profile, report) {
       const chats = ward();
       if (chats === undefined) return undefined;
       const id = globalThis.crypto.randomUUID();
-      rows.set(id, { profile, tell, turns: [], turn: 0, outcome: undefined, underWay: undefined, settle: undefined });
+      rows.set(id, { profile, report, turns: [], turn: 0, outcome: undefined, underWay: undefined, settle: undefined });
       if (chats.spawn(id, { id, profile }) !== undefined) return id;
       rows.delete(id);
       return undefined;

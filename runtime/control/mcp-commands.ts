@@ -119,7 +119,7 @@ export const mcpCommands = {
         startedFrom: params.from === 'page' ? 'page' : 'terminal',
         again: params.again === true,
         signal,
-        tell: (progress) => peer.notify('mcp.loginProgress', progress),
+        report: (progress) => peer.notify('mcp.loginProgress', progress),
       }),
     );
     switch (verdict.kind) {

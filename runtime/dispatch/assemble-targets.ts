@@ -62,7 +62,7 @@ export function wirePlatform({ platforms, log }: { readonly platforms: () => Pla
       verify: fromPromise<VerifyResult, PlatformContext>(({ input, signal }) => platforms().verify(input, signal)),
     },
     actions: {
-      tellChecked: ({ context }) => {
+      reportChecked: ({ context }) => {
         if (context.why === null && said.delete(keyOf(context)))
           log.log('info', `target ${context.name} is connected again`, { profile: context.profile });
         // After this step, so that the waiting deliveries see the state that it leads to.

@@ -66,7 +66,7 @@ export function createAwaited({ keeper, nowMs, wards, every }: AwaitedPorts): Aw
     const { key, version, value } = stored;
     if (!isWaitedFor(value)) return true;
     if (isTaken(stored)) {
-      await keeper.journal()?.tell({ unawaited: key });
+      await keeper.journal()?.notify({ unawaited: key });
       return false;
     }
     return writeUntaken({ key, version, value: unawaited(value), dueAtMs: orderOf(value) });

@@ -11,7 +11,7 @@ import { type DeliveryRecord, isOver, isWaitedFor, orderOf, type RunRecord } fro
 import { withResponses } from '../../machines/webhook/responses.ts';
 import type { Platforms } from './platforms.ts';
 import { type RunEnds, type SettleRun, writeEnded } from './responses.ts';
-import { type RecordPorts, tellWritten, unread } from './written.ts';
+import { type RecordPorts, reportWritten, unread } from './written.ts';
 
 interface DeliveryPorts extends RecordPorts {
   readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'> & Partial<Pick<Platforms, 'sendWithin'>>;
@@ -137,14 +137,14 @@ export function wireDelivery(ports: DeliveryPorts) {
           // The run first: only its write can be refused, and then nothing needs to be undone.
           ports.writer.submit([run, change], [], (verdict) => {
             if (verdict.kind !== 'refused') ports.runEnds.set(run.key, verdict);
-            tellWritten(self, verdict);
+            reportWritten(self, verdict);
           });
           return;
         }
         const written = over ? writeEnded(key, value, ports) : ports.writer.write([change]);
         void written.catch(unread).then((verdict) => {
           if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
-          else tellWritten(self, verdict);
+          else reportWritten(self, verdict);
         });
       },
       writeOnTheWay: ({ context: { key, record }, self }) => {
@@ -153,7 +153,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         const change = { collection: 'deliveries', key, value: record, dueAtMs: orderOf(record) } as const;
         // The next write of the record makes up for one that the journal refuses.
         ports.writer.submit([change], [], (verdict) => {
-          if (verdict.kind === 'lost') tellWritten(self, verdict);
+          if (verdict.kind === 'lost') reportWritten(self, verdict);
         });
       },
       reportResult: ({ context: { key, record } }) => {

@@ -16,7 +16,7 @@ import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
 import type { Platforms } from './platforms.ts';
 import { openResponse, type RunEnds, responseChanges, responsesTo } from './responses.ts';
 import type { RouteLimit, RouteSlots } from './route-slots.ts';
-import { readAgain, tellWritten, unread } from './written.ts';
+import { readAgain, reportWritten, unread } from './written.ts';
 
 interface RunPorts extends NoticePorts {
   readonly places: Places;
@@ -157,7 +157,7 @@ export function wireRun(ports: RunPorts) {
           .then((verdict) => {
             if (verdict.kind !== 'refused') accounts.delete(key);
             if (isLeft && verdict.kind === 'written') self.send({ type: 'journal.written', isLeft });
-            else tellWritten(self, verdict);
+            else reportWritten(self, verdict);
           });
       },
       openDelivery: ({ context, self }) => {
@@ -194,14 +194,14 @@ export function wireRun(ports: RunPorts) {
         const end = ports.runEnds.get(key);
         if (end !== undefined) {
           ports.runEnds.delete(key);
-          tellWritten(self, end);
+          reportWritten(self, end);
           return;
         }
         const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
         void noticeChanges(key, record, ports)
           .then((notice) => ports.writer.write([runChange(key, closed, null), ...notice]))
           .catch(unread)
-          .then((verdict) => tellWritten(self, verdict));
+          .then((verdict) => reportWritten(self, verdict));
       },
       openNotice: ({ context }) => {
         void readAgain(() => openNotice(context.key, ports));

@@ -59,7 +59,7 @@ export function chartSettled(chart: AnyActorRef, states: readonly string[], pati
   });
 }
 
-export function tellWritten(listener: WriteListener, verdict: WriteVerdict): void {
+export function reportWritten(listener: WriteListener, verdict: WriteVerdict): void {
   switch (verdict.kind) {
     case 'written':
       listener.send({ type: 'journal.written' });

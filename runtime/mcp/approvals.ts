@@ -367,7 +367,7 @@ export function wireApproval({ approvals, log }: ApprovalPorts) {
         log.log('info', `${subjectOf(context)} waits for a person`, fieldsOf(context));
         approvals().announced(context);
       },
-      tellAnswer: ({ context }) => {
+      reportAnswer: ({ context }) => {
         const verdict = verdictOf(context);
         const by = context.by ?? undefined;
         log.log(by === undefined ? 'warn' : 'info', `${subjectOf(context)} ${endings[verdict]}`, {

@@ -53,11 +53,11 @@ export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
     },
     actions: {
       ping: ({ context }) => sessions.ping(keyOf(context)),
-      tellReached: ({ context, self }) => {
+      reportReached: ({ context, self }) => {
         say(self, context, '');
         reach.reached(keyOf(context));
       },
-      tellUnreachable: ({ context, self }, unreached) => {
+      reportUnreachable: ({ context, self }, unreached) => {
         if (context.why !== null) say(self, context, context.why);
         const { why, closing, server } = context;
         const closed = `mcp server "${server}": ${closing ?? 'stopped'}`;

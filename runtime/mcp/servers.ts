@@ -195,7 +195,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     requests: requests.handlersOf,
     placement: ports.placement,
     credentials,
-    tell: (key, event) => connections().get(key)?.send(event),
+    send: (key, event) => connections().get(key)?.send(event),
     isAwaited: reach.isAwaited,
     env: ports.env,
     userHome: userHomeFolder(),

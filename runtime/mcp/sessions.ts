@@ -45,7 +45,7 @@ interface SessionsPorts {
   /** Present if several gateways share a database. */
   readonly placement?: Pick<Placement, 'seek'> | undefined;
   readonly credentials: (profile: string) => Credentials;
-  readonly tell: (key: string, event: ConnectionEvent) => void;
+  readonly send: (key: string, event: ConnectionEvent) => void;
   /** Whether a call waits for a connection. */
   readonly isAwaited: (key: string) => boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -261,7 +261,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       async listTools() {
         const listing = await own()?.list(AbortSignal.timeout(settings.connectTimeoutMs));
         if (listing === undefined || own() === undefined) return;
-        ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
+        ports.send(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
         remember(profile, settings, ports.nowMs());
       },
       announce: (lists) => ports.registry(profile).announce(lists),
@@ -312,8 +312,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
     row.live = undefined;
     row.leaving.add(gone);
     // The connection is notified first: calls that end with the session query its state.
-    if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session: number });
-    else ports.tell(key, { type: 'session.closed', session: number, why: how.why, chance: ports.random() });
+    if (how.kind === 'expired') ports.send(key, { type: 'session.expired', session: number });
+    else ports.send(key, { type: 'session.closed', session: number, why: how.why, chance: ports.random() });
     void gone.retire().then(() => row.leaving.delete(gone));
   };
 

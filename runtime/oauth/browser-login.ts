@@ -53,7 +53,7 @@ export function wireBrowserLogin(ports: LoginPorts) {
       announceUrl: ({ context }) => {
         const row = logins.get(context.id);
         if (row?.authorizationUrl === undefined) return;
-        row.tell({ kind: 'url', url: row.authorizationUrl, expires_in_seconds: redirectTimeoutMs / 1_000 });
+        row.report({ kind: 'url', url: row.authorizationUrl, expires_in_seconds: redirectTimeoutMs / 1_000 });
       },
       recordRefusal: ({ context }) => {
         const why = `the authorization server refused ${context.document ?? 'the document'} as a client`;
@@ -168,7 +168,7 @@ function reusable(
 /** Reported while the browser is at the authorization server, which gives no reason when it refuses a document. */
 async function warnOfDocument(row: LiveLogin, document: string): Promise<void> {
   for (const { code, message } of await lookAtDocument(document, row.oauth.fetch)) {
-    row.tell({ kind: 'warning', code, message });
+    row.report({ kind: 'warning', code, message });
   }
 }
 

@@ -40,7 +40,7 @@ export function wireDeviceLogin(ports: LoginPorts) {
         const row = logins.get(context.id);
         if (row?.device === undefined) return;
         const { userCode, verificationUri, verificationUriComplete } = row.device;
-        row.tell({
+        row.report({
           kind: 'code',
           verification_uri: verificationUri,
           ...(verificationUriComplete === undefined ? {} : { verification_uri_complete: verificationUriComplete }),

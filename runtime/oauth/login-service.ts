@@ -24,7 +24,7 @@ export interface LoginRequest {
   /** Repeats a login: a document that was refused is not offered again. */
   readonly again?: boolean;
   readonly signal: AbortSignal;
-  readonly tell: (progress: LoginProgress) => void;
+  readonly report: (progress: LoginProgress) => void;
 }
 
 export type LoginVerdict =
@@ -51,7 +51,7 @@ interface LoginServicePorts {
 
 export function createLoginService({ logins, credentials, settings, env, version }: LoginServicePorts): LoginService {
   return {
-    async login({ profile, server, flow: asked, startedFrom, again = false, signal, tell }) {
+    async login({ profile, server, flow: asked, startedFrom, again = false, signal, report }) {
       const found = settings(profile, server);
       if (found === undefined) {
         const message = `no mcp server is named "${server}"; \`agent mcp list\` lists them`;
@@ -84,7 +84,7 @@ export function createLoginService({ logins, credentials, settings, env, version
       const close = (): void => void connections.close();
       const outcome = logins.start(
         { profile, server, startedFrom, flow },
-        { settings: plan.oauth, url: plan.url, oauth, tell, close },
+        { settings: plan.oauth, url: plan.url, oauth, report, close },
         signal,
       );
       if (outcome !== undefined) return outcome;

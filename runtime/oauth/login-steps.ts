@@ -137,7 +137,7 @@ export async function storeCredentials(
       const what = `the authorization server did not grant the scope ${JSON.stringify(strangersWords(withheld))}`;
       const cure = 'ask its operator to permit it to this client and user';
       const message = `${what}, which the server demands, so calls that need it may still fail; ${cure}`;
-      row.tell({ kind: 'warning', code: 'scope-not-granted', message });
+      row.report({ kind: 'warning', code: 'scope-not-granted', message });
     }
     return stepDone;
   } catch (thrown) {

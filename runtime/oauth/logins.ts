@@ -31,7 +31,7 @@ export interface LiveLogin {
   readonly settings: OauthSettings;
   readonly url: string;
   readonly oauth: OauthFetch;
-  readonly tell: (progress: LoginProgress) => void;
+  readonly report: (progress: LoginProgress) => void;
   discovery?: Discovery;
   /** The fix if the authorization server refuses the requested scope. */
   scopeCure?: string;

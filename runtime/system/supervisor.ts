@@ -33,7 +33,7 @@ export function wireJournal({ keeper, log, history }: JournalPorts) {
           tries: context.tries,
         });
       },
-      reportMended: ({ context }) => {
+      reportRestored: ({ context }) => {
         logged = null;
         log.log('info', 'journal writes again; requests are taken', { tries: context.tries });
       },

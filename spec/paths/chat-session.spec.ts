@@ -6,7 +6,7 @@ import { edgesOf, valuesOf } from '../support/edges.ts';
 const idle = fromPromise<never, never>(() => new Promise<never>(() => {})) as never;
 const machine = chatSessionMachine.provide({
   actors: { answerTurn: idle, awaitStopped: idle },
-  actions: { tellTurn: () => {}, forget: () => {} },
+  actions: { reportTurn: () => {}, forget: () => {} },
 }) as unknown as AnyStateMachine;
 const events = [
   'turn.begin',

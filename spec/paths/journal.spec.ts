@@ -13,7 +13,7 @@ const events: readonly EventObject[] = [
   { type: 'xstate.after.patience.journal.unavailable' },
 ];
 /** Without a supervisor there is nobody to tell. */
-const alone = journalMachine.provide({ actions: { tellReady: () => {}, tellUnavailable: () => {} } });
+const alone = journalMachine.provide({ actions: { reportReady: () => {}, reportUnavailable: () => {} } });
 const edges = edgesOf<JournalContext>(alone as unknown as AnyStateMachine, {
   input: {},
   events,

@@ -11,7 +11,7 @@ import { edgesOf, valuesOf } from '../support/edges.ts';
 const idle = fromPromise<never, never>(() => new Promise<never>(() => {})) as never;
 const machine = platformConnectionMachine.provide({
   actors: { verify: idle },
-  actions: { tellChecked: () => {}, reportFailed: () => {} },
+  actions: { reportChecked: () => {}, reportFailed: () => {} },
 });
 const checked = (outcome: VerifyOutcome) =>
   ({ type: 'xstate.done.actor.verify', output: { outcome, jitter: 0 } }) as EventObject;

@@ -21,7 +21,7 @@ async function loop(t: Test, script: readonly ModelReply[], tools = seen): Promi
   let heard = '';
   const model = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 3 } as const;
   const outcome = await runModelLoop(
-    { model, system: 'Be brief', turns, tools, tell: (entry) => void told.push(entry) },
+    { model, system: 'Be brief', turns, tools, report: (entry) => void told.push(entry) },
     {
       nowMs: () => 0,
       random: () => 0,

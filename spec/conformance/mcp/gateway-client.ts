@@ -130,7 +130,7 @@ async function logIn({ logins }: Servers): Promise<void> {
     server,
     startedFrom: 'terminal',
     signal: AbortSignal.timeout(connectLimitMs),
-    tell: (progress) => {
+    report: (progress) => {
       if (progress.kind === 'url') void visit(progress.url);
     },
   });

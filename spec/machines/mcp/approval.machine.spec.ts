@@ -9,7 +9,7 @@ function question() {
   const machine = approvalMachine.provide({
     actions: {
       announce: () => void told.push('announce'),
-      tellAnswer: ({ context }) => void told.push(`answer by ${context.by}`),
+      reportAnswer: ({ context }) => void told.push(`answer by ${context.by}`),
     },
   });
   const actor = createActor(compile(machine), {

@@ -46,8 +46,8 @@ async function connection(given: Partial<ConnectionInput>, ...verdicts: ConnectV
     },
     actions: {
       ping: () => void told.push('ping'),
-      tellReached: () => void told.push('reached'),
-      tellUnreachable: () => void told.push('unreachable'),
+      reportReached: () => void told.push('reached'),
+      reportUnreachable: () => void told.push('unreachable'),
     },
   });
   const actor = createActor(compile(machine), { input: { ...input, ...given }, clock });

@@ -21,7 +21,7 @@ async function stage(t: Test) {
     actors: { openJournal: effect('open'), keepJournal: effect('keep') },
     actions: {
       reportFault: ({ context }) => void reported.push([context.fault, context.tries]),
-      reportMended: () => {
+      reportRestored: () => {
         mended += 1;
       },
     },

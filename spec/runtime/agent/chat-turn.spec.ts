@@ -27,7 +27,7 @@ async function turn(t: Test, most: number, { refused = tooLong, text = 'Hi.' } =
   const chat: LiveChat = {
     profile: 'default',
     turns: [...['a', 'b', 'c'].flatMap(exchange), { role: 'user', text: 'now' }],
-    tell: (event) => void events.push(event),
+    report: (event) => void events.push(event),
     turn: 1,
     outcome: undefined,
     underWay: undefined,

@@ -198,7 +198,7 @@ t.test(
       () => new Promise((resolve, reject) => opens.push({ resolve, reject })),
     );
     const none = (): void => {};
-    const actions = { reportFault: none, reportMended: none, tellReady: none, tellUnavailable: none };
+    const actions = { reportFault: none, reportRestored: none, reportReady: none, reportUnavailable: none };
     const journal = journalMachine.provide({ actors: { openJournal }, actions });
     const invoke = { src: journal, id: 'journal', systemId: 'journal' };
     const root = createActor(createMachine({ id: 'supervisor', initial: 'up', states: { up: {} }, invoke })).start();

@@ -249,7 +249,7 @@ t.test(
       logins: {
         login: (request) => {
           begun.push(request);
-          request.tell({ kind: 'url', url: 'https://login.example', expires_in_seconds: 300 });
+          request.report({ kind: 'url', url: 'https://login.example', expires_in_seconds: 300 });
           return Promise.resolve(verdict);
         },
         paste: (profile, server, text) => profile === 'work' && server === 'hub' && text === 'http://127.0.0.1/?code=c',

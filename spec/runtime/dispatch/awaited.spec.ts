@@ -19,7 +19,7 @@ async function stage() {
       await afterRead();
       return found;
     },
-    tell: async (news) => {
+    notify: async (news) => {
       told.push(news);
       return { ok: true, value: true };
     },

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readAgain, tellWritten } from '../../../runtime/dispatch/written.ts';
+import { readAgain, reportWritten } from '../../../runtime/dispatch/written.ts';
 
 t.test('DUR-1 · a chart hears what became of its record, in its own words', (t) => {
   for (const [verdict, event] of [
@@ -11,7 +11,7 @@ t.test('DUR-1 · a chart hears what became of its record, in its own words', (t)
     ],
   ] as const) {
     const heard: object[] = [];
-    tellWritten({ send: (told) => void heard.push(told) }, verdict);
+    reportWritten({ send: (told) => void heard.push(told) }, verdict);
     t.same(heard, [event]);
   }
   t.end();

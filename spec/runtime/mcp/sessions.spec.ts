@@ -41,7 +41,7 @@ function stage(t: Test, entry: JsonObject | undefined, more: object = {}) {
     }),
     logFolder: () => join(home.path, 'logs'),
     requests: () => ({ elicit: () => Promise.resolve(declined), sample: () => Promise.resolve(declined) }),
-    tell: (_: string, event: ConnectionEvent) => void told.push(event),
+    send: (_: string, event: ConnectionEvent) => void told.push(event),
     credentials: () => createCredentials(join(home.path, 'mcp-tokens'), fileDocuments),
     env: {},
     userHome: home.path,

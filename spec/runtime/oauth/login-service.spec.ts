@@ -27,7 +27,7 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
   });
   const login = (server: string, change: Partial<LoginRequest> = {}) =>
     service.login({
-      ...{ profile: 'default', server, startedFrom: 'terminal', tell: () => {} },
+      ...{ profile: 'default', server, startedFrom: 'terminal', report: () => {} },
       signal: new AbortController().signal,
       ...change,
     });

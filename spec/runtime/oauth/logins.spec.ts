@@ -18,7 +18,7 @@ function stage() {
     settings: readOauthSettings({}),
     url: 'https://mcp.example/mcp',
     oauth: createOauthFetch({ fetch, version: '0', userAgent: undefined }),
-    tell: () => {},
+    report: () => {},
     close: () => void closed.push(name),
   });
   return { browser, device, logins, closed, live };

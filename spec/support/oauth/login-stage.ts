@@ -69,7 +69,7 @@ export async function loginStage(t: Test, change: (credentials: Credentials) => 
           userAgent: undefined,
           signal,
         }),
-        tell: (progress) => void told.push(progress),
+        report: (progress) => void told.push(progress),
         close: () => {},
       },
       signal,
