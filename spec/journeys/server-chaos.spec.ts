@@ -53,8 +53,8 @@ t.test(
         peer.set({ ...fault, on } as Behaviour);
         // The others must not need it.
         const bounded = String(why).includes('no answer');
-        // After a handshake it means that the session is gone, and the next one may last.
-        const isSessionGone = kind === 'http' && on === 'tools/list' && what === '404';
+        // After a handshake, or at the address that SSE names, it means that the session is gone, and the next one may last.
+        const isSessionGone = what === '404' && (kind === 'sse' || (kind === 'http' && on === 'tools/list'));
         made.push({
           name: `${kind}-${on.replace('/', '-')}-${what}`,
           peer,
