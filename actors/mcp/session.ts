@@ -223,9 +223,14 @@ export function createSession(
    */
   function throughClient(
     send: (options: ReturnType<typeof requestOptions>) => Promise<Json>,
-    options: CallOptions,
-    settle: Settle,
+    given: CallOptions,
+    settleGiven: Settle,
   ): () => void {
+    if (ended.signal.aborted) {
+      settleGiven(unsent());
+      return nothingToCancel;
+    }
+    const { options, settle } = paced(given, settleGiven);
     const done = begun(settle);
     const stop = new AbortController();
     let isOver = false;
@@ -249,15 +254,6 @@ export function createSession(
         (thrown) => finish(outcomeOfFailure(thrown)),
       );
     return () => cut({ kind: 'cancelled' });
-  }
-
-  function askFor(...[send, options, settle]: Parameters<typeof throughClient>): () => void {
-    if (ended.signal.aborted) {
-      settle(unsent());
-      return nothingToCancel;
-    }
-    const call = paced(options, settle);
-    return throughClient(send, call.options, call.settle);
   }
 
   async function offered(
@@ -329,22 +325,22 @@ export function createSession(
     },
 
     call(tool, args, given, settleGiven) {
+      const held = (result: JsonObject): CallOutcome => heldAgainst(outputs.get(tool), tool, result, checks);
+      if (direct === undefined) {
+        const trace = given.traceparent === undefined ? {} : { _meta: { traceparent: given.traceparent } };
+        const params = { name: tool, arguments: args, ...trace };
+        return throughClient(
+          async (request) => (await client.callTool(params, request)) as Json,
+          given,
+          (outcome) => settleGiven(outcome.kind === 'result' ? held(outcome.result as JsonObject) : outcome),
+        );
+      }
       if (ended.signal.aborted) {
         settleGiven(unsent());
         return nothingToCancel;
       }
       const { options, settle } = paced(given, settleGiven);
       const { id, onProgress, traceparent } = options;
-      const held = (result: JsonObject): CallOutcome => heldAgainst(outputs.get(tool), tool, result, checks);
-      if (direct === undefined) {
-        const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
-        const params = { name: tool, arguments: args, ...trace };
-        return throughClient(
-          async (request) => (await client.callTool(params, request)) as Json,
-          options,
-          (outcome) => settle(outcome.kind === 'result' ? held(outcome.result as JsonObject) : outcome),
-        );
-      }
       const done = begun(settle);
       return direct.call({ tool, args, id, onProgress, traceparent }, (answer) => {
         if (answer.kind === 'result') done(held(answer.result));
@@ -353,13 +349,13 @@ export function createSession(
     },
 
     callUtility: (utility, args, options, settle) =>
-      askFor(
+      throughClient(
         async (request) => asToolResult(utility, await offered(methodOf[utility], args, request)),
         options,
         settle,
       ),
 
-    ask: (method, args, options, settle) => askFor((request) => offered(method, args, request), options, settle),
+    ask: (method, args, options, settle) => throughClient((request) => offered(method, args, request), options, settle),
 
     async ping() {
       const options = { timeout: pingTimeoutMs, signal: ended.signal };
