@@ -54,15 +54,40 @@ interface TokenPlace {
   readonly credentials: Credentials;
 }
 
+interface CallAccessPorts {
+  readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  readonly credentials: (profile: string) => Credentials;
+  readonly nowMs: () => number;
+}
+
+/** The credentials of a server as its calls use them; nothing is known of a server that does not log in by OAuth. */
+export function accessOfCalls({ settings, credentials, nowMs }: CallAccessPorts) {
+  const placeOf = (profile: string, server: string): TokenPlace | undefined => {
+    const transport = settings(profile, server)?.transport;
+    const plan = transport && oauthPlanOf(transport);
+    return plan && { server, url: plan.url, credentials: credentials(profile) };
+  };
+  return {
+    demandScope(profile: string, server: string, scope: string): void {
+      const at = placeOf(profile, server);
+      if (at !== undefined) void at.credentials.demandScope(server, at.url, scope);
+    },
+    loginProblem(profile: string, server: string): string | undefined {
+      const at = placeOf(profile, server);
+      return at && loginProblem(at, nowMs());
+    },
+    grantedScope(profile: string, server: string): string | undefined {
+      const at = placeOf(profile, server);
+      return at && recordFor(at)?.scope;
+    },
+  };
+}
+
 /**
  * Why the stored credentials of a server that refused a request do not work; undefined if there are none.
  * @param failures those of the attempts; of a refusal the error of OAuth or JSON-RPC in its body is quoted
  */
-export function loginProblem(
-  place: TokenPlace,
-  nowMs: number,
-  failures: readonly ConnectFailure[] = [],
-): string | undefined {
+function loginProblem(place: TokenPlace, nowMs: number, failures: readonly ConnectFailure[] = []): string | undefined {
   const record = recordFor(place);
   const problem = place.credentials.problem(place.server);
   if (problem !== undefined || record === undefined) return problem;

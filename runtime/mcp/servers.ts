@@ -11,7 +11,6 @@ import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createCallLanes } from '../../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
-import { recordFor } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
@@ -23,7 +22,6 @@ import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
-import { oauthPlanOf } from '../../machines/mcp/server-settings.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { LoginInput } from '../../machines/oauth/login-step.ts';
 import type { ChatTurnPorts } from '../agent/chat-turn.ts';
@@ -44,7 +42,7 @@ import { type Approvals, createApprovals, wireApproval } from './approvals.ts';
 import { type CallMemory, createCallMemory, memoOf } from './call-memory.ts';
 import { askerOf, type Calls, createCalls } from './calls.ts';
 import { wireConnection } from './connections.ts';
-import { loginProblem } from './oauth-access.ts';
+import { accessOfCalls } from './oauth-access.ts';
 import { createOffers, type Offers } from './offers.ts';
 import type { Placement } from './placement.ts';
 import { createReach } from './reach.ts';
@@ -140,12 +138,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     nowMs,
   });
   const { settings } = reconcile;
-  /** Undefined for a server that does not log in by OAuth. */
-  const tokenPlace = (profile: string, server: string) => {
-    const transport = settings(profile, server)?.transport;
-    const plan = transport && oauthPlanOf(transport);
-    return plan && { server, url: plan.url, credentials: credentials(profile) };
-  };
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs, newMark(), log);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
   const calls = redactedCalls(tracedCalls(createCalls(callWard, nowMs, approvals.withdraw), tracing), redactor.text);
@@ -229,18 +221,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     settings,
     rules: reconcile.rules,
     connections,
-    demandScope(profile, server, scope) {
-      const at = tokenPlace(profile, server);
-      if (at !== undefined) void at.credentials.demandScope(server, at.url, scope);
-    },
-    loginProblem(profile, server) {
-      const at = tokenPlace(profile, server);
-      return at && loginProblem(at, nowMs());
-    },
-    grantedScope(profile, server) {
-      const at = tokenPlace(profile, server);
-      return at && recordFor(at)?.scope;
-    },
+    ...accessOfCalls({ settings, credentials, nowMs }),
     redactor,
     nowMs,
     steadyMs,
