@@ -34,8 +34,8 @@ const takeSize = 100;
 const pieceMs = 5;
 /** Index entries without a record only waste their bytes, so sweeping is not urgent. */
 const sweepEveryMs = 600_000;
-/** After removing this many records it is: a store that is to shrink would lose others for the bytes of their entries. */
-const sweepAfter = 5_000;
+/** A store above its limit by more than this part of its size shrinks in steps, each swept, so that it loses no records for them. */
+const shrinkStep = 0.1;
 
 interface EngineClocks {
   /** Unix milliseconds, for sessions and claims. */
@@ -45,8 +45,8 @@ interface EngineClocks {
 }
 
 export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks): Journal {
-  /** The records removed since the last sweep; those of an earlier process are unknown. */
-  let unswept = 1;
+  /** Whether no record was removed since the last sweep. */
+  let hasSwept = false;
   let isClosing = false;
   let sweepAtMs = Number.NEGATIVE_INFINITY;
   /** The commits of a `together` call, while it runs. */
@@ -99,27 +99,29 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     if (!claims.ok) return claims;
     const aged = await inPieces(ageing(engine, keepAfterKey, atMs));
     if (!aged.ok) return aged;
-    unswept += aged.value;
     let removed = aged.value;
+    hasSwept &&= removed === 0;
     for (;;) {
-      if (unswept > sweepAfter || (unswept > 0 && atMs >= sweepAtMs)) {
+      const isFar = engine.usedBytes() * (1 - shrinkStep) > maxBytes;
+      if (!hasSwept && (isFar || atMs >= sweepAtMs)) {
         const swept = await inPieces(sweeping(engine));
         if (!swept.ok) return swept;
-        unswept = 0;
+        hasSwept = true;
         sweepAtMs = atMs + sweepEveryMs;
       }
-      const shrunk = await inPieces(shrinking(engine, maxBytes, atMs), sweepAfter);
+      const target = Math.max(maxBytes, engine.usedBytes() * (1 - shrinkStep));
+      const shrunk = await inPieces(shrinking(engine, target, atMs));
       if (!shrunk.ok) return shrunk;
-      unswept += shrunk.value;
       removed += shrunk.value;
-      if (shrunk.value < sweepAfter) return done(removed);
+      hasSwept &&= shrunk.value === 0;
+      if (target === maxBytes || shrunk.value === 0) return done(removed);
     }
   }
 
   /** Ends early when the journal is closed: the rest is removed after the next start. */
-  async function inPieces(job: (spent: Spent) => Piece, most = Number.POSITIVE_INFINITY): Promise<Result<number>> {
+  async function inPieces(job: (spent: Spent) => Piece): Promise<Result<number>> {
     let removed = 0;
-    while (removed < most && !isClosing) {
+    while (!isClosing) {
       const piece = await enqueue(() => {
         const endsAt = steadyMs() + pieceMs;
         return job(() => steadyMs() > endsAt);
