@@ -9,9 +9,25 @@ import { isTooDeep } from './read-json.ts';
 /** The tokens of JSON: strings, punctuation, and numbers and words. */
 export const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
+/** The same, with a string that ends where the text ends. */
+const cutToken = new RegExp(`${jsonToken.source}|"[^]*$`, 'g');
+
 /** Returns any other text unchanged, and one that is nested too deep to be read. */
 export function indentedJson(text: string): string {
   return isJson(text) && !isTooDeep(text) ? indented(jsonTokens(text), 2) : text;
+}
+
+/** Indents the beginning of JSON that was cut at any place; returns any other text unchanged. */
+export function indentedStart(text: string): string {
+  const tokens: readonly string[] = text.match(cutToken) ?? [];
+  const before = tokens.slice(0, tokens.lastIndexOf(','));
+  const open: string[] = [];
+  for (const token of before) {
+    if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']');
+    else if (token === '}' || token === ']') open.pop();
+  }
+  const closed = before.concat(open.reverse()).join('');
+  return open.length > 0 && isJson(closed) && !isTooDeep(closed) ? indented(tokens, 2) : text;
 }
 
 /** The tokens of a text that is JSON; each string as JavaScript writes it. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { indentedJson } from '../../../machines/base/indented-json.ts';
+import { indentedJson, indentedStart } from '../../../machines/base/indented-json.ts';
 
 t.test('INS-4 · JSON is indented, and each of its numbers and keys stays as its sender wrote it', (t) => {
   const values = [{}, [], 'a "b" \\ {c', 1, null, [[], {}, [{ a: [1, { b: '[,]' }], c: true }]], { a: {}, b: [[]] }];
@@ -13,5 +13,19 @@ t.test('INS-4 · JSON is indented, and each of its numbers and keys stays as its
   );
   for (const text of ['no {json', 'a=1&b=2', '', `${'['.repeat(500_000)}${']'.repeat(500_000)}`])
     t.equal(indentedJson(text), text);
+  t.end();
+});
+
+t.test('INS-4 · the beginning of JSON is indented too, wherever it was cut', (t) => {
+  const value = { title: 'a, {b}', rows: [{ n: 1, say: 'x\\"y\\u00e9' }, { n: 2 }], end: {} };
+  const text = JSON.stringify(value);
+  const whole = indentedJson(text);
+  for (let at = text.indexOf(',"rows"') + 1; at < text.length; at += 1) {
+    const start = indentedStart(text.slice(0, at));
+    t.ok(whole.startsWith(start), start);
+    t.match(start, /^\{\n {2}"title": /);
+  }
+  for (const other of ['[12:01] INFO up, well', '1, 2', `${'['.repeat(60_000)},`, 'no JSON, "at all', '"a, b', ''])
+    t.equal(indentedStart(other), other);
   t.end();
 });

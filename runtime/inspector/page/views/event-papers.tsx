@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { indentedJson } from '../../../../machines/base/indented-json.ts';
+import { indentedJson, indentedStart } from '../../../../machines/base/indented-json.ts';
 import type { OpenedEvent } from '../../event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { copyText } from '../data/copy-text.ts';
@@ -31,7 +31,7 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
   const body = whole ?? payload.text;
   const isWhole = payload.whole || whole !== undefined;
   // An opened event is read again with each step of the gateway, and a payload may be megabytes.
-  const indented = useMemo(() => (isWhole ? indentedJson(body) : body), [isWhole, body]);
+  const indented = useMemo(() => (isWhole ? indentedJson(body) : indentedStart(body)), [isWhole, body]);
   const text =
     part === 'body'
       ? indented
