@@ -7,6 +7,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { fewOfEach } from '../../machines/base/few-of-each.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
@@ -136,7 +137,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       at: new Date(atMs).toISOString(),
       range,
       routeless: everyRoute.length === 0,
-      needs: { total: needs.length, rows: needs.slice(0, mostNeeds) },
+      needs: { total: needs.length, rows: fewOfEach(needs, mostNeeds) },
       events: all,
       open: openCounts(ports, sending, profile),
       routes: topOf(

@@ -67,7 +67,7 @@ const rooms: readonly Room[] = [
       /^runtime\/inspector\/(page\/|(?:event-)?wire\.ts$)/,
       contract,
       /^runtime\/control\/methods\.ts$/,
-      /^machines\/base\/(event-outcome|event-query|indented-json|json|names|page-proof|percent-decoded|shown-json|status|time-range|waiting)\.ts$/,
+      /^machines\/base\/(event-outcome|event-query|few-of-each|indented-json|json|names|page-proof|percent-decoded|shown-json|status|time-range|waiting)\.ts$/,
       /^machines\/config\/target(?:s|-titles)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^virtual:charts$/,

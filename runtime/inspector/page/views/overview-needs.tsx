@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { fewOfEach } from '../../../../machines/base/few-of-each.ts';
 import { useNow } from '../data/clock.ts';
 import { formatFull, sentenceCase } from '../data/format.ts';
 import { hashTo } from '../data/hash.ts';
@@ -40,7 +41,7 @@ export function Needs({
 }): JSX.Element {
   const { rows, total } = needs;
   const [showsAll, setShowsAll] = useState(false);
-  const shown = showsAll ? rows : rows.slice(0, firstNeeds);
+  const shown = showsAll ? rows : fewOfEach(rows, firstNeeds);
   return (
     <Panel
       title="Needs attention"
@@ -52,7 +53,11 @@ export function Needs({
       right={
         rows.length > firstNeeds ? (
           <Button class="quiet" onClick={() => setShowsAll(!showsAll)}>
-            {showsAll ? 'Show fewer' : rows.length < total ? `Show ${rows.length}` : `Show all ${total}`}
+            {showsAll
+              ? 'Show fewer'
+              : rows.length < total
+                ? `Show ${rows.length} of ${total.toLocaleString('en')}`
+                : `Show all ${total}`}
           </Button>
         ) : undefined
       }
