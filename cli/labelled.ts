@@ -42,8 +42,11 @@ export function moment(iso: string, nowMs: number): string {
 
 /** The duration between two times. */
 export function span(fromIso: string, toIso: string): string {
-  const ms = Math.max(0, Date.parse(toIso) - Date.parse(fromIso));
-  if (ms < 1_000) return `${ms} ms`;
+  return duration(Math.max(0, Date.parse(toIso) - Date.parse(fromIso)));
+}
+
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;

@@ -8,6 +8,7 @@ import { type AnyActorRef, createActor } from 'xstate';
 import type { HomeSource } from '../actors/config/load-config.ts';
 import { compile } from '../machines/base/compile.ts';
 import type { Fault } from '../machines/base/fault.ts';
+import { rangeSpans } from '../machines/base/time-range.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { GatewayContext } from '../machines/webhook/gateway.machine.ts';
 import { createProfileServices } from './agent/profile-tools.ts';
@@ -128,7 +129,9 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   every(() => {
     void documents.refresh().then((isRead) => (isRead ? servers.storeTokens() : undefined));
   }, documentsMs);
-  const mcp = createMcpView(servers, redactor, steadyMs);
+  const mcp = createMcpView(servers, redactor, steadyMs, ({ name, profile }) =>
+    metrics.recent.calls.read(`${profile}/${name}`, nowMs() - rangeSpans['1h']),
+  );
   const health = createVitals({
     root: rootOf,
     mcp,

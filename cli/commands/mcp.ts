@@ -16,7 +16,7 @@ import {
   textFlags,
   withHomeNamed,
 } from '../context.ts';
-import { counted } from '../labelled.ts';
+import { counted, duration } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
@@ -35,6 +35,7 @@ function formatServers({ out, gateway }: CommandContext, rows: readonly ServerRo
   const nowMs = Date.now();
   // A table would cut a reason, and the remedy is at its end.
   const below = out.isTerminal;
+  const isTimed = rows.some(({ median_ms: ms }) => ms !== undefined);
   const isMixed = rows.some(({ profile }) => profile !== 'default');
   const servers = table(
     out,
@@ -46,6 +47,8 @@ function formatServers({ out, gateway }: CommandContext, rows: readonly ServerRo
       'VIA',
       'PROTOCOL',
       'TOOLS',
+      // Of the calls of the last hour.
+      ...(isTimed ? ['MEDIAN'] : []),
       ...(below ? [] : ['WHY']),
     ],
     rows.map((row) => [
@@ -56,6 +59,7 @@ function formatServers({ out, gateway }: CommandContext, rows: readonly ServerRo
       row.transport,
       row.era ?? '',
       String(row.tools),
+      ...(isTimed ? [row.median_ms === undefined ? '' : duration(row.median_ms)] : []),
       ...(below ? [] : [remarksOn(row).join('; ')]),
     ]),
   );

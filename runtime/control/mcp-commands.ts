@@ -43,7 +43,12 @@ const defaultCalls = 100;
 const usualLines = 100;
 
 export const mcpCommands = {
-  'mcp.list': ofServers((mcp) => mcp.list()),
+  'mcp.list': ofServers((mcp) =>
+    mcp.list().map((row) => {
+      const { count: calls, median_ms } = mcp.callsOf(row);
+      return calls === 0 ? row : { ...row, calls, ...defined({ median_ms }) };
+    }),
+  ),
   'mcp.tools': ofServers((mcp, params) => {
     const profile = profileIn(mcp, params);
     const server = optionalText(params, 'server');

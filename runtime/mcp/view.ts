@@ -17,6 +17,7 @@ import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ApprovalDetail, ApprovalRow } from '../control/contract/approvals.ts';
 import type { ServerCall, ServerRow, ToolRow } from '../control/contract/servers.ts';
 import type { LoginService } from '../oauth/login-service.ts';
+import type { Recent } from '../observe/recent-counts.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Approvals, AskedCall } from './approvals.ts';
 import type { CallAnswer, CallRequest } from './calls.ts';
@@ -27,6 +28,8 @@ import { connectionKey } from './sessions.ts';
 export interface McpView extends Pick<Approvals, 'answer' | 'answered' | 'onAnswered' | 'onAsked'> {
   serves(profile: string): boolean;
   list(): readonly ServerRow[];
+  /** The calls of a server in the last hour. */
+  callsOf(row: Pick<ServerRow, 'name' | 'profile'>): Recent;
   /** The number of connections by state. */
   states(): Readonly<Record<string, number>>;
   tools(profile: string, server?: string): readonly ToolRow[];
@@ -68,7 +71,12 @@ function whyOf({ why, server, breaker }: ConnectionContext, atMs: number): strin
   return why ?? (waitMs === undefined ? null : `mcp server "${server}": ${refusedWords(waitMs)}`);
 }
 
-export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: () => number): McpView {
+export function createMcpView(
+  servers: Servers,
+  redactor: Redactor,
+  steadyMs: () => number,
+  callsOf: McpView['callsOf'],
+): McpView {
   const { calls, approvals, reconcile } = servers;
 
   function each(visit: (seen: ConnectionSnapshot) => void): void {
@@ -87,6 +95,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
   return {
     ...{ answer, answered, onAnswered, onAsked },
     serves: servers.serves,
+    callsOf,
     list() {
       const places = new Map(reconcile.keys().map((key, index) => [key, index]));
       const rows: { readonly place: number; readonly row: ServerRow }[] = [];

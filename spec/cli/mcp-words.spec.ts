@@ -28,6 +28,11 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   t.match(list.stdout, /SERVER +STATE +SINCE +VIA +PROTOCOL +TOOLS +WHY/);
   t.match(list.stdout, /notes +connected +\S+ +http +legacy +6/);
   t.match(list.stdout, /gone +failed +\S+ +stdio +0 +command cannot be started/);
+  await gateway.call('mcp__notes__echo', { text: 'x' });
+  t.match(
+    (await gateway.cli('mcp', 'list')).stdout,
+    /TOOLS +MEDIAN +WHY\nnotes +connected +\S+ +http +legacy +6 +\d+ ms/,
+  );
   const tools = await gateway.cli('mcp', 'tools', 'notes');
   t.match(tools.stdout, /mcp__notes__echo +notes +Says the text again/);
   t.equal(tools.stderr, '');

@@ -53,6 +53,9 @@ export interface ServerRow {
   /** Number of registered tools. */
   readonly tools: number;
   readonly since: string;
+  /** Calls that ended in the last hour, and the median of the durations of those without a failure. */
+  readonly calls?: number;
+  readonly median_ms?: number;
   /** Consecutive failed attempts and sessions. */
   readonly failures?: number;
   /** The time of the next attempt, if one is planned. */

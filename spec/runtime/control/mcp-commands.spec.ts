@@ -180,6 +180,7 @@ t.test(
     const rows = [{ name: 'notes' }, { name: 'gone-2', profile: 'work' }];
     const { run } = stage(t, {
       list: () => rows as never,
+      callsOf: ({ name }) => (name === 'notes' ? { count: 3, failed: 1, median_ms: 340 } : { count: 0, failed: 0 }),
       oauthServers: () => [{ profile: 'default', server: 'hub' }],
       reconnect: (_, server) => server === 'notes',
       logs: (...asked) => {
@@ -187,7 +188,7 @@ t.test(
         return Promise.resolve(['\u001b[33mone\u001b[0m']);
       },
     });
-    t.same(await run('mcp.list'), rows);
+    t.same(await run('mcp.list'), [{ name: 'notes', calls: 3, median_ms: 340 }, rows[1]]);
     t.same(await run('mcp.oauthServers'), [{ profile: 'default', server: 'hub' }]);
     t.same(await run('mcp.reconnect', { server: 'notes' }), { reconnecting: 'notes' });
     await t.rejects(run('mcp.reconnect', { server: 'gone' }), {

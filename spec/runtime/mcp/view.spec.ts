@@ -60,6 +60,7 @@ function stage(t: Test, rows: readonly Connection[], approvals: object = {}) {
     } as never,
     redactor,
     () => 60_000,
+    () => ({ count: 0, failed: 0 }),
   );
   return { view, ward, registry, folder };
 }

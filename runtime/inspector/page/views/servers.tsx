@@ -7,6 +7,7 @@
 import type { JSX } from 'preact';
 import type { ServerRow } from '../../../control/contract/servers.ts';
 import { type Command, useCommands } from '../data/commands.ts';
+import { counted, formatTook } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
 import { place as current, go, goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
@@ -90,7 +91,15 @@ function ListRow({ row, isAt }: { readonly row: ServerRow; readonly isAt: boolea
         </span>
         <span class="unseen">, {serverLabel(row.state)}</span>
       </span>
-      <span class="c">{row.transport === '' ? null : <Tag>{row.transport}</Tag>}</span>
+      <span class="c">
+        {row.transport === '' ? null : <Tag>{row.transport}</Tag>}
+        {row.median_ms === undefined ? null : (
+          <span class="num" title={`Median of ${counted(row.calls ?? 0, 'call')} in the last hour`}>
+            <br />
+            {formatTook(row.median_ms)}
+          </span>
+        )}
+      </span>
     </a>
   );
 }
