@@ -314,6 +314,8 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
     await page.getByText('HTTP 202').waitFor();
     t.same(await axeFindings(page), []);
     t.same(await clippedParts(page), []);
+    await page.setViewportSize({ width: 1101, height: 800 });
+    t.same(await clippedParts(page), [], 'beside the list too');
     await page.setViewportSize({ width: 390, height: 844 });
     const scrolling = 'one => getComputedStyle(one).overflowY';
     t.same(await page.evaluate(`[...document.querySelectorAll('.paper, .paper > .codebox')].map(${scrolling})`), [
