@@ -100,6 +100,9 @@ export const since: Flag = {
   form: 'since',
 };
 
+/** For actions on all of several. */
+export const failedSince: Flag = { ...since, help: 'Only what failed since then: 2h, 3d or an ISO 8601 time.' };
+
 const follow: Flag = { name: 'follow', help: 'Print each row as it comes or changes, until Ctrl-C.' };
 const before: Flag = {
   name: 'before',

@@ -4,7 +4,19 @@
  */
 
 import { deliveryStatuses, runStatuses } from '../../machines/base/status.ts';
-import { choices, deliveryFlags, type Flag, json, profile, type Row, type Rows, route, sameAs, status } from './row.ts';
+import {
+  choices,
+  deliveryFlags,
+  type Flag,
+  failedSince,
+  json,
+  profile,
+  type Row,
+  type Rows,
+  route,
+  sameAs,
+  status,
+} from './row.ts';
 
 const allDead: Flag = { name: 'all', help: 'Every dead letter, of a target or route where one is named.' };
 const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.', form: 'target' };
@@ -164,10 +176,17 @@ export const workRows: Rows = {
   },
   'deliveries retry [id:sending]': {
     help: 'Try a delivery again now: one that waits, or a dead letter.',
-    flags: [allDead, { name: 'force', help: 'Also one that may have arrived already.' }, target, route, json],
+    flags: [
+      allDead,
+      { name: 'force', help: 'Also one that may have arrived already.' },
+      target,
+      route,
+      failedSince,
+      json,
+    ],
     examples: [
       ['deliveries retry 0mwu633pl0000nu9ns', 'one, now'],
-      ['deliveries retry --all --target slack', 'every dead letter of a target'],
+      ['deliveries retry --all --target slack --since 1h', 'those of a target that failed in the last hour'],
     ],
     needsGateway: true,
     exits: { 1: 'It may have arrived already (--force sends it all the same), or one of --all could not be touched.' },
@@ -180,6 +199,7 @@ export const workRows: Rows = {
       allDead,
       target,
       route,
+      failedSince,
       { name: 'reason', value: 'text', help: 'Why; it is kept with the delivery.', form: 'text' },
       json,
     ],

@@ -122,7 +122,7 @@ async function change(
   const [id] = context.args;
   const all = hasFlag(context, 'all');
   if ((id === undefined) === !all) return refuse(context, 'name one delivery, or give --all for every dead letter', 2);
-  const stray = all ? undefined : ['target', 'route'].find((name) => hasFlag(context, name));
+  const stray = all ? undefined : ['target', 'route', 'since'].find((name) => hasFlag(context, name));
   if (stray !== undefined) return refuse(context, `--${stray} is for --all; beside an id leave it out`, 2);
   const params: Params<typeof method> = {
     ...(all ? { ...sendingQuery(context), all: true } : { id: id ?? '' }),

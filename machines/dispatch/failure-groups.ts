@@ -41,6 +41,10 @@ export function isOpenFailure({ status }: Pick<DeliveryRecord, 'status'>): boole
   return openFailureStatuses.some((open) => open === status);
 }
 
+export function failedAtMs({ endedAtMs, queuedAtMs }: Pick<Failure, 'endedAtMs' | 'queuedAtMs'>): number {
+  return endedAtMs ?? queuedAtMs;
+}
+
 export const openFailureStatuses = ['deadLettered', 'unknown'] as const;
 
 const noReason = 'the reason is not known';
@@ -85,7 +89,7 @@ export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping =
   >();
   for (const failure of failures) {
     const key = failureKey(failure, by);
-    const atMs = failure.endedAtMs ?? failure.queuedAtMs;
+    const atMs = failedAtMs(failure);
     const group = groups.get(key);
     if (group === undefined) {
       groups.set(key, { newest: failure, count: 1, firstMs: atMs, lastMs: atMs, routes: new Set([failure.route]) });

@@ -66,7 +66,7 @@ function sendingQueryOf(params: JsonObject): SendingQuery {
 async function chosenIds(failures: FailureView, params: JsonObject): Promise<readonly string[] | undefined> {
   if (params.ids !== undefined) return idsOf(params.ids);
   const key = optionalText(params, 'key');
-  return key === undefined ? undefined : failures.idsOf({ key, profile: optionalText(params, 'profile') });
+  return key === undefined ? undefined : failures.idsOf(key, failureChoiceOf({ ...params, state: 'open' }));
 }
 
 function idsOf(ids: Json | undefined): readonly string[] {
@@ -82,10 +82,12 @@ function reasonOf(params: JsonObject): string | undefined {
   return reason === undefined || reason === '' ? undefined : cut(reason, longestReason);
 }
 
-function failureChoiceOf({ state, profile }: JsonObject): FailureChoice {
+function failureChoiceOf(params: JsonObject): FailureChoice {
+  const { state } = params;
+  const { profile, since } = queryOf(params);
   if (state !== undefined && state !== 'open' && state !== 'dropped')
     return refuse('params-missing', `state "${String(state)}" must be open or dropped`);
-  return { state: state ?? 'open', ...(typeof profile === 'string' ? { profile } : {}) };
+  return { state: state ?? 'open', ...defined({ profile, since }) };
 }
 
 function groupingOf({ by = 'cause' }: JsonObject): FailureGrouping {

@@ -9,6 +9,7 @@ import type { AnyActorRef } from 'xstate';
 import type { StoredRecord, Write } from '../../actors/store/journal.ts';
 import { collectionOf } from '../../actors/store/record-writer.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
+import { failedAtMs } from '../../machines/dispatch/failure-groups.ts';
 import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
@@ -328,8 +329,9 @@ function putBack(record: DeliveryRecord, sinceMs: number): DeliveryRecord {
   return { ...rest, status: 'queued', sinceMs, failures: 0 };
 }
 
-function fits(record: DeliveryRecord, { route, profile, status, target }: Choice): boolean {
+function fits(record: DeliveryRecord, { route, profile, status, target, since }: Choice): boolean {
   return (
+    (since === undefined || failedAtMs(record) >= Date.parse(since)) &&
     (profile === undefined || record.profile === profile) &&
     (route === undefined || record.route === route) &&
     (status === undefined || record.status === status) &&

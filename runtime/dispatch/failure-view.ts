@@ -10,6 +10,7 @@ import { placeWords } from '../../machines/config/targets.ts';
 import {
   type Failure,
   type FailureGrouping,
+  failedAtMs,
   failureGroupings,
   failureKey,
   groupFailures,
@@ -41,11 +42,8 @@ export interface FailureView {
   groups(choice: FailureChoice, by: FailureGrouping): Promise<Result<'failures.groups'>>;
   /** Newest first. */
   list(choice: FailureChoice, page: FailurePage): Promise<Result<'failures.list'>>;
-  /**
-   * The open failures of a group, with a profile only its own; oldest first, so that a chat gets them in the order in
-   * which they were queued.
-   */
-  idsOf(group: { readonly key: string; readonly profile?: string | undefined }): Promise<readonly string[]>;
+  /** Those of a group, oldest first, so that a chat gets them in the order in which they were queued. */
+  idsOf(key: string, choice: FailureChoice): Promise<readonly string[]>;
   progress(ids: readonly string[]): Promise<BulkProgress>;
 }
 
@@ -62,7 +60,7 @@ export function createFailureView({ keeper, get, redact, nowMs }: FailureViewPor
   let open: OpenFailures | undefined;
 
   function failedOf(
-    { state, profile }: Omit<FailureChoice, 'profile'> & { readonly profile?: string | undefined },
+    { state, profile, since }: FailureChoice,
     { key, before, limit }: Omit<FailurePage, 'limit'> & { readonly limit?: number },
   ): Promise<readonly Failed[]> {
     const statuses: readonly string[] = state === 'open' ? openFailureStatuses : ['dropped'];
@@ -75,17 +73,19 @@ export function createFailureView({ keeper, get, redact, nowMs }: FailureViewPor
     return newestFirst(keeper.journal(), question, ({ key: id, value: record }) => {
       if (!statuses.includes(record.status)) return undefined;
       if (profile !== undefined && record.profile !== profile) return undefined;
+      if (!isSince(record, since)) return undefined;
       return key === undefined || isOfGroup(record, key) ? { key: id, record } : undefined;
     });
   }
 
   /** Each page of the inspector counts the open ones twice a second while there are deliveries, so these are kept. */
-  async function everyOf({ state, profile }: FailureChoice): Promise<readonly Failure[]> {
+  async function everyOf(choice: FailureChoice): Promise<readonly Failure[]> {
+    const { state, profile, since } = choice;
     // The commits of other gateways are not seen here.
     if (state !== 'open' || keeper.journal()?.local === undefined)
-      return (await failedOf({ state, profile }, {})).map(({ record }) => record);
+      return (await failedOf(choice, {})).map(({ record }) => record);
     open ??= openFailures(keeper, nowMs);
-    return open.all(profile);
+    return (await open.all(profile)).filter((one) => isSince(one, since));
   }
 
   return {
@@ -116,8 +116,8 @@ export function createFailureView({ keeper, get, redact, nowMs }: FailureViewPor
       const rows = failed.map((one) => redact(rowOf(one))).map((row) => ({ ...row, text: cut(row.text, longestText) }));
       return { rows, ...(last === undefined ? {} : { next: last.key }) };
     },
-    async idsOf({ key, profile }) {
-      return (await failedOf({ state: 'open', profile }, { key })).map(({ key: id }) => id).reverse();
+    async idsOf(key, choice) {
+      return (await failedOf(choice, { key })).map(({ key: id }) => id).reverse();
     },
     async progress(ids) {
       const counts = { delivered: 0, failed: 0, retrying: 0, waiting: 0 };
@@ -137,8 +137,8 @@ function isOfGroup(record: DeliveryRecord, key: string): boolean {
   return failureGroupings.some((by) => failureKey(record, by) === key);
 }
 
-function failedAtMs({ endedAtMs, queuedAtMs }: Failure): number {
-  return endedAtMs ?? queuedAtMs;
+function isSince(failure: Failure, since: string | undefined): boolean {
+  return since === undefined || failedAtMs(failure) >= Date.parse(since);
 }
 
 function rowOf({ key: id, record }: Failed): FailureRow {

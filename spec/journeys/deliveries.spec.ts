@@ -313,7 +313,8 @@ t.test(
     t.equal((await it.target('discord', 'connected')).since, untouched.since, 'the other one is not touched');
     t.match((await it.cli('deliveries', 'retry', '--all', '--target', 'slack')).stdout, /Trying 1 dead letter/);
     await it.reaches('1', 'delivered');
-    t.match((await it.cli('deliveries', 'drop', '--all')).stdout, /Dropped 1 dead letter/);
+    t.match((await it.cli('deliveries', 'drop', '--all', '--since', '2100-01-01')).stdout, /Dropped 0 dead letters/);
+    t.match((await it.cli('deliveries', 'drop', '--all', '--since', '1h')).stdout, /Dropped 1 dead letter/);
     await it.reaches('2', 'dropped');
     t.notMatch(JSON.stringify(daemon.log), /sec-/, 'no credential in the log');
   },

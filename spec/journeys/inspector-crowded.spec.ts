@@ -177,7 +177,7 @@ t.test('a page with many routes', options, async (t) => {
     await answerFor(page, { 'failures.groups': () => ({ count: 1, groups: [group] }), 'failures.list': () => [] });
     await goTo(page, '#/failures');
     await page.getByText('Invite the bot.').waitFor();
-    await page.getByRole('button', { name: 'Dropped' }).click();
+    await page.getByRole('combobox', { name: 'State' }).selectOption('Dropped');
     await page
       .getByRole('button', { name: 'Resolve…' })
       .or(page.getByText('Invite the bot.'))

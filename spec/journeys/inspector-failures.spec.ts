@@ -1,7 +1,7 @@
 /** The inspector's page in a real browser, where it shows failed deliveries and what a person does with them. */
 
 import t from 'tap';
-import { type Answer, answerFor, clippedParts, goTo, refusal } from '../support/browser.ts';
+import { type Answer, answerFor, calls, clippedParts, goTo, refusal } from '../support/browser.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { opened, options, sendReview } from '../support/page-scene.ts';
 import { deferred } from '../support/turns.ts';
@@ -79,19 +79,29 @@ t.test('INS-4 · the progress of a retry stays away once it is closed, until the
   const { page } = await opened(t);
   let polls = 0;
   let isOver = false;
+  let retried: unknown;
   await answerFor(page, {
     'failures.groups': failureGroups(),
     'failures.list': () => ({ rows: [] }),
-    'deliveries.retry': () => ({ done: ['d'], skipped: [] }),
+    'deliveries.retry': ({ since }) => {
+      retried = since;
+      return { done: ['d'], skipped: [] };
+    },
     'deliveries.progress': () => {
       polls += 1;
       return { delivered: isOver ? 1 : 0, failed: 0, retrying: 0, waiting: isOver ? 0 : 1 };
     },
   });
   await goTo(page, '#/failures');
+  const asked = page.waitForRequest(
+    (request) => calls('failures.list')(request) && /"since"/.test(request.postData() ?? ''),
+  );
+  await page.getByRole('combobox', { name: 'State' }).selectOption('Last hour');
+  const { since } = (await asked).postDataJSON().params;
   t.equal(await page.locator('.grp .count').textContent(), '1 delivery');
   await page.getByRole('button', { name: 'Retry', exact: true }).click();
   await page.getByText('Retrying 1… 1 waiting').waitFor();
+  t.equal(retried, since, 'a retry of a group is of those that are listed');
 
   await page.getByRole('button', { name: 'Close' }).click();
 
@@ -221,8 +231,10 @@ t.test(
     t.ok((box?.width ?? 0) >= 24 && (box?.height ?? 0) >= 24);
     const isCut = await select.locator('xpath=..').evaluate((cell) => cell.scrollWidth > cell.clientWidth);
     t.notOk(isCut, 'it has room in its cell');
-    await page.setViewportSize({ width: 320, height: 844 });
-    t.same(await clippedParts(page), [], 'nor is a choice of the head, on a narrow one');
+    for (const width of [768, 320]) {
+      await page.setViewportSize({ width, height: 844 });
+      t.same(await clippedParts(page), [], `nor is a choice of the head, at ${width} px`);
+    }
     await page.getByRole('link', { name: 'ci · push' }).click();
     await page.waitForURL(/#\/events\/e0$/);
   },

@@ -290,7 +290,7 @@ const onlyReading = new RegExp(
     ],
     ...[
       'Open',
-      'Dropped',
+      'State',
       'Waiting',
       'Answered',
       'Body',

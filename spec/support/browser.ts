@@ -164,7 +164,7 @@ export async function axeFindings(page: Page): Promise<readonly string[]> {
 
 /**
  * What does not fit the window: a page that is wider than it, and controls of which a part lies where nobody can bring it
- * into sight, beyond the window or cut off by what is around them, or beyond the edge of their panel.
+ * into sight, beyond the window or cut off by what is around them, or beyond the edge of their panel or of the head.
  */
 export async function clippedParts(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
@@ -176,6 +176,8 @@ export async function clippedParts(page: Page): Promise<readonly string[]> {
       const box = one.getBoundingClientRect();
       if (box.width < 2 || box.height < 2 || !one.checkVisibility({ visibilityProperty: true })) continue;
       if (one.matches('.skip, .unseen')) continue;
+      const bar = one.closest('.bar')?.getBoundingClientRect();
+      if (bar !== undefined && (box.top < bar.top || box.bottom > bar.bottom)) found.push(name(one) + ' is not within the head');
       let left = 0;
       let right = root.clientWidth;
       for (let at = one.parentElement; at !== null; at = at.parentElement) {

@@ -10,13 +10,15 @@ export interface SendingQuery extends HistoryQuery {
 }
 
 /** Selects dead letters. */
-export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target'>;
+export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target' | 'since'>;
 
 /** One delivery by its id, or with `all` every matching dead letter. */
 export type SendingChoice = ById | (DeadLetterQuery & { readonly all: true });
 
 /** Several deliveries: by their ids, or all open failures of a group. */
-export type BulkChoice = { readonly ids: readonly string[] } | (InProfile & { readonly key: string });
+export type BulkChoice =
+  | { readonly ids: readonly string[] }
+  | (Omit<FailureChoice, 'state'> & { readonly key: string });
 
 /** The outcome of an action on several deliveries. */
 export interface Bulk {
@@ -37,6 +39,8 @@ export interface BulkProgress {
 /** Selects failed deliveries: those that wait for a person, or those that a person dropped. */
 export interface FailureChoice extends InProfile {
   readonly state: 'open' | 'dropped';
+  /** Only those that failed since then, an ISO 8601 time. */
+  readonly since?: string;
 }
 
 export interface FailureGroupRow extends Omit<FailureGroup, 'firstMs' | 'lastMs'> {

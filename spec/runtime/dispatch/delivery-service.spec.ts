@@ -122,6 +122,13 @@ t.test(
   },
 );
 
+t.test('DLV-4 · CLI-2 · of those that failed since a time, earlier ones are not retried', async (t) => {
+  const it = await openService(['k1', { endedAtMs: 50 }], ['k2', { endedAtMs: 70 }], ['k3', { endedAtMs: 60 }]);
+  const since = new Date(60).toISOString();
+  t.match(await it.land(it.service.retryAll({ since }, { force: false })), { done: 2, left: 0 });
+  t.same(it.living(), ['k2', 'k3']);
+});
+
 t.test('SCA-1 · DLV-4 · a delivery that another gateway may be sending is not touched here', async (t) => {
   const { service, land, disk } = await openService();
   const put = { kind: 'put', collection: 'deliveries', key: 'k', value: { ...delivery, status: 'sending' } } as const;

@@ -51,8 +51,14 @@ t.test('INS-4 · DLV-4 · the open failures are read once, and counted with each
 
   const { count, groups } = await view.groups({ state: 'open' }, 'target');
   t.strictSame([count, groups.map(({ buckets }) => buckets)], [2, [[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]]]);
+  const since = new Date(7_000).toISOString();
+  t.match(await view.groups({ state: 'open', since }, 'cause'), { count: 1, groups: [{ count: 1 }] });
   t.equal(reads, before);
+  const key = 'target/slack';
+  t.match(await view.list({ state: 'open', since }, { key, limit: 9 }), { rows: [{ id: 'k2' }] });
+  t.same(await view.idsOf(key, { state: 'open', since }), ['k2'], 'a retry takes no earlier ones');
   t.match(await view.groups({ state: 'dropped' }, 'cause'), { count: 1 });
+  t.match(await view.groups({ state: 'dropped', since }, 'cause'), { count: 0 });
   await put('k1', 'queued', 0);
   t.match(await view.groups({ state: 'open' }, 'cause'), { count: 1 });
 });

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { defined } from '../../../../machines/base/json.ts';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { Bulk, BulkChoice } from '../../../control/contract/deliveries.ts';
 import { announce } from '../data/announce.ts';
@@ -18,6 +19,8 @@ type FailureSubject =
   | {
       readonly kind: 'group';
       readonly key: string;
+      /** Only of those that failed since then. */
+      readonly since: string | undefined;
       readonly title: string;
       readonly count: number;
       readonly isUnsure: boolean;
@@ -49,7 +52,8 @@ export function FailureActions({
   const isOne = count === 1;
   const profile = useProfile();
   const only = profile === undefined ? {} : { profile };
-  const choice: BulkChoice = subject.kind === 'group' ? { key: subject.key, ...only } : { ids: subject.ids };
+  const choice: BulkChoice =
+    subject.kind === 'group' ? defined({ key: subject.key, since: subject.since, ...only }) : { ids: subject.ids };
   const close = (): void => {
     setAsked(undefined);
     setReason('');

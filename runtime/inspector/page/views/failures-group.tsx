@@ -15,19 +15,20 @@ import { FailureList } from './failures-list.tsx';
 
 export function FailureGroupPanel({
   group,
-  state,
+  choice,
   first,
   version,
   onChanged,
 }: {
   readonly group: FailureGroupRow;
-  readonly state: FailureChoice['state'];
+  readonly choice: Omit<FailureChoice, 'profile'>;
   /** Whether it is open at first. */
   readonly first: boolean;
   readonly version: number;
   readonly onChanged: () => void;
 }): JSX.Element {
   const [open, setOpen] = useState(first);
+  const { state, since } = choice;
   const { key, title, helps, count, first: from, last: to } = group;
   // What to do is advice for those that wait for it.
   const advice = state === 'open' ? group.advice : '';
@@ -69,7 +70,7 @@ export function FailureGroupPanel({
         {state === 'open' ? (
           <Acts>
             <FailureActions
-              subject={{ kind: 'group', key, title, count, isUnsure }}
+              subject={{ kind: 'group', key, since, title, count, isUnsure }}
               onDone={onChanged}
               draw={({ retry, drop, resolve }) => (
                 <div class="btns acts">
@@ -89,7 +90,9 @@ export function FailureGroupPanel({
           </Acts>
         ) : null}
       </header>
-      {open ? <FailureList state={state} group={group} count={count} version={version} onChanged={onChanged} /> : null}
+      {open ? (
+        <FailureList choice={choice} group={group} count={count} version={version} onChanged={onChanged} />
+      ) : null}
     </section>
   );
 }

@@ -23,13 +23,13 @@ const moreRows = 100;
 const mostRows = 1_000;
 
 export function FailureList({
-  state,
+  choice,
   group,
   count,
   version,
   onChanged,
 }: {
-  readonly state: FailureChoice['state'];
+  readonly choice: Omit<FailureChoice, 'profile'>;
   /** Absent for the deliveries of all groups. */
   readonly group?: FailureGroupRow;
   readonly count: number;
@@ -37,6 +37,7 @@ export function FailureList({
   readonly version: number;
   readonly onChanged: () => void;
 }): JSX.Element {
+  const { state, since = '' } = choice;
   const [limit, setLimit] = useState(firstRows);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const last = useRef<string>(undefined);
@@ -46,9 +47,9 @@ export function FailureList({
     { key: 'k', label: 'Previous delivery', run: () => focusRow(-1) },
   ]);
   const profile = useProfile();
-  const { asked, again } = useAsked(`failures ${state} ${group?.key ?? ''} ${limit} ${profile ?? ''}`, () =>
+  const { asked, again } = useAsked(`failures ${state} ${since} ${group?.key ?? ''} ${limit} ${profile ?? ''}`, () =>
     call('failures.list', {
-      state,
+      ...choice,
       limit,
       ...(group === undefined ? {} : { key: group.key }),
       ...(profile === undefined ? {} : { profile }),

@@ -7,6 +7,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { searchIn } from '../../../../machines/base/event-query.ts';
+import { daemonNow } from '../data/clock.ts';
 import { deliveriesWords } from '../data/failures.ts';
 import { counted } from '../data/format.ts';
 import { hashOf, type Place } from '../data/hash.ts';
@@ -15,6 +16,7 @@ import { useProfile } from '../data/profile.ts';
 import { call, useAsked, useKept } from '../data/rpc.ts';
 import { useFollowed, useFresh } from '../data/use-fresh.ts';
 import { BareSelect } from '../parts/bare-select.tsx';
+import { Button } from '../parts/button.tsx';
 import { Segmented } from '../parts/choice.tsx';
 import { Body, Head } from '../parts/head.tsx';
 import { Answer, type CountProps, Empty } from '../parts/panel.tsx';
@@ -32,21 +34,30 @@ type Grouping = (typeof groupings)[number][0];
 
 const states = [
   ['open', 'Open'],
+  ['1h', 'Last hour'],
+  ['24h', 'Last 24 h'],
+  ['7d', 'Last 7 d'],
   ['dropped', 'Dropped'],
 ] as const;
+const hours: Readonly<Record<string, number>> = { '1h': 1, '24h': 24, '7d': 168 };
 
 export function Failures({ place }: { readonly place: Place }): JSX.Element {
   const by = groupings.find(([name]) => name === place.query.by)?.[0] ?? 'cause';
-  const state = place.query.state === 'dropped' ? 'dropped' : 'open';
+  const shown = states.find(([name]) => name === place.query.state)?.[0] ?? 'open';
+  const state = shown === 'dropped' ? shown : 'open';
   // Counts the changes made here, so that lists read again.
   const [version, setVersion] = useState(0);
   const profile = useProfile();
   const only = profile === undefined ? {} : { profile };
-  const asking = useAsked(`failures ${by} ${state} ${place.chosen} ${profile ?? ''}`, async () => {
-    const all = await call('failures.groups', { state, ...only, ...(by === 'none' ? {} : { by }) });
+  const asking = useAsked(`failures ${by} ${shown} ${place.chosen} ${profile ?? ''}`, async () => {
+    const since = sinceOf(hours[shown]);
+    const all = {
+      ...(await call('failures.groups', { state, ...since, ...only, ...(by === 'none' ? {} : { by }) })),
+      since,
+    };
     // A group that a link leads to is shown alone while it exists.
     const alone = by === 'none' ? undefined : all.groups.find(({ key }) => key === place.chosen);
-    return alone === undefined ? all : { count: alone.count, groups: [alone] };
+    return alone === undefined ? all : { ...all, count: alone.count, groups: [alone] };
   });
   const { asked, again, failed } = useKept(asking);
   const changed = (): Promise<void> => {
@@ -63,23 +74,35 @@ export function Failures({ place }: { readonly place: Place }): JSX.Element {
         count={found === undefined ? '' : countWords(found.count, found.groups.length, by)}
         profile={profile}
       >
-        <span class="btns not-s">
+        <span class="not-s">
           <Segmented label="Group by" value={by} options={groupings} onChoose={(value) => change({ by: value })} />
-          <Segmented label="State" value={state} options={states} onChoose={(value) => change({ state: value })} />
         </span>
-        <span class="only-s filter-s">
-          <BareSelect label="Group by" value={by} options={groupings} onChoose={(value) => change({ by: value })} />
-          <BareSelect label="State" value={state} options={states} onChoose={(value) => change({ state: value })} />
+        <span class="filter-s">
+          <BareSelect
+            class="only-s"
+            label="Group by"
+            value={by}
+            options={groupings}
+            onChoose={(value) => change({ by: value })}
+          />
+          <BareSelect label="State" value={shown} options={states} onChoose={(value) => change({ state: value })} />
         </span>
       </Head>
       <Body>
         <Answer {...{ asked, again, failed }} what="The failures">
-          {({ count, groups }) => {
+          {({ count, groups, since }) => {
+            if (count === 0 && shown in hours)
+              return (
+                <Empty
+                  title="No delivery failed in that time."
+                  buttons={<Button onClick={() => change({ state: 'open' })}>Show all open ones</Button>}
+                />
+              );
             if (count === 0) return state === 'open' ? <NoneOpen /> : <Empty title="No dropped deliveries." />;
             if (by === 'none') {
               return (
                 <section class="panel" aria-label="Failed deliveries">
-                  <FailureList state={state} count={count} version={version} onChanged={changed} />
+                  <FailureList choice={{ state, ...since }} count={count} version={version} onChanged={changed} />
                 </section>
               );
             }
@@ -89,7 +112,7 @@ export function Failures({ place }: { readonly place: Place }): JSX.Element {
                   <FailureGroupPanel
                     key={group.key}
                     group={group}
-                    state={state}
+                    choice={{ state, ...since }}
                     first={at === 0}
                     version={version}
                     onChanged={changed}
@@ -107,6 +130,13 @@ export function Failures({ place }: { readonly place: Place }): JSX.Element {
       </Body>
     </>
   );
+}
+
+/** To the minute, so that the lists of one minute are the same. */
+function sinceOf(hours: number | undefined): { readonly since?: string } {
+  if (hours === undefined) return {};
+  const minute = Math.floor(daemonNow() / 60_000) - hours * 60;
+  return { since: new Date(minute * 60_000).toISOString() };
 }
 
 /** Events can fail without a delivery that waits: their runs failed, or their senders were answered. */
