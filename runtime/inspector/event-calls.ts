@@ -11,7 +11,7 @@ import type { Span, SpanPart } from './event-wire.ts';
 import { counted, ownQuestions, type StorySources } from './story-sources.ts';
 
 /** Returns all turns as one span; none for a runner that reports no turns. */
-export function modelSpan({ transcript }: StorySources, parent: string): Span[] {
+export function modelSpan({ transcript, run }: Pick<StorySources, 'run' | 'transcript'>, parent: string): Span[] {
   const parts: SpanPart[] = [];
   let asked: number | undefined;
   for (const { kind, at_ms: at } of transcript) {
@@ -23,7 +23,10 @@ export function modelSpan({ transcript }: StorySources, parent: string): Span[] 
   const [first] = parts;
   const last = parts.at(-1);
   if (first === undefined || last?.end === undefined) return [];
-  const note = counted(parts.length, 'turn');
+  const { steps = 0 } = run?.record ?? {};
+  // A transcript has a limit, and the last step may have no answer.
+  const isCut = steps > parts.length + 1;
+  const note = isCut ? `the first ${parts.length} of ${counted(steps, 'turn')}` : counted(parts.length, 'turn');
   return [
     {
       id: `${parent}/model`,

@@ -1,11 +1,12 @@
 import t from 'tap';
+import { modelSpan } from '../../../runtime/inspector/event-calls.ts';
 import {
   answerCommands,
   callChapters,
   questionChapters,
   waitingWords,
 } from '../../../runtime/inspector/story-calls.ts';
-import { noWork, type WorkOfRun } from '../../../runtime/inspector/story-sources.ts';
+import { noWork, seconds, type WorkOfRun } from '../../../runtime/inspector/story-sources.ts';
 import type { WaitingQuestion } from '../../../runtime/mcp/approvals.ts';
 
 const approval: WaitingQuestion = {
@@ -50,6 +51,17 @@ t.test('INS-2 · TRU-3 · a call that waits for a yes says so, since when and un
     },
   ]);
   t.same(questionChapters(living({ callsUnderWay: [write], questions: [approval] })), [], 'and it is shown once');
+  t.end();
+});
+
+t.test('INS-4 · a run of more turns than its transcript keeps says so, and a long time is in minutes or hours', (t) => {
+  const transcript = [
+    { kind: 'prompt', at_ms: 1 },
+    { kind: 'answer', text: 'So.', at_ms: 5 },
+  ];
+  const noteOf = (steps: number) => modelSpan({ transcript, run: { record: { steps } } } as never, 'r')[0]?.note;
+  t.same([1, 2, 2_001].map(noteOf), ['1 turn', '1 turn', 'the first 1 of 2001 turns']);
+  t.same([940, 61_000, 1_320_000, 86_000_000].map(seconds), ['940 ms', '61 s', '22 min', '24 h']);
   t.end();
 });
 
