@@ -133,21 +133,26 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     const subscribed = async () => (await gateway.control.ask('webhook.list')).find(({ name }) => name === 'deploys');
     await page.getByRole('button', { name: 'New subscription…' }).click();
     await page.getByLabel('Name').fill('ping');
-    await page.getByLabel('Source').selectOption('GitHub');
+    await page.getByLabel('Source').selectOption('Stripe');
+    await page.getByText(/^Stripe makes it: .*whsec_.* for http:\S+\/webhooks\/ping$/).waitFor();
+    const create = page.getByRole('button', { name: 'Create subscription' });
+    t.ok(await create.isDisabled(), 'a secret of Stripe is needed');
     await page.getByLabel('Source').selectOption('Any sender that signs');
     await page.getByLabel('Deliver to').selectOption('Telegram');
-    await page.getByLabel('Deliver to').selectOption('Log');
-    await page.getByRole('button', { name: 'Create subscription' }).click();
+    await page.getByLabel('Where at Telegram').fill('42');
+    await page.getByLabel('without an agent run').check();
+    await create.click();
     await page.getByText('A route of this name exists already').waitFor();
     await page.locator('[aria-label=Name][aria-invalid=true]:focus').fill('deploys');
     await page.getByLabel('Prompt').fill('Deployed {version}');
-    await page.getByRole('button', { name: 'Create subscription' }).click();
+    await create.click();
     await page.getByText('The secret is shown once').waitFor();
     await page.getByRole('button', { name: 'Copy Secret' }).waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('heading', { name: /^deploys/ }).waitFor();
     const file = (): string => readFileSync(join(gateway.home.path, 'webhook_subscriptions.json'), 'utf8');
     const secret = valueAt(file(), ['deploys', 'secret']);
+    t.match(JSON.parse(file()).deploys, { deliver: 'telegram', deliver_extra: { chat_id: '42' }, deliver_only: true });
     await page.getByRole('button', { name: 'Edit…' }).click();
     await page.getByLabel('Event types').fill('deployment, release');
     await page.getByRole('button', { name: 'Save subscription' }).click();
@@ -159,7 +164,15 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     await page.getByRole('button', { name: 'Save subscription' }).click();
     await eventually(async () => (await subscribed())?.events.length === 1 || undefined);
     t.equal(valueAt(file(), ['deploys', 'prompt']), 'Changed meanwhile', 'what was not changed here stays');
-    await gateway.control.call('webhook.edit', { name: 'deploys', record: { deliver: [{ to: 'log' }] } });
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    await page.getByLabel('Deliver to').selectOption('Slack');
+    await page.getByRole('button', { name: 'Save subscription' }).click();
+    await eventually(() => valueAt(file(), ['deploys', 'deliver']) === 'slack' || undefined);
+    t.equal(JSON.parse(file()).deploys.deliver_extra, undefined, 'a chat of the earlier target is none of this one');
+    await gateway.control.call('webhook.edit', {
+      name: 'deploys',
+      record: { deliver: [{ to: 'log' }], deliver_only: null },
+    });
     await page.reload();
     await page.getByRole('button', { name: 'Edit…' }).click();
     t.equal(await page.getByLabel('Deliver to').getAttribute('readonly'), '', 'a list is changed in the file');

@@ -7,6 +7,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import { profileOption } from '../../../../machines/base/names.ts';
+import { canonicalTarget, targets, targetTitle } from '../../../../machines/config/targets.ts';
 import type { RouteDetail } from '../../../control/contract/routes.ts';
 import type { Result } from '../../../control/contract.ts';
 import { announce } from '../data/announce.ts';
@@ -15,7 +16,7 @@ import { useProfile } from '../data/profile.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useAttempt } from '../parts/attempt.ts';
 import { Button } from '../parts/button.tsx';
-import { Field, Select } from '../parts/choice.tsx';
+import { Check, Field, Select } from '../parts/choice.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProfileField, type Work, WorkDialog } from './work-dialog.tsx';
@@ -39,17 +40,25 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
     work: { prompt: route?.definition.prompt ?? '', deliver: route?.definition.deliver ?? 'log' } satisfies Work,
   });
   const [events, setEvents] = useState(before.events);
+  const [where, setWhere] = useState('');
+  const [isOnly, setOnly] = useState(false);
   const [work, setWork] = useState<Work>(before.work);
   const change = useAttempt();
   /** The name that the gateway refused. */
   const [taken, setTaken] = useState('');
   const setup = useAsked('setup', () => call('setup.read'));
-  const sources = setup.asked.kind === 'there' ? setup.asked.value.sources : [];
+  const { sources = [], url } = setup.asked.kind === 'there' ? setup.asked.value : {};
+  const sender = sources.find((one) => one.name === source);
+  const needsSecret = sender?.secret_needed === true;
   const isMisspelt = route === undefined && name !== '' && !namePattern.test(name);
   const [made, setMade] = useState<Result<'webhook.subscribe'>>();
   const shown = useProfile() ?? 'default';
   const [profile, setProfile] = useState(route?.definition.profile ?? shown);
+  const path = `${profile === 'default' ? '' : `/p/${profile}`}/webhooks/${name}`;
+  const makeIt = typeof url === 'string' && name !== '' ? ` Make the webhook there for ${url}${path}` : '';
   const { prompt, deliver } = work;
+  const hasPlace = targets.get(canonicalTarget(deliver) ?? deliver)?.extras?.includes('chat_id') === true;
+  const extra = hasPlace && where.trim() !== '' ? { chat_id: where.trim() } : null;
   const list = events.split(',').flatMap((one) => one.trim() || []);
 
   const save = (): Promise<unknown> =>
@@ -61,6 +70,8 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
           ...(source === '' ? {} : { source }),
           ...(secret === '' ? {} : { secret }),
           deliver,
+          ...(extra === null ? {} : { deliver_extra: extra }),
+          ...(isOnly && deliver !== 'log' ? { deliver_only: true } : {}),
         };
         const answer = await call('webhook.subscribe', { name, profile, record }).catch((error: unknown) => {
           if (!/^subscription-(?:static|exists)$/.test(wordsOf(error).code)) throw error;
@@ -73,7 +84,8 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
         const record: JsonObject = {
           ...(events === before.events ? {} : { events: list.length === 0 ? null : list }),
           ...(prompt === before.work.prompt ? {} : { prompt: prompt === '' ? null : prompt }),
-          ...(deliver === before.work.deliver ? {} : { deliver }),
+          // A chat of the earlier target is none of this one.
+          ...(deliver === before.work.deliver ? {} : { deliver, deliver_extra: extra }),
         };
         await call('webhook.edit', { name, profile, record });
         announce('Subscription saved.');
@@ -87,10 +99,29 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
     <WorkDialog
       title={route === undefined ? 'New subscription' : `Edit ${route.name}`}
       yes={route === undefined ? 'Create subscription' : 'Save subscription'}
-      isReady={name !== '' && !isMisspelt}
+      isReady={name !== '' && !isMisspelt && (secret !== '' || !needsSecret)}
       promptHint="A template; empty is the payload."
       {...(route?.definition.deliverTo === undefined ? {} : { targets: formatTargets(route.deliver) })}
       {...{ change, work, onClose }}
+      below={
+        deliver === 'log' || deliver === route?.definition.deliver ? null : (
+          <>
+            {hasPlace ? (
+              <Field
+                label={`Where at ${targetTitle(deliver)}`}
+                value={where}
+                onInput={setWhere}
+                hint="The id of a channel or chat; empty is the home channel."
+              />
+            ) : null}
+            {route === undefined ? (
+              <Check checked={isOnly} onChange={setOnly}>
+                Send the text itself, without an agent run
+              </Check>
+            ) : null}
+          </>
+        )
+      }
       onWork={setWork}
       onSave={save}
     >
@@ -124,11 +155,15 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
             hint="The provider that sends."
           />
           <Field
-            label="Secret (optional)"
+            label={needsSecret ? 'Secret' : 'Secret (optional)'}
             value={secret}
             onInput={setSecret}
             secret
-            hint="Only if the sender has made it; a fresh one otherwise."
+            hint={
+              needsSecret
+                ? `${sender.title} makes it: ${sender.secret}.${makeIt}`
+                : 'Only if the sender has made it; a fresh one otherwise.'
+            }
           />
         </>
       ) : null}

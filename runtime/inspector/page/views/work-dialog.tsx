@@ -27,6 +27,8 @@ interface WorkDialogProps {
   readonly promptHint: string;
   /** Several targets, which cannot be changed here. */
   readonly targets?: string;
+  /** Below the target. */
+  readonly below?: ComponentChildren;
   readonly onWork: (work: Work) => void;
   readonly onSave: () => Promise<unknown>;
   readonly onClose: () => void;
@@ -67,6 +69,7 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
             hint="A list of targets cannot be changed here."
           />
         )}
+        {props.below}
         <div class="btns">
           <Cancel disabled={busy} />
           <Button type="submit" class="primary" disabled={busy || !isReady}>
