@@ -22,8 +22,7 @@ const mostWaiting = 500;
 /** Events among which the commonest reason of a failing route is found. */
 const reasonEvents = 20;
 
-export async function routeStandings(daemon: DaemonView): Promise<Standings> {
-  const nowMs = Date.now();
+export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Promise<Standings> {
   const rangeOf = (text: string) => readRange(text, nowMs) ?? { fromMs: 0 };
   const range = rangeOf('24h');
   const { routes: day, countedFromMs } = await daemon.countRoutes(range);
