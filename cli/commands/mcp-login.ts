@@ -43,12 +43,12 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   for (const row of rows) {
     const ended = await loginTo(context, { server: row.server, profile: row.profile, again: true });
     if (ended === 'loggedIn') done += 1;
-    if (ended === 'failed') failed.push(row.profile === 'default' ? row.server : `${row.server}@${row.profile}`);
+    if (ended === 'failed') failed.push(shownServer(row));
     cancelled = ended === 'cancelled';
     if (cancelled) break;
   }
   if (rows.length > 1) {
-    const tail = failed.length === 0 ? '' : `; failed: ${failed.map(oneLine).join(', ')}`;
+    const tail = failed.length === 0 ? '' : `; failed: ${failed.join(', ')}`;
     context.out.print(`${done} of ${rows.length} logged in${tail}\n`);
   }
   return cancelled ? 130 : done === rows.length ? 0 : 1;
@@ -65,6 +65,7 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
   const { out } = context;
   const { again, ...where } = wanted;
   const { server } = where;
+  const shownName = shownServer(where);
   const client = await connectGateway(context.gateway);
   let cancelled = false;
   let endCountdown = (): void => {};
@@ -83,18 +84,18 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
   });
   client.onNotification((_, progress) => {
     if (progress.kind === 'warning') {
-      out.complain(`agent: ${oneLine(server)}: warning: ${oneLine(`${progress.message} [${progress.code}]`)}\n`);
+      out.complain(`agent: ${shownName}: warning: ${oneLine(`${progress.message} [${progress.code}]`)}\n`);
       return;
     }
     endCountdown();
-    endCountdown = show(context, server, progress);
+    endCountdown = show(context, shownName, progress);
     if (progress.kind === 'url' && !hasFlag(context, 'no-browser')) openLogin(String(progress.url), context, client);
   });
   try {
     const asked = { ...where, ...textFlags(context, 'flow'), ...(again === undefined ? {} : { again }) };
     await client.ask('mcp.login', asked);
     endCountdown();
-    out.print(`Logged in to ${oneLine(server)}.\n`);
+    out.print(`Logged in to ${shownName}.\n`);
     return 'loggedIn';
   } catch (thrown) {
     endCountdown();
@@ -102,7 +103,7 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     const why = cancelled ? 'the login was cancelled' : message;
     const shown = cancelled ? ' [login-stopped]' : code === undefined ? '' : ` [${code}]`;
     // A refusal names the server itself.
-    const place = why.includes(`"${server}"`) ? '' : `${oneLine(server)}: `;
+    const place = why.includes(`"${server}"`) ? '' : `${shownName}: `;
     out.complain(`agent: ${place}${oneLine(why)}${shown}\n`);
     return cancelled ? 'cancelled' : 'failed';
   } finally {
@@ -111,6 +112,11 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     typed.close();
     client.close();
   }
+}
+
+/** Two profiles may have a server of one name, and each has an account of its own. */
+function shownServer({ server, profile = 'default' }: Wanted): string {
+  return oneLine(profile === 'default' ? server : `${server} of profile ${profile}`);
 }
 
 /**
@@ -128,17 +134,18 @@ function openLogin(url: string, { env }: CommandContext, { closed }: Pick<Contro
 }
 
 /** Shows the login's progress; returns a function that ends the countdown. */
-function show(context: CommandContext, server: string, progress: JsonObject): () => void {
+function show(context: CommandContext, shownName: string, progress: JsonObject): () => void {
   const { out } = context;
   if (progress.kind === 'url') {
     const url = String(progress.url);
-    out.print(`Log in to ${bold(out, oneLine(server))} in your browser:\n\n  ${oneLine(url)}\n\n`);
+    out.print(`Log in to ${bold(out, shownName)} in your browser:\n\n  ${oneLine(url)}\n\n`);
     const minutes = Math.round(Number(progress.expires_in_seconds) / 60);
     out.print('If that browser is on another machine, paste the address that it ends at here.\n');
     out.print(`Waiting for ${minutes} minutes. Ctrl-C cancels.\n`);
   }
   if (progress.kind === 'code') {
-    out.print(`Open ${oneLine(String(progress.verification_uri))} on any device and enter the code:\n\n`);
+    const address = oneLine(String(progress.verification_uri));
+    out.print(`To log in to ${bold(out, shownName)}, open ${address} on any device and enter the code:\n\n`);
     out.print(`  ${bold(out, oneLine(String(progress.user_code)))}\n\n`);
     if (progress.verification_uri_complete !== undefined) {
       out.print(`Or open ${oneLine(String(progress.verification_uri_complete))}\n`);

@@ -86,8 +86,14 @@ t.test('OAU-8 · the address is printed and opened, the outcome told; --no-brows
   const shown = await startCli(t, home, ['mcp', 'login', 'hub', '--profile', 'work'], browser.env).ended;
 
   t.match(shown, { code: 0, stderr: '' });
-  t.match(shown.stdout, /Log in to hub in your browser:\n\n {2}https:\/\/as\.example\/authorize\?state=st\n/);
-  t.match(shown.stdout, /paste the address that it ends at here[\s\S]*Waiting for 5 minutes[\s\S]*Logged in to hub\./);
+  t.match(
+    shown.stdout,
+    /Log in to hub of profile work in your browser:\n\n {2}https:\/\/as\.example\/authorize\?state=st\n/,
+  );
+  t.match(
+    shown.stdout,
+    /paste the address that it ends at here[\s\S]*Waiting for 5 minutes[\s\S]*Logged in to hub of profile work\./,
+  );
   t.same(asked, [{ method: 'mcp.login', params: { server: 'hub', profile: 'work' } }]);
   await eventually(() => browser.opened().length > 0);
   t.same(browser.opened(), [address.url]);
@@ -111,7 +117,10 @@ t.test('DEV-1 · a code is shown with its address and its life, and nothing is o
 
   const { stdout } = await startCli(t, home, ['mcp', 'login', 'hub', '--flow', 'device'], browser.env).ended;
 
-  t.match(stdout, /Open https:\/\/as\.example\/activate on any device and enter the code:\n\n {2}WDJB-MJHT\n/);
+  t.match(
+    stdout,
+    /^To log in to hub, open https:\/\/as\.example\/activate on any device and enter the code:\n\n {2}WDJB-MJHT\n/,
+  );
   t.match(stdout, 'Or open https://as.example/activate?c=WDJB\n');
   t.match(stdout, 'Waiting; the code is good for 300 s. Ctrl-C cancels.\n');
   t.match(asked, [{ params: { flow: 'device' } }]);
@@ -200,8 +209,8 @@ t.test('OAU-8 · reauth --all: each in its profile, made again, one at a time; a
   const { code: exit, stdout, stderr } = await startCli(t, home, ['mcp', 'reauth', '--all']).ended;
 
   t.equal(exit, 1);
-  t.match(stdout, 'Logged in to a.\nLogged in to a.\n2 of 3 logged in; failed: b@work\n');
-  t.match(stderr, 'agent: b: denied [login-stopped]');
+  t.match(stdout, 'Logged in to a.\nLogged in to a of profile work.\n2 of 3 logged in; failed: b of profile work\n');
+  t.match(stderr, 'agent: b of profile work: denied [login-stopped]');
   t.same(
     asked.filter(({ method }) => method === 'mcp.login').map(({ params }) => params),
     [
@@ -221,7 +230,7 @@ t.test('OAU-8 · CLI-2 · reauth --all with a profile logs in to the servers of 
 
   const work = await startCli(t, home, ['mcp', 'reauth', '--all', '--profile', 'work']).ended;
 
-  t.match(work, { code: 0, stdout: 'Logged in to b.\n' });
+  t.match(work, { code: 0, stdout: 'Logged in to b of profile work.\n' });
   t.strictSame(
     asked.filter(({ method }) => method === 'mcp.login').map(({ params }) => params),
     [{ server: 'b', profile: 'work', again: true }],

@@ -60,7 +60,7 @@ t.test(
 
     const { stdout, code } = await gateway.daemon.passUntil(running.ended);
     t.equal(code, 0);
-    t.match(stdout, /Open http\S+\/activate on any device and enter the code:\n\n {2}WDJB-\d+\n/);
+    t.match(stdout, /To log in to hub, open http\S+\/activate on any device and enter the code:\n\n {2}WDJB-\d+\n/);
     t.match(stdout, /Or open http\S+\/activate\?user_code=WDJB/);
     t.match(stdout, /Waiting; the code is good for 300 s\. Ctrl-C cancels\./, 'oauth.timeout is the shorter bound');
     await gateway.reaches('hub', 'connected');
