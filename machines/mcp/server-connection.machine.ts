@@ -65,7 +65,7 @@ export type ConnectVerdict =
 interface Failed {
   readonly why: string;
   readonly chance: number;
-  /** How long the server asks to wait. */
+  /** How long the server asks to wait; after a refusal of credentials, when to try again although nothing has changed. */
   readonly waitMs?: number;
 }
 
@@ -157,7 +157,7 @@ export const serverConnectionMachine = setup({
     })),
     /** A permanent error of a proven entry: only the slow probe and calls try again. */
     rememberOutage: assign((_, params: { why: string }) => ({ why: params.why, retryMs: selfProbeMs })),
-    rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
+    rememberWhy: assign((_, { why, waitMs = 0 }: Failed) => ({ why, retryMs: waitMs })),
     forgetFailures: assign({ failures: 0 }),
     /** A person's request overrides the counted failures. */
     forgive: assign({ failures: 0, breaker: closedBreaker }),
@@ -202,6 +202,7 @@ export const serverConnectionMachine = setup({
     isCurrentWithBudget: ({ context }, params: { session: number }) =>
       params.session === context.session && planRetry(context.failures + 1, 0).kind === 'retry',
     isWanted: ({ context }) => context.wanted,
+    mayPass: ({ context }) => context.retryMs > 0,
     idleEnds: ({ context }) => context.idleTimeoutMs > 0 && context.inFlight === 0,
     ageEnds: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight === 0,
     agesBusy: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight > 0,
@@ -385,7 +386,8 @@ export const serverConnectionMachine = setup({
       after: { selfProbe: { target: 'connecting' } },
     },
     needsLogin: {
-      description: 'The server wants credentials that are not there; only a person can log in.',
+      description:
+        'The server wants credentials that are not there, and only a person can log in; one that refuses a valid token is also tried from time to time.',
       meta: { rule: 'OAU-8' },
       tags: ['resting', 'needsUser'],
       entry: { type: 'reportUnreachable', params: { code: 'needs_login' } },
@@ -394,6 +396,7 @@ export const serverConnectionMachine = setup({
         'server.connect': woken['server.connect'],
         'credentials.changed': woken['credentials.changed'],
       },
+      after: { selfProbe: { guard: 'mayPass', target: 'connecting' } },
     },
     failed: {
       description:

@@ -118,12 +118,19 @@ interface FailureFacts extends FailurePlace {
   readonly nowMs: () => number;
 }
 
+interface FailureVerdict {
+  readonly after: AfterFailure;
+  readonly why: string;
+  /** A server that was connected before refuses a valid token, as where it cannot check tokens for a while. */
+  readonly mayPass?: true;
+}
+
 /** The next state after failed attempts, and the line with the reason. A demanded scope is recorded for the next login. */
 export function readFailures(
   { name: server, transport }: ServerSettings,
   failures: readonly ConnectFailure[],
   { credentials, hasConnected, nowMs, ...place }: FailureFacts,
-): { readonly after: AfterFailure; readonly why: string } {
+): FailureVerdict {
   const plan = oauthPlanOf(transport);
   const described = (): string => describeFailure(server, failures, { ...place, transport });
   const after = afterFailures(failures, plan !== undefined);
@@ -140,5 +147,7 @@ export function readFailures(
     const lacks = `its token lacks ${lackWords(scope, recordFor(at)?.scope)}`;
     return { after, why: describeLoginNeed(server, place.profile, lacks) };
   }
-  return { after, why: describeLoginNeed(server, place.profile, loginProblem(at, nowMs(), failures)) };
+  const why = describeLoginNeed(server, place.profile, loginProblem(at, nowMs(), failures));
+  const isValid = credentials.problem(server) === undefined && chooseToken(recordFor(at), nowMs()).kind === 'use';
+  return { after, why, ...(hasConnected && isValid ? { mayPass: true } : {}) };
 }

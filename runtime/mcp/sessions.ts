@@ -20,6 +20,7 @@ import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import type { AfterFailure, ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 import type { Handshake } from '../../machines/mcp/era.ts';
 import type { OfferList } from '../../machines/mcp/offers.ts';
+import { selfProbeMs } from '../../machines/mcp/retry-plan.ts';
 import type {
   CloseInput,
   ConnectInput,
@@ -285,13 +286,14 @@ export function createSessions(ports: SessionsPorts): Sessions {
       hasConnected: handshakes.has(settings),
       nowMs: ports.nowMs,
     };
-    const { after, why } = readFailures(settings, failures, facts);
+    const { after, why, mayPass } = readFailures(settings, failures, facts);
     const at = new Date(ports.nowMs()).toISOString();
     serverLog.write(Buffer.from(`${at} gateway: ${why.replace(/; read `agent mcp logs[^`]*`/, '')}\n`));
     const waits = failures.map((failure) =>
       failure.kind === 'http' ? (retryAfterMs({ header: failure.retryAfter }, ports.nowMs()) ?? 0) : 0,
     );
-    return refused(after, ports.redact(why), Math.max(0, ...waits));
+    const waitMs = after === 'needsLogin' ? (mayPass ? selfProbeMs : 0) : Math.max(0, ...waits);
+    return refused(after, ports.redact(why), waitMs);
   }
 
   function refused(after: AfterFailure, why: string, waitMs = 0): ConnectVerdict {

@@ -258,6 +258,19 @@ t.test('LIF-7 · OAU-8 · what needs a person is not tried again by time or by c
   }
 });
 
+t.test('OAU-8 · where the refusal of a token may pass, it is tried from time to time, and not by calls', async (t) => {
+  const refusal = { kind: 'refused', after: 'needsLogin', why: 'it refuses its token', chance: 0 } as const;
+  const server = await connection({}, { ...refusal, waitMs: 300_000 }, refusal, well);
+  await server.pass(299_999);
+  server.send({ type: 'server.wake' });
+  await server.pass(0);
+  t.same([server.state(), server.told], ['needsLogin', ['connect', 'unreachable', 'unreachable']]);
+  await server.pass(1);
+  t.same([server.state(), server.told.at(-2)], ['needsLogin', 'connect'], 'and then refused for good');
+  await server.pass(86_400_000);
+  t.equal(server.state(), 'needsLogin');
+});
+
 t.test(
   'LIF-7 · a permanent error after a session parks the server: a slow probe, and an attempt for each call',
   async (t) => {

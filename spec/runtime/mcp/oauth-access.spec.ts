@@ -84,12 +84,17 @@ t.test(
     const both = `${led}; run \`agent mcp login hub --profile work\` if that is a page of logins`;
     t.same(read(withLogin, [redirect]), { after: 'needsLogin', why: both }, 'nothing can be sent without a token');
     t.same(read(withLogin, [redirect], true), { after: 'failed', why: both }, 'nothing was sent before either');
-    t.match(read(withLogin, [refused], true), { after: 'needsLogin', why: need });
+    t.match(read(withLogin, [refused], true), { after: 'needsLogin', why: need, mayPass: undefined });
     t.same(read(without[1]?.[1] ?? {}, [redirect]), { after: 'failed', why: led });
 
     await logIn();
     t.same(read(withLogin, [redirect]), { after: 'failed', why: both });
-    t.match(read(withLogin, [refused]).why, /needs a login: the server refuses its token; run/);
+    t.match(read(withLogin, [refused]), {
+      why: /needs a login: the server refuses its token; run/,
+      mayPass: undefined,
+    });
+    t.match(read(withLogin, [refused], true), { after: 'needsLogin', mayPass: true }, 'it took tokens before');
+    t.equal(read(withLogin, [lacks], true).mayPass, undefined, 'a scope');
     const says = (message: string) => ({ ...refused, message });
     const oauthError = '{"error":"invalid_token","error_description":"wrong audience"}';
     for (const refusal of [says(oauthError), { ...says('wrong audience'), rpcCode: -32_001 }])
@@ -104,7 +109,10 @@ t.test(
     t.match(read(withLogin, [refused]).why, /needs a login: its token has expired, and it has none for renewals; run/);
     t.match(read(withLogin, [lacks]).why, /its token lacks the scope "files:write", although it was granted: another/);
     await credentials.saveTokens('hub', { ...granted, refreshToken: 'r' });
-    t.match(read(withLogin, [refused]).why, need, 'another process knows why the renewal was refused');
+    t.match(read(withLogin, [refused], true), { why: need, mayPass: undefined }, 'another process knows why');
+    await credentials.saveTokens('hub', tokens);
+    credentials.noteRefusal('hub', 'its tokens cannot be renewed');
+    t.equal(read(withLogin, [refused], true).mayPass, undefined, 'its renewal was refused');
     writeFileSync(`${folder}/hub.json`, '{ damaged');
     t.match(
       read(withLogin, [refused]).why,

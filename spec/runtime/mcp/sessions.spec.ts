@@ -125,6 +125,10 @@ t.test('LIF-7 · a failed connect says what follows and why, and the chance of i
   t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'needsLogin' });
   peer.set();
   t.match(await oauth.sessions.connect(first, never()), { kind: 'connected' }, 'without a token');
+  const tokens = { accessToken: 'sound', issuer: 'https://as.example', clientId: 'c', url: peer.url };
+  await createCredentials(join(oauth.home.path, 'mcp-tokens'), fileDocuments).saveTokens('s', tokens);
+  peer.set({ ...faults.unauthorized });
+  t.match(await oauth.sessions.connect(first, never()), { after: 'needsLogin', waitMs: 300_000 }, 'it may pass');
   peer.set(redirectTo('http://sso.example/in'));
   t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'failed' });
   const gone = stage(t, undefined);
