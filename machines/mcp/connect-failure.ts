@@ -264,7 +264,10 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       // the stream, as nginx does unless it is configured, passes on no endpoint either.
       if (isOldSse(place))
         return `raise connect_timeout, ask its operator whether a proxy buffers its stream, or ${newTransport}`;
-      return failure.words === undefined ? 'raise connect_timeout' : `${readWords(place)}, or raise connect_timeout`;
+      if (failure.words !== undefined) return `${readWords(place)}, or raise connect_timeout`;
+      return installs(place)
+        ? 'raise connect_timeout: a first start also installs the package'
+        : 'raise connect_timeout';
     case 'network':
       // Its message includes a remedy.
       if (failure.message.startsWith('the proxy of the environment')) return '';
@@ -285,8 +288,12 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return /^[^/\\]*\s/.test(failure.command)
         ? 'command is the program alone: move its arguments into args'
         : 'install it, or write its full path, since PATH may differ from that of your shell';
-    case 'exited':
-      return readWords(place);
+    case 'exited': {
+      const folder = spoiltInstall(failure.words ?? '');
+      return folder === undefined
+        ? readWords(place)
+        : `its install by npx was cut off, as by connect_timeout: remove the folder ${folder} and raise connect_timeout`;
+    }
     case 'tls':
       if (/CERT_HAS_EXPIRED/.test(failure.message))
         return 'ask its operator to renew it, or check the clock of this machine';
@@ -316,6 +323,21 @@ function logsIn({ transport }: FailurePlace): boolean {
 
 function readWords({ server, profile, hasLog }: FailurePlace & { readonly server: string }): string {
   return hasLog ? `read \`${serverCommand('logs', server, profile)}\`` : 'try its command in a terminal';
+}
+
+function installs({ transport }: FailurePlace): boolean {
+  return transport?.kind === 'stdio' && /(?:^|[\\/])(?:npx|bunx|uvx)(?:\.cmd)?$/.test(transport.command);
+}
+
+/** npx uses what there is of a package whose install was cut off, and fails ever after. */
+function spoiltInstall(words: string): string | undefined {
+  const missing = /Cannot find (?:module|package) '([^']*)'(?: imported from | Require stack: - )?(\S*)/.exec(
+    strangersWords(words, 4_000),
+  );
+  const [, file = '', from = ''] = missing ?? [];
+  // A file that is named whole is missing where it is, whatever asks for it.
+  const place = file.includes('/_npx/') || file.startsWith('/') ? file : from;
+  return /^(?:file:\/\/)?(.*\/_npx\/[0-9a-f]+)\//.exec(place)?.[1];
 }
 
 function looksLikeSse({ transport }: FailurePlace): boolean {

@@ -178,6 +178,38 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
   t.end();
 });
 
+t.test('LIF-7 · where npx installs or has left half a package, the line leads to what mends it', (t) => {
+  const cut = (folder: string) =>
+    `its install by npx was cut off, as by connect_timeout: remove the folder ${folder} and raise connect_timeout`;
+  const logs = 'read `agent mcp logs hub`';
+  for (const [words, cure] of [
+    [
+      "throw err;\nError: Cannot find module '/root/.npm/_npx/a1b2/node_modules/x/y.js'. Please",
+      cut('/root/.npm/_npx/a1b2'),
+    ],
+    ["Cannot find module 'x'\nRequire stack:\n- /h/_npx/0f/node_modules/z/index.js", cut('/h/_npx/0f')],
+    ["Cannot find package 'zod' imported from file:///h/u/_npx/0f/node_modules/z/i.js", cut('/h/u/_npx/0f')],
+    ["Cannot find module '[redacted]/_npx/0f/node_modules/z/i.js'", cut('[redacted]/_npx/0f')],
+    ["Cannot find module '/srv/x.js'\nRequire stack:\n- /h/_npx/0f/node_modules/tsx/i.js", logs],
+    ['started from /h/_npx/0f/node_modules/z/i.js: no key', logs],
+  ] as const)
+    t.ok(describeFailure('hub', [{ kind: 'exited', status: 1, words }], here).endsWith(`; ${cure}`), words);
+
+  const started = (command: string, words?: string) => {
+    const transport = { kind: 'stdio', command, args: [], env: {} } as const;
+    const failure = { kind: 'timeout', afterMs: 60_000, ...(words === undefined ? {} : { words }) } as const;
+    return describeFailure('hub', [failure], { ...here, transport }).replace(
+      'mcp server "hub": no answer in 60 s; ',
+      '',
+    );
+  };
+  const installs = 'raise connect_timeout: a first start also installs the package';
+  for (const runner of ['npx', '/usr/bin/npx', 'uvx', 'bunx']) t.equal(started(runner), installs, runner);
+  t.equal(started('node'), 'raise connect_timeout');
+  t.equal(started('npx', 'ready'), `it said: ready; ${logs}, or raise connect_timeout`);
+  t.end();
+});
+
 t.test('ERA-1 · two failures are told in the order of the attempts', (t) => {
   t.equal(
     describeFailure('hub', [http(400, 'no'), { kind: 'timeout', afterMs: 500 }], here),
