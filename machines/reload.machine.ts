@@ -6,7 +6,7 @@
  */
 
 import { assign, sendParent, setup } from 'xstate';
-import { promiseHole } from './base/declare.ts';
+import { promisePlaceholder } from './base/declare.ts';
 import { faultOfError } from './base/fault.ts';
 import type { ServersFact } from './mcp/servers.machine.ts';
 import type { GatewayFact } from './webhook/gateway.machine.ts';
@@ -59,8 +59,8 @@ export const reloadMachine = setup({
     output: {} as ReloadOutcome,
   },
   actors: {
-    readHome: promiseHole<ReadVerdict, ReloadInput>('readHome'),
-    adoptHome: promiseHole<undefined, undefined>('adoptHome'),
+    readHome: promisePlaceholder<ReadVerdict, ReloadInput>('readHome'),
+    adoptHome: promisePlaceholder<undefined, undefined>('adoptHome'),
   },
   actions: {
     rememberReading: assign((_, { plan, fault }: ReadVerdict) => ({ plan, fault, hasFindings: fault !== null })),

@@ -6,7 +6,7 @@
  */
 
 import { assign, forwardTo, sendTo, setup } from 'xstate';
-import { effect, effectOf, logicHole, promiseHole } from './base/declare.ts';
+import { effect, effectOf, logicPlaceholder, promisePlaceholder } from './base/declare.ts';
 import { causeOf } from './base/fault.ts';
 import { crashRestarts, freshBudget, type RestartBudget, spendRestart } from './base/restart.ts';
 import type { ServersEvent, ServersFact } from './mcp/servers.machine.ts';
@@ -59,11 +59,11 @@ const closeLimitMs = 30_000;
 export const supervisorMachine = setup({
   types: { input: {} as SupervisorInput, context: {} as SupervisorContext, events: {} as SupervisorEvent },
   actors: {
-    journal: logicHole('journal'),
-    servers: logicHole('servers'),
-    gateway: logicHole('gateway'),
-    resumeWork: promiseHole<undefined, undefined>('resumeWork'),
-    reload: logicHole<ReloadOutcome, ReloadInput>('reload'),
+    journal: logicPlaceholder('journal'),
+    servers: logicPlaceholder('servers'),
+    gateway: logicPlaceholder('gateway'),
+    resumeWork: promisePlaceholder<undefined, undefined>('resumeWork'),
+    reload: logicPlaceholder<ReloadOutcome, ReloadInput>('reload'),
   },
   actions: {
     reportCrash: effect('reportCrash'),

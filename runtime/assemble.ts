@@ -28,7 +28,7 @@ import { createOverview } from './inspector/overview.ts';
 import { createPlacement } from './mcp/placement.ts';
 import { assembleServers } from './mcp/servers.ts';
 import { createMcpView } from './mcp/view.ts';
-import { createVitals } from './observe/health.ts';
+import { createHealth } from './observe/health.ts';
 import type { Log } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 import { countRestarts } from './observe/metrics-counts.ts';
@@ -95,7 +95,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     redactor,
     host: () => host,
     deliveryOf: (key) => webhooks.deliveryOf(key),
-    vitals: () => health.vitals(),
+    health: () => health.health(),
     readiness: () => health.readiness(),
     metrics: () => metrics.render(health.measure()),
     pageFolder,
@@ -132,7 +132,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const mcp = createMcpView(servers, redactor, steadyMs, ({ name, profile }) =>
     metrics.recent.calls.read(`${profile}/${name}`, nowMs() - rangeSpans['1h']),
   );
-  const health = createVitals({
+  const health = createHealth({
     root: rootOf,
     mcp,
     metrics,

@@ -90,7 +90,7 @@ const firstWaitMs = 1_000;
 const longestBackoffMs = 30_000;
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
 /** The error texts of these statuses describe the request; those of others may quote the key. */
-const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
+const reportingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 /** How long Gemini's endpoint asks to wait; it sends no header. */
 const retryDelay = /"retryDelay"\s*:\s*"([\d.]+)s"/;
 /** Waiting does not restore a spent quota. */
@@ -335,7 +335,7 @@ async function refusalOf(
   const passing =
     (passingStatuses.has(status) && !(status === 429 && spentQuota.test(text))) ||
     (status === 400 && text.includes(`"${unreadCall}"`));
-  const message = tellingStatuses.has(status) ? messageIn(text, model) : '';
+  const message = reportingStatuses.has(status) ? messageIn(text, model) : '';
   const overflows = saysOverflow(message);
   const cure = passing ? '' : overflows ? '; give the model a larger context, or ask for less' : cureOf(status, text);
   const isInvalid = status === 400 || status === 422;

@@ -41,13 +41,13 @@ export interface BodyBounds {
 /** Returns the response itself if it has no body; rejects if its declared length is too long. */
 export async function boundBody(
   response: Response,
-  { maxBytes, exceeded, ended: tell, share, passes }: BodyBounds,
+  { maxBytes, exceeded, ended: report, share, passes }: BodyBounds,
 ): Promise<Response> {
   const { body, headers, status, statusText } = response;
   let hasEnded = false;
   // Cancelling during a read reports the end twice.
   const ended = (): void => {
-    if (!hasEnded) tell();
+    if (!hasEnded) report();
     hasEnded = true;
   };
   if (body === null) {

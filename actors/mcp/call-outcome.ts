@@ -13,7 +13,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { RpcError } from '../../machines/mcp/call-faults.ts';
 import { isSessionExpiry, refusesRevision } from '../../machines/mcp/connect-failure.ts';
-import { lastWords, strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { lastWords, untrustedWords } from '../../machines/mcp/strangers-words.ts';
 import { answerCutCode, streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import { LongHeaderFailure, readConnectError } from './connect-errors.ts';
 
@@ -114,7 +114,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
       if (failure.code === answerCutCode) return { kind: 'unusable', why: failure.message };
       return {
-        ...refusedBy(failure.code, `${strangersWords(failure.message, longestAnswer)}${addressesOf(thrown)}`),
+        ...refusedBy(failure.code, `${untrustedWords(failure.message, longestAnswer)}${addressesOf(thrown)}`),
         ...outdated(failure),
       };
     case 'http':
@@ -170,7 +170,7 @@ function addressesOf(thrown: unknown): string {
   const urls = (asked as readonly Json[]).flatMap((one) => {
     const url = isJsonObject(one) ? one.url : undefined;
     const isWeb = typeof url === 'string' && url.length <= longestAddress && /^https?:\/\//i.test(url);
-    return isWeb ? [strangersWords(url, longestAddress)] : [];
+    return isWeb ? [untrustedWords(url, longestAddress)] : [];
   });
   const named = urls.slice(0, mostAddresses).join(' and ');
   return named === '' ? '' : `; it asks you to open ${named} in a browser and to call again`;
@@ -200,5 +200,5 @@ function isUnsent(thrown: unknown): boolean {
 }
 
 function clean(text: string): string {
-  return strangersWords(text, 500);
+  return untrustedWords(text, 500);
 }

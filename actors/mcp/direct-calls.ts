@@ -7,7 +7,7 @@
 
 import { type JSONRPCMessage, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
 import { type Handler, streamEnd } from './adapt-transport.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
 import type { OpenTransport } from './transports.ts';
@@ -88,7 +88,7 @@ export function createDirectCalls(
     settled(requestId, answer);
   }
 
-  function tellProgress(params: unknown): boolean {
+  function reportProgress(params: unknown): boolean {
     const given = params as JsonObject | undefined;
     const row = waiting.get(Number(given?.progressToken));
     if (row === undefined) return false;
@@ -107,7 +107,7 @@ export function createDirectCalls(
   return {
     receive(message, extra, next) {
       if ('method' in message) {
-        if (message.method === 'notifications/progress' && tellProgress(message.params)) return;
+        if (message.method === 'notifications/progress' && reportProgress(message.params)) return;
       } else if (waiting.has(Number(message.id))) {
         settled(Number(message.id), answerOf(message));
         return;
@@ -152,7 +152,7 @@ export function createDirectCalls(
 
 /** A progress message is shown to a person. */
 export function cleanProgress({ message, ...rest }: Progress): Progress {
-  return message === undefined ? rest : { ...rest, message: strangersWords(message) };
+  return message === undefined ? rest : { ...rest, message: untrustedWords(message) };
 }
 
 /** The blocks of the content are checked where the result is shaped. */

@@ -17,7 +17,7 @@ import {
   nameOf,
 } from '../../machines/mcp/listing-limits.ts';
 import { servedGateways } from '../../machines/mcp/served-gateways.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Handler } from './adapt-transport.ts';
 import { hasMoreThan, mostMembers } from './bound-messages.ts';
@@ -272,5 +272,5 @@ function mistakesOf(schema: List['schema'], value: Json): Wrong | undefined {
   if (issue === undefined) return undefined;
   const place = (issue.path ?? []).map(String).join('.');
   const words = `${place === '' ? 'it' : place} is not as it has to be: ${issue.message.replace(/^Invalid input: /, '')}`;
-  return { first: strangersWords(words), count: issues.length };
+  return { first: untrustedWords(words), count: issues.length };
 }

@@ -13,7 +13,7 @@ import { boundInstructions } from '../../machines/mcp/instructions.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
 import { isOfferList, type ListName, listNames, type Offered, type OfferMethod } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
 import { deliverInTurn } from './adapt-transport.ts';
@@ -148,7 +148,7 @@ export function createSession(
         .replace(/^SSE error: (?:TypeError: terminated: )?/, '');
       end(broken);
     } else
-      log.log('debug', `mcp server "${settings.name}": ${strangersWords(error.message)}`, { server: settings.name });
+      log.log('debug', `mcp server "${settings.name}": ${untrustedWords(error.message)}`, { server: settings.name });
   };
   const reader = createListReader(opened, era === 'legacy', gateway);
   /** Requests a list, and logs what is left out. */
@@ -175,7 +175,7 @@ export function createSession(
     const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
     const from = params.logger === undefined ? '' : ` ${params.logger}:`;
     // On one line, so that no part of it looks like a log line of its own.
-    facts.logged(`[${params.level}] ${strangersWords(`${from} ${text}`, longestLine)}`);
+    facts.logged(`[${params.level}] ${untrustedWords(`${from} ${text}`, longestLine)}`);
   });
   const { openStream } = opened;
   const missed = (): void => facts.listChanged(listNames);
@@ -372,7 +372,7 @@ export function createSession(
         if (ended.signal.aborted) return undefined;
         const failure = readConnectError(thrown, { timeoutMs: pingTimeoutMs, exitStatus: opened.exitStatus() });
         const reading = readProbeFailure(probe, failure, outcomeOfFailure(thrown).kind === 'expired');
-        if (reading.kind === 'dead') return `no answer to a liveness ping: ${strangersWords(causeOf(thrown))}`;
+        if (reading.kind === 'dead') return `no answer to a liveness ping: ${untrustedWords(causeOf(thrown))}`;
         if (reading.kind === 'alive') probe = reading.next;
         else facts.expired();
         return undefined;
@@ -400,7 +400,7 @@ function heldAgainst(
   checks: ReturnType<typeof resultChecks>,
 ): CallOutcome {
   if (schema === undefined || result.isError === true) return { kind: 'result', result };
-  const unusable = (why: string): CallOutcome => ({ kind: 'unusable', why: strangersWords(why, longestReason) });
+  const unusable = (why: string): CallOutcome => ({ kind: 'unusable', why: untrustedWords(why, longestReason) });
   const structuredContent = result.structuredContent ?? structureInText(result.content);
   if (structuredContent === undefined)
     return unusable(`${tool} has an output schema but did not return structured content`);

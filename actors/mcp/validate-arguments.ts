@@ -19,7 +19,7 @@ import type { LimitedVerdict, SchemaTime, TimeLimit } from './schema-time.ts';
 export type ArgumentVerdict =
   | { readonly kind: 'fits' }
   /** @property why every place that does not fit, up to ten */
-  | { readonly kind: 'unfit'; readonly why: string }
+  | { readonly kind: 'invalid'; readonly why: string }
   /** The value could not be checked. With `isFinal`, it cannot be until the tool has another schema. */
   | { readonly kind: 'unchecked'; readonly why: string; readonly isFinal: boolean };
 
@@ -121,10 +121,10 @@ export function checkArguments(
   known: KnownChecks = createKnownChecks(),
 ): ArgumentVerdict {
   // The message with them could not be written, and the connection would count as lost for every caller.
-  if (isDeeper(args)) return { kind: 'unfit', why: `arguments are nested more than ${deepestJson} deep` };
+  if (isDeeper(args)) return { kind: 'invalid', why: `arguments are nested more than ${deepestJson} deep` };
   const check = compiledOnce(inputSchema, within, known);
   const verdict = check(args, 'arguments', within);
-  if (verdict.kind !== 'unfit') return verdict;
+  if (verdict.kind !== 'invalid') return verdict;
   const given = asRead(args, inputSchema);
   return given === undefined ? verdict : check(given, 'arguments', within);
 }
@@ -140,7 +140,7 @@ export function resultChecks(time: SchemaTime) {
       return (value: unknown) => {
         const within = time.forOne();
         const verdict = compiledOnce(schema as JsonObject, within, known)(value as Json, 'it', within);
-        return verdict.kind === 'unfit'
+        return verdict.kind === 'invalid'
           ? { valid: false as const, data: undefined, errorMessage: verdict.why }
           : { valid: true as const, data: value as Value, errorMessage: undefined };
       };
@@ -283,7 +283,7 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
           : within(() => validate(value));
       if (verdict.kind === 'starved' || verdict.kind === 'spent') return notNow(verdict);
       if (verdict.kind === 'done') {
-        return verdict.value ? { kind: 'fits' } : { kind: 'unfit', why: findings(validate.errors ?? [], whole) };
+        return verdict.value ? { kind: 'fits' } : { kind: 'invalid', why: findings(validate.errors ?? [], whole) };
       }
       // A schema that was too expensive for one value is not tried again.
       ended = unchecked('checking a value takes too long', true);

@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
@@ -278,13 +278,13 @@ async function resourceOf(url: string, named: URL | undefined, oauth: OauthFetch
 }
 
 function otherIssuer(authorizationServerUrl: string, issuer: string): string {
-  const what = `the authorization server ${authorizationServerUrl} names another issuer, ${strangersWords(issuer)}`;
+  const what = `the authorization server ${authorizationServerUrl} names another issuer, ${untrustedWords(issuer)}`;
   const cure = 'ask its operator to correct its metadata (RFC 8414 §3.3), or put a token of your own into headers';
   return `${what}, so no login is begun; ${cure}`;
 }
 
 function otherResource(resource: string): string {
-  const what = `the server's metadata is that of another resource, ${strangersWords(resource)}`;
+  const what = `the server's metadata is that of another resource, ${untrustedWords(resource)}`;
   return `${what}, so no login is begun; if that is the address of the server, put it in url`;
 }
 

@@ -178,9 +178,9 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   }
 
   function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
-    const unfit = journal === undefined || session === undefined ? notOpen : clock?.obstacle();
-    if (journal === undefined || unfit !== undefined) {
-      settled({ kind: 'unavailable', fault: clock?.found() ?? unfit ?? notOpen }, writes);
+    const invalid = journal === undefined || session === undefined ? notOpen : clock?.obstacle();
+    if (journal === undefined || invalid !== undefined) {
+      settled({ kind: 'unavailable', fault: clock?.found() ?? invalid ?? notOpen }, writes);
       return;
     }
     const isOwn = shared() === undefined;

@@ -224,22 +224,22 @@ function readNodes(page: Buffer, pages: number, below: Below): boolean {
 const tickMs = 20;
 
 /** Writes the marker of a store that this process has closed. Without it, the next start checks the store. */
-export async function sealStore(directory: string): Promise<void> {
+export async function writeMarker(directory: string): Promise<void> {
   const path = storePath(directory);
   try {
     const ageMs = Date.now() - statSync(path).mtimeMs;
     if (ageMs < tickMs) await wait(tickMs);
-    writeFileSync(sealPath(directory), stampOf(path) ?? '', { mode: privateFile });
+    writeFileSync(markerPath(directory), stampOf(path) ?? '', { mode: privateFile });
   } catch {
     // The disk is full or not writable. The marker is only an optimization.
   }
 }
 
 /** Removes the marker; true if it existed and still matches the file. */
-export function breakSeal(directory: string): boolean {
-  const isWhole = isSealed(directory);
+export function removeMarker(directory: string): boolean {
+  const isWhole = hasMarker(directory);
   try {
-    rmSync(sealPath(directory));
+    rmSync(markerPath(directory));
     return isWhole;
   } catch {
     return false;
@@ -247,15 +247,15 @@ export function breakSeal(directory: string): boolean {
 }
 
 /** Whether the store was closed in order and the marker still matches its file. */
-export function isSealed(directory: string): boolean {
+export function hasMarker(directory: string): boolean {
   try {
-    const sealed = readFileSync(sealPath(directory), 'utf8');
+    const sealed = readFileSync(markerPath(directory), 'utf8');
     return sealed !== '' && sealed === stampOf(storePath(directory));
   } catch {
     return false;
   }
 }
 
-function sealPath(directory: string): string {
+function markerPath(directory: string): string {
   return join(directory, 'closed');
 }

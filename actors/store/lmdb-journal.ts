@@ -10,7 +10,7 @@ import { createJournal, createReader } from './engine-journal.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { Journal, JournalReader } from './journal.ts';
 import { closedFault, commitFault, goneFault, openFault, storePath } from './lmdb-faults.ts';
-import { sealStore } from './lmdb-file.ts';
+import { writeMarker } from './lmdb-file.ts';
 import { enter, lookAt, openForReading, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
 import { draftedBytes } from './record-bytes.ts';
@@ -102,7 +102,7 @@ function createEngine(directory: string, first: Environment): Engine {
     const isWell = commits.stopped() === undefined && fileIn(directory) === file;
     commits.stop(closedFault(directory));
     await environment.close();
-    if (isWell) await sealStore(directory);
+    if (isWell) await writeMarker(directory);
   }
 
   return {

@@ -18,7 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
-import { breakSeal, checkStoreFile, isSealed } from './lmdb-file.ts';
+import { checkStoreFile, hasMarker, removeMarker } from './lmdb-file.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { isKnown, layout, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
 import { loadLmdb } from './load-lmdb.ts';
@@ -43,7 +43,7 @@ export async function openStore(directory: string): Promise<Result<Environment>>
   } catch (error) {
     return { ok: false, fault: openFault(directory, error) };
   }
-  const looked = breakSeal(directory) ? done('sound') : await lookAt(directory);
+  const looked = removeMarker(directory) ? done('sound') : await lookAt(directory);
   if (!looked.ok) return looked;
   try {
     if (looked.value === 'absent') await makeStore(directory);
@@ -90,7 +90,7 @@ export async function enter(directory: string): Promise<Result<Environment>> {
  * is no store. A store of an earlier layout is refused, because only a gateway upgrades it.
  */
 export async function openForReading(directory: string): Promise<Result<Environment | undefined>> {
-  const looked = isSealed(directory) ? done('sound') : await lookAt(directory);
+  const looked = hasMarker(directory) ? done('sound') : await lookAt(directory);
   if (!looked.ok) return { ok: false, fault: unreadable(directory, looked.fault) };
   if (looked.value === 'absent') return done(undefined);
   const opened = open(directory, 'read');

@@ -4,8 +4,8 @@
  * rewritten, are kept as bytes, so that the garbage collector does not copy them.
  */
 
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { causeOf, fault } from '../../machines/base/fault.ts';
-import { Roster } from '../../machines/base/roster.ts';
 import { createByteStore, type Keeping } from './byte-store.ts';
 import { createJournal } from './engine-journal.ts';
 import type { Journal } from './journal.ts';
@@ -113,9 +113,9 @@ export function createMemoryTables(): MemoryTables {
 function createTable<Kept>(
   count: (bytes: number) => void,
   keeping: Keeping<Kept>,
-  keysOf: (rows: Roster<string, unknown>) => Keys = () => new SortedKeys(),
+  keysOf: (rows: ChurnMap<string, unknown>) => Keys = () => new SortedKeys(),
 ): Table {
-  const rows = new Roster<string, Kept>();
+  const rows = new ChurnMap<string, Kept>();
   const ordered = keysOf(rows);
 
   function add(key: string, row: Row): void {
@@ -165,7 +165,7 @@ function createTable<Kept>(
 type Keys = Pick<SortedKeys, 'isNewest' | 'add' | 'remove' | 'within'>;
 
 /** The keys of claims: written with every event and listed only when a person looks for an id, they are put in order then. */
-function soughtKeys(rows: Roster<string, unknown>): Keys {
+function soughtKeys(rows: ChurnMap<string, unknown>): Keys {
   return {
     isNewest: () => false,
     add() {},

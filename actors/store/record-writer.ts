@@ -4,8 +4,8 @@
  * @see DUR-1 in docs/specification.md
  */
 
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { Roster } from '../../machines/base/roster.ts';
 import type { Collection, Records, Stale, StoredRecord, Write } from './journal.ts';
 import type { JournalKeeper } from './keeper.ts';
 
@@ -64,8 +64,8 @@ export function collectionOf(write: Write | undefined): { readonly collection?: 
 /** No record has this version, so a record that another gateway has taken, or may take, is not written again. */
 const lostVersion = -1;
 
-function byCollection<Value>(): Readonly<Record<RecordChange['collection'], Roster<string, Value>>> {
-  return { runs: new Roster(), deliveries: new Roster(), transcripts: new Roster() };
+function byCollection<Value>(): Readonly<Record<RecordChange['collection'], ChurnMap<string, Value>>> {
+  return { runs: new ChurnMap(), deliveries: new ChurnMap(), transcripts: new ChurnMap() };
 }
 
 export function createRecordWriter(keeper: JournalKeeper): RecordWriter {

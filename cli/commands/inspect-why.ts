@@ -4,13 +4,13 @@
  */
 
 import { stateWords } from '../../machines/base/status.ts';
-import type { Chapter, Stair, Story } from '../../runtime/inspector/wire.ts';
+import type { Phase, Step, Timeline } from '../../runtime/inspector/wire.ts';
 import { askedEvent, type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
 import { span } from '../labelled.ts';
 import { ago, oneLine, plain, show, wrapped } from '../terminal.ts';
 
-const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Style]>> = {
+const marks: Readonly<Record<Step['result'], readonly [mark: string, style: Style]>> = {
   passed: ['✓', 'green'],
   stopped: ['■', 'yellow'],
   skipped: ['–', 'dim'],
@@ -19,54 +19,57 @@ const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Sty
 };
 
 export async function explainDelivery(context: CommandContext): Promise<ExitCode> {
-  const story = await context.ask('inspect.why', askedEvent(context));
-  return show(context, story, () => formatStory(context, story));
+  const timeline = await context.ask('inspect.why', askedEvent(context));
+  return show(context, timeline, () => formatTimeline(context, timeline));
 }
 
-function formatStory(context: CommandContext, story: Story): string {
+function formatTimeline(context: CommandContext, timeline: Timeline): string {
   const { out } = context;
-  const received = new Date(story.received).toISOString();
+  const received = new Date(timeline.received).toISOString();
   const lines = [
     line(out, [
-      [oneLine(story.delivery), 'bold'],
-      [`  ${oneLine(story.route)}  ${oneLine(story.event)}  ${ago(received, Date.now())} ago  ${received}`, 'dim'],
+      [oneLine(timeline.delivery), 'bold'],
+      [
+        `  ${oneLine(timeline.route)}  ${oneLine(timeline.event)}  ${ago(received, Date.now())} ago  ${received}`,
+        'dim',
+      ],
     ]),
-    ...whole(out, oneLine(story.verdict), 'plain', ''),
-    ...(story.cure === '' ? [] : whole(out, `→ ${oneLine(story.cure)}`, 'cyan')),
+    ...whole(out, oneLine(timeline.verdict), 'plain', ''),
+    ...(timeline.cure === '' ? [] : whole(out, `→ ${oneLine(timeline.cure)}`, 'cyan')),
   ];
-  for (const { text } of story.findings ?? []) lines.push(...whole(out, `→ ${oneLine(text)}`, 'cyan'));
-  for (const chapter of story.chapters) lines.push('', ...chapterLines(context, chapter));
+  for (const { text } of timeline.findings ?? []) lines.push(...whole(out, `→ ${oneLine(text)}`, 'cyan'));
+  for (const phase of timeline.phases) lines.push('', ...phaseLines(context, phase));
   return `${lines.join('\n')}\n`;
 }
 
-function chapterLines(context: CommandContext, { title, actor, began, ended, stairs }: Chapter): string[] {
+function phaseLines(context: CommandContext, { title, actor, began, ended, steps }: Phase): string[] {
   const { out } = context;
   const from = new Date(began).toISOString();
   const took =
     ended === undefined ? `  for ${ago(from, Date.now())}` : `  ${span(from, new Date(ended).toISOString())}`;
-  const width = Math.max(0, ...stairs.map(({ state }) => stateWords(state).length));
+  const width = Math.max(0, ...steps.map(({ state }) => stateWords(state).length));
   return [
     line(out, [
       [oneLine(title), 'bold'],
       [`${took}  ${oneLine(actor)}`, 'dim'],
     ]),
-    ...stairs.flatMap((stair) => {
-      const [mark, style] = marks[stair.result];
+    ...steps.flatMap((step) => {
+      const [mark, style] = marks[step.result];
       const margin = ' '.repeat(width + 6);
       // What a delivery waits for or was stopped by is the answer to the command: never cut it.
-      const texts = foldedLines(out, `${oneLine(stair.told)}  ${stair.rule}`, margin);
-      const usual = stair.result === 'passed' || stair.result === 'skipped';
+      const texts = foldedLines(out, `${oneLine(step.detail)}  ${step.rule}`, margin);
+      const usual = step.result === 'passed' || step.result === 'skipped';
       const lines = texts.map((one, at) => {
         const isLast = at === texts.length - 1;
-        const words = isLast ? one.slice(0, one.length - stair.rule.length) : one;
+        const words = isLast ? one.slice(0, one.length - step.rule.length) : one;
         const pieces: Piece[] = [
-          ...(at === 0 ? ([[`  ${mark} `, style], [`${stateWords(stair.state).padEnd(width)}  `]] as const) : []),
+          ...(at === 0 ? ([[`  ${mark} `, style], [`${stateWords(step.state).padEnd(width)}  `]] as const) : []),
           [words, usual ? 'plain' : style],
-          ...(isLast ? ([[stair.rule, 'dim']] as const) : []),
+          ...(isLast ? ([[step.rule, 'dim']] as const) : []),
         ];
         return line(out, pieces, Number.POSITIVE_INFINITY);
       });
-      return [...lines, ...textLines(context, stair)];
+      return [...lines, ...textLines(context, step)];
     }),
   ];
 }
@@ -78,7 +81,7 @@ function foldedLines({ isTerminal, columns }: CommandContext['out'], text: strin
   return [first, ...rest.map((one) => `${margin}${one}`)];
 }
 
-function textLines(context: CommandContext, { texts = [] }: Stair): string[] {
+function textLines(context: CommandContext, { texts = [] }: Step): string[] {
   const { out } = context;
   if (!hasFlag(context, 'texts')) return [];
   return texts.flatMap(({ title, text }) => [

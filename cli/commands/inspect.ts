@@ -5,7 +5,7 @@
 
 import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
-import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
+import type { ActorRow, DeltaMessage, Health, SnapshotMessage } from '../../runtime/inspector/wire.ts';
 import { connectGateway } from '../call.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlags } from '../context.ts';
 import { drawTree, line, type Piece, type Tree } from '../draw.ts';
@@ -61,7 +61,7 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
     return {
       from,
       lines: [
-        line(out, headline(snapshot.vitals, nowMs, failed, chosen)),
+        line(out, headline(snapshot.health, nowMs, failed, chosen)),
         ...tree.lines.slice(from, from + room),
         ...(hidden > 0
           ? [
@@ -130,7 +130,7 @@ function apply(rows: Map<string, ActorRow>, { changed, gone }: DeltaMessage): vo
 }
 
 function headline(
-  { started, url, home }: Vitals,
+  { started, url, home }: Health,
   nowMs: number,
   failed: Tree['failed'],
   chosen: string | undefined,

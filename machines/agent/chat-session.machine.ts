@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, promisePlaceholder } from '../base/declare.ts';
 
 export interface ChatInput {
   readonly id: string;
@@ -29,9 +29,9 @@ const stopPatienceMs = 5_000;
 export const chatSessionMachine = setup({
   types: { input: {} as ChatInput, context: {} as ChatContext, events: {} as ChatEvent },
   actors: {
-    answerTurn: promiseHole<undefined, ChatContext>('answerTurn'),
+    answerTurn: promisePlaceholder<undefined, ChatContext>('answerTurn'),
     /** Resolves when the cancelled work has stopped. */
-    awaitStopped: promiseHole<undefined, ChatContext>('awaitStopped'),
+    awaitStopped: promisePlaceholder<undefined, ChatContext>('awaitStopped'),
   },
   actions: {
     /** Sends the outcome of the turn to the terminal. */

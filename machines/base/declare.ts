@@ -35,12 +35,14 @@ export function effectOf<Params>(name: string) {
 }
 
 /** A placeholder for a promise that the wiring provides. */
-export function promiseHole<Output, Input extends NonReducibleUnknown>(name: string): PromiseActorLogic<Output, Input> {
+export function promisePlaceholder<Output, Input extends NonReducibleUnknown>(
+  name: string,
+): PromiseActorLogic<Output, Input> {
   return fromPromise<Output, Input>(() => Promise.reject(new Error(unfilled(name))));
 }
 
 /** A placeholder for a child logic that the wiring provides: a pool or another chart. */
-export function logicHole<Output = unknown, Input = undefined>(
+export function logicPlaceholder<Output = unknown, Input = undefined>(
   name: string,
 ): ActorLogic<Snapshot<Output>, AnyEventObject, Input> {
   return {

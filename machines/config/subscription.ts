@@ -106,16 +106,16 @@ export function readSubscription(name: string, record: Json, context: Subscripti
     const message = `the name "${name}" must be lower-case letters, digits, "-" and "_", beginning with a letter or digit`;
     problems.push({ name, message, code: 'subscription-name' });
   }
-  const unfit = isJsonObject(record)
+  const invalid = isJsonObject(record)
     ? validate(routeSchema, record)
     : [{ path: [], message: `the record of "${name}" must be an object with the keys of a route`, code: 'wrong-type' }];
-  for (const { message, code } of unfit) problems.push({ name, message, code });
+  for (const { message, code } of invalid) problems.push({ name, message, code });
   if (!isJsonObject(record)) return { ok: false, problems };
-  const unread = new Set(unfit.map(({ path }) => String(path[0])));
+  const unread = new Set(invalid.map(({ path }) => String(path[0])));
   const read = readRoute(name, record, { ...context, source: 'dynamic', unread });
   for (const { path, message, code } of read.ok ? [] : read.findings) {
     // What the schema has reported for this path is not reported again.
-    if (!unfit.some((one) => samePath(one.path, path))) problems.push({ name, message, code });
+    if (!invalid.some((one) => samePath(one.path, path))) problems.push({ name, message, code });
   }
   return read.ok && problems.length === 0 ? { ok: true, value: read.value } : { ok: false, problems };
 }

@@ -12,7 +12,7 @@ export type Schedule =
 
 type ScheduleReading =
   | { readonly kind: 'read'; readonly schedule: Schedule }
-  | { readonly kind: 'unfit'; readonly problem: string };
+  | { readonly kind: 'invalid'; readonly problem: string };
 
 interface Field {
   readonly name: string;
@@ -56,19 +56,19 @@ const longestIntervalMs = 366 * 86_400_000;
 
 export function readSchedule(text: string): ScheduleReading {
   const written = text.trim();
-  if (written === '') return unfit('the schedule is empty');
+  if (written === '') return invalid('the schedule is empty');
   if (/^[{[]/.test(written)) {
-    return unfit(
+    return invalid(
       `the schedule ${cut(written, longestShown)} is no text; write five fields such as "0 9 * * *", or "every 15m"`,
     );
   }
   if (/^every\b/i.test(written)) return readInterval(written);
-  if (/^(?:CRON_)?TZ=/i.test(written)) return unfit(`"${written}" begins with a zone; give the zone as \`timezone\``);
-  if (/^@every\s/i.test(written)) return unfit(`"${written}" is not known; write "${written.slice(1)}"`);
+  if (/^(?:CRON_)?TZ=/i.test(written)) return invalid(`"${written}" begins with a zone; give the zone as \`timezone\``);
+  if (/^@every\s/i.test(written)) return invalid(`"${written}" is not known; write "${written.slice(1)}"`);
   if (written.startsWith('@')) {
     const expression = nicknames.get(written.toLowerCase());
     return expression === undefined
-      ? unfit(`"${written}" is not known; known are ${[...nicknames.keys()].join(', ')}`)
+      ? invalid(`"${written}" is not known; known are ${[...nicknames.keys()].join(', ')}`)
       : { kind: 'read', schedule: { kind: 'fields', expression } };
   }
   return readFields(written);
@@ -81,11 +81,11 @@ export function nextOfInterval(everyMs: number, anchorMs: number, afterMs: numbe
 
 function readInterval(written: string): ScheduleReading {
   if (/^every\s+[\d\s]*s(?:ec(?:ond)?s?)?$/i.test(written)) {
-    return unfit(`"${written}" counts seconds; the shortest interval is a minute: write "every 1m"`);
+    return invalid(`"${written}" counts seconds; the shortest interval is a minute: write "every 1m"`);
   }
   const parts = /^every\s+((?:\d+\s*[dhm]\s*)+)$/i.exec(written)?.[1];
   if (parts === undefined) {
-    return unfit(
+    return invalid(
       `"${written}" is no interval; write "every 15m", "every 2h", "every 1h30m" or "every 1d", or five fields for days and times: "0 9 * * 1-5" is weekdays at 9`,
     );
   }
@@ -93,8 +93,8 @@ function readInterval(written: string): ScheduleReading {
   for (const [, count, unit = ''] of parts.matchAll(/(\d+)\s*([dhm])/gi)) {
     everyMs += Number(count) * (unitsMs[unit.toLowerCase()] ?? 0);
   }
-  if (everyMs < minuteMs) return unfit(`"${written}" never passes any time; the shortest interval is 1m`);
-  if (everyMs > longestIntervalMs) return unfit(`"${written}" is longer than 366 days, the longest interval`);
+  if (everyMs < minuteMs) return invalid(`"${written}" never passes any time; the shortest interval is 1m`);
+  if (everyMs > longestIntervalMs) return invalid(`"${written}" is longer than 366 days, the longest interval`);
   return { kind: 'read', schedule: { kind: 'interval', everyMs } };
 }
 
@@ -102,21 +102,21 @@ function readFields(written: string): ScheduleReading {
   const texts = written.split(/\s+/);
   if (texts.length !== fields.length) {
     const seconds = texts.length === 6 ? '; there is no field for seconds' : '';
-    return unfit(
+    return invalid(
       `"${written}" has ${texts.length} fields, not 5 (minute, hour, day of the month, month, day of the week)${seconds}`,
     );
   }
   const readings: { readonly values: readonly number[]; readonly star: boolean }[] = [];
   for (const [index, field] of fields.entries()) {
     const reading = readField(texts[index] ?? '', field);
-    if ('problem' in reading) return unfit(`${field.name} "${texts[index]}": ${reading.problem}`);
+    if ('problem' in reading) return invalid(`${field.name} "${texts[index]}": ${reading.problem}`);
     readings.push(reading);
   }
   const [, , day, month, weekday] = readings;
   if (day !== undefined && month !== undefined && weekday?.star === true && !day.star) {
     const earliest = Math.min(...day.values);
     if (!month.values.some((one) => (longestMonths[one - 1] ?? 0) >= earliest)) {
-      return unfit(`"${written}" never falls: no chosen month has a day ${earliest}`);
+      return invalid(`"${written}" never falls: no chosen month has a day ${earliest}`);
     }
   }
   // Minutes and hours stay as written: on days with a clock change, a step is not the same as its list.
@@ -180,6 +180,6 @@ function numberOf(text: string, { lowest, highest, words }: Field, ends = false)
   return value > highest ? `${value} is above ${highest}` : value;
 }
 
-function unfit(problem: string): ScheduleReading {
-  return { kind: 'unfit', problem };
+function invalid(problem: string): ScheduleReading {
+  return { kind: 'invalid', problem };
 }

@@ -40,7 +40,7 @@ export interface CronJob {
 /** When a job is due: never on its own, by its schedule, or never because the schedule is invalid. */
 export type Timing =
   | { readonly kind: 'none' }
-  | { readonly kind: 'unfit'; readonly problem: string }
+  | { readonly kind: 'invalid'; readonly problem: string }
   | {
       readonly kind: 'scheduled';
       readonly schedule: Schedule;
@@ -121,9 +121,9 @@ export function readJob(record: JsonObject): CronJob | undefined {
 export function timingOf(job: CronJob, knowsZone: (zone: string) => boolean): Timing {
   if (job.schedule === undefined) return { kind: 'none' };
   const reading = readSchedule(job.schedule);
-  if (reading.kind === 'unfit') return reading;
+  if (reading.kind === 'invalid') return reading;
   if (job.timezone !== undefined && !knowsZone(job.timezone)) {
-    return { kind: 'unfit', problem: zoneProblem(job.timezone) };
+    return { kind: 'invalid', problem: zoneProblem(job.timezone) };
   }
   const { schedule } = reading;
   return { kind: 'scheduled', schedule, zone: job.timezone, print: `${job.schedule.trim()}|${job.timezone ?? ''}` };
@@ -163,7 +163,7 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
   }
   if (job.schedule !== undefined) {
     const reading = readSchedule(job.schedule);
-    if (reading.kind === 'unfit') refuse('cron-schedule', reading.problem);
+    if (reading.kind === 'invalid') refuse('cron-schedule', reading.problem);
   }
   if (job.timezone !== undefined && !knowsZone(job.timezone)) refuse('cron-timezone', zoneProblem(job.timezone));
   if (hasNothingToDo(record)) refuse('cron-prompt', nothingToDo);

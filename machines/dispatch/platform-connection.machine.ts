@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, promisePlaceholder } from '../base/declare.ts';
 import type { VerifyOutcome } from './send-outcome.ts';
 import { readVerification, type Verification } from './verification.ts';
 
@@ -80,7 +80,7 @@ const verification = {
 
 export const platformConnectionMachine = setup({
   types: { input: {} as PlatformInput, context: {} as PlatformContext, events: {} as PlatformEvent },
-  actors: { verify: promiseHole<VerifyResult, PlatformContext>('verify') },
+  actors: { verify: promisePlaceholder<VerifyResult, PlatformContext>('verify') },
   actions: {
     /** Notifies callers that wait for the check. */
     reportChecked: effect('reportChecked'),

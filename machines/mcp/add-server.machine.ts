@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isName } from './install-link.ts';
 
@@ -59,8 +59,8 @@ export const addServerMachine = setup({
     output: {} as AddServerContext,
   },
   actors: {
-    lookUpName: promiseHole<boolean, string>('lookUpName'),
-    writeEntry: promiseHole<AddVerdict, AddServerContext>('writeEntry'),
+    lookUpName: promisePlaceholder<boolean, string>('lookUpName'),
+    writeEntry: promisePlaceholder<AddVerdict, AddServerContext>('writeEntry'),
   },
   actions: {
     show: effect('show'),

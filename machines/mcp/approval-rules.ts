@@ -28,7 +28,7 @@ export interface RuledCall {
 
 type RuleVerdict =
   | { readonly kind: 'rule'; readonly rule: ApprovalRule }
-  | { readonly kind: 'unfit'; readonly why: string };
+  | { readonly kind: 'invalid'; readonly why: string };
 
 /** Returns whether a rule covers the call. A destructive tool needs a rule that limits its arguments. */
 export function isCovered(rules: readonly ApprovalRule[], call: RuledCall): boolean {
@@ -47,27 +47,27 @@ export function ruleOf(call: RuledCall, where: JsonObject): RuleVerdict {
   const { tool, destructive } = call;
   const limits: Record<string, string | number | boolean> = {};
   // As a reference, it could become the name of another tool.
-  if (tool.includes('${')) return unfit('the name of the tool holds "${", which a rule cannot keep');
+  if (tool.includes('${')) return invalid('the name of the tool holds "${", which a rule cannot keep');
   for (const [path, given] of Object.entries(where)) {
     const actual = argumentAt(call, path);
     if (typeof actual !== 'string' && typeof actual !== 'number' && typeof actual !== 'boolean') {
-      return unfit(`the call has no text, number or word ${JSON.stringify(path)} among its arguments`);
+      return invalid(`the call has no text, number or word ${JSON.stringify(path)} among its arguments`);
     }
     if (given !== actual && given !== String(actual)) {
-      return unfit(`${JSON.stringify(path)} of this call is another, so the rule would not cover it`);
+      return invalid(`${JSON.stringify(path)} of this call is another, so the rule would not cover it`);
     }
-    if (String(actual).includes('${')) return unfit(`${JSON.stringify(path)} holds "\${", which a rule cannot keep`);
+    if (String(actual).includes('${')) return invalid(`${JSON.stringify(path)} holds "\${", which a rule cannot keep`);
     limits[path] = actual;
   }
   const isLimited = Object.keys(limits).length > 0;
   if (destructive && !isLimited) {
-    return unfit('its server marks the tool as destructive; limit the rule to an argument of this call');
+    return invalid('its server marks the tool as destructive; limit the rule to an argument of this call');
   }
   return { kind: 'rule', rule: isLimited ? { tool, arguments: limits } : { tool } };
 }
 
-function unfit(why: string): RuleVerdict {
-  return { kind: 'unfit', why };
+function invalid(why: string): RuleVerdict {
+  return { kind: 'invalid', why };
 }
 
 /**

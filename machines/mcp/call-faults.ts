@@ -4,7 +4,7 @@
  */
 
 import { meantOr } from '../config/nearest.ts';
-import { strangersWords } from './strangers-words.ts';
+import { untrustedWords } from './strangers-words.ts';
 import { sanitise } from './tool-name.ts';
 
 /** A registered name with its server. */
@@ -84,7 +84,7 @@ export function noSuchPrompt(name: string): CallFault {
 }
 
 function quoted(given: string): string {
-  return JSON.stringify(strangersWords(given));
+  return JSON.stringify(untrustedWords(given));
 }
 
 /** The tool existed when the call came, and was gone or changed before sending. */

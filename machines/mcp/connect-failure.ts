@@ -6,7 +6,7 @@
 
 import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
 import { oauthPlanOf, type TransportPlan } from './server-settings.ts';
-import { lastWords, strangersWords } from './strangers-words.ts';
+import { lastWords, untrustedWords } from './strangers-words.ts';
 
 /** The revision whose era has no `initialize`, the latest that is spoken here. Revisions are dates. */
 export const statelessRevision = '2026-07-28';
@@ -200,19 +200,19 @@ function whatOf(failure: ConnectFailure): string {
         return `does not know the session that it has just opened: HTTP ${failure.status}${quoted(failure.message)}`;
       return failure.ledTo === undefined
         ? `answered HTTP ${failure.status}${quoted(failure.message)}`
-        : `its redirect to ${strangersWords(failure.ledTo)}, where no credentials and no session go, is answered HTTP ${failure.status}${quoted(failure.message)}`;
+        : `its redirect to ${untrustedWords(failure.ledTo)}, where no credentials and no session go, is answered HTTP ${failure.status}${quoted(failure.message)}`;
     case 'notMcp':
-      return `is not an MCP endpoint: it answers ${strangersWords(failure.contentType)}`;
+      return `is not an MCP endpoint: it answers ${untrustedWords(failure.contentType)}`;
     case 'malformed':
       return `does not keep to the protocol${quoted(failure.message)}`;
     case 'revision':
-      return `offers revision ${strangersWords(failure.offered, 40)} of the protocol, which is not spoken here`;
+      return `offers revision ${untrustedWords(failure.offered, 40)} of the protocol, which is not spoken here`;
     case 'timeout':
       return `no answer in ${failure.afterMs / 1_000} s${failure.words === undefined ? '' : `; it said: ${lastWords(failure.words)}`}`;
     case 'network':
       return `cannot be reached${quoted(failure.message)}`;
     case 'spawn':
-      return `command cannot be started: ${strangersWords(failure.command)} (${failure.code})`;
+      return `command cannot be started: ${untrustedWords(failure.command)} (${failure.code})`;
     case 'exited':
       return failure.words === undefined
         ? `command ended before it answered, with ${failure.status ?? 'no status'}`
@@ -226,7 +226,7 @@ function whatOf(failure: ConnectFailure): string {
     case 'oversized':
     case 'setting':
     case 'token':
-      return strangersWords(failure.message);
+      return untrustedWords(failure.message);
     case 'tlsFile':
       return `${failure.key} file not found: ${failure.path} (resolved ${failure.resolved})`;
   }
@@ -332,7 +332,7 @@ function installs({ transport }: FailurePlace): boolean {
 /** npx uses what there is of a package whose install was cut off, and fails ever after. */
 function spoiltInstall(words: string): string | undefined {
   const missing = /Cannot find (?:module|package) '([^']*)'(?: imported from | Require stack: - )?(\S*)/.exec(
-    strangersWords(words, 4_000),
+    untrustedWords(words, 4_000),
   );
   const [, file = '', from = ''] = missing ?? [];
   // A file that is named whole is missing where it is, whatever asks for it.
@@ -376,5 +376,5 @@ function statusOf(failure: ConnectFailure): number | undefined {
 }
 
 function quoted(message: string): string {
-  return message.trim() === '' ? '' : `: ${strangersWords(message)}`;
+  return message.trim() === '' ? '' : `: ${untrustedWords(message)}`;
 }

@@ -3,7 +3,7 @@
  * @see LIF-1 and LIF-7 in docs/specification.md
  */
 
-import type { WardHandle } from '../base/ward.ts';
+import type { PoolHandle } from '../base/pool.ts';
 import type { ConnectionContext, ConnectionInput } from './server-connection.machine.ts';
 
 export interface ConnectionSnapshot {
@@ -12,13 +12,13 @@ export interface ConnectionSnapshot {
   readonly context: ConnectionContext;
 }
 
-type AnyChild = NonNullable<ReturnType<WardHandle<ConnectionInput>['get']>>;
+type AnyChild = NonNullable<ReturnType<PoolHandle<ConnectionInput>['get']>>;
 interface ConnectionRef extends Omit<AnyChild, 'getSnapshot'> {
   getSnapshot(): ConnectionSnapshot;
 }
 
 /** The pool of the connections. */
-export type Connections = () => WardHandle<ConnectionInput, ConnectionRef>;
+export type Connections = () => PoolHandle<ConnectionInput, ConnectionRef>;
 
 const asleep: ReadonlySet<string> = new Set(['lazy', 'recycling']);
 const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);

@@ -6,7 +6,7 @@
  */
 
 import { isJsonObject, type Json } from '../base/json.ts';
-import { strangersWords } from './strangers-words.ts';
+import { untrustedWords } from './strangers-words.ts';
 import { cleanTool, mapStrings, stripTags } from './strip-tags.ts';
 
 /** The most bytes of one definition. */
@@ -63,7 +63,7 @@ export function createLeftOut(noun: Noun): LeftOut {
       rows.set(key, row);
       row.count += 1;
       if (row.names.length < maxNames)
-        row.names.push(name === undefined ? 'without a name' : `"${strangersWords(name, 100)}"`);
+        row.names.push(name === undefined ? 'without a name' : `"${untrustedWords(name, 100)}"`);
     },
     sentences: () =>
       [...rows].map(([reason, { count, names }]) => {

@@ -6,7 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { isOfferList, type OfferList, type OfferMethod, offerRows } from './offers.ts';
-import { strangersWords } from './strangers-words.ts';
+import { untrustedWords } from './strangers-words.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
 import { type Allowance, fitWhole, type ShapedResult, type Shaping, shapeResult } from './tool-result.ts';
 
@@ -32,7 +32,7 @@ function shapeRows(method: OfferList, source: JsonObject, cap: number): Shaping 
     const kept = isUsable ? fitWhole(mapStrings(row, stripTags), allowance) : undefined;
     if (kept !== undefined) return [kept];
     const why = isUsable ? `a listing may hold ${cap} characters` : `its ${id} is empty or has invisible characters`;
-    notes.push(`left out "${strangersWords(name, 100)}": ${why}`);
+    notes.push(`left out "${untrustedWords(name, 100)}": ${why}`);
     return [];
   });
   return shaping({ [key]: rows }, notes.slice(0, mostNotes));

@@ -5,7 +5,7 @@
  */
 
 import { assign, cancel, raise, setup } from 'xstate';
-import { effect, effectOf, itself, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, effectOf, itself, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import { longestTimerMs } from '../base/timer.ts';
 import type { CallFault } from './call-faults.ts';
 import type { AfterFailure } from './connect-failure.ts';
@@ -122,8 +122,8 @@ const stableMs = 30_000;
 export const serverConnectionMachine = setup({
   types: { input: {} as ConnectionInput, context: {} as ConnectionContext, events: {} as ConnectionEvent },
   actors: {
-    connectServer: promiseHole<ConnectVerdict, ConnectInput>('connectServer'),
-    closeSession: promiseHole<undefined, CloseInput>('closeSession'),
+    connectServer: promisePlaceholder<ConnectVerdict, ConnectInput>('connectServer'),
+    closeSession: promisePlaceholder<undefined, CloseInput>('closeSession'),
   },
   actions: {
     /** Sends a liveness ping; its failure comes back as `session.closed`. */

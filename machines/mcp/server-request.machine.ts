@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promisePlaceholder } from '../base/declare.ts';
 
 export interface ServerRequestInput {
   readonly id: string;
@@ -32,7 +32,7 @@ export const serverRequestMachine = setup({
     context: {} as ServerRequestContext,
     events: {} as ServerRequestEvent,
   },
-  actors: { runModel: promiseHole<ModelVerdict, ServerRequestContext>('runModel') },
+  actors: { runModel: promisePlaceholder<ModelVerdict, ServerRequestContext>('runModel') },
   actions: {
     /** Checks the request against the server's policy. */
     admit: effect('admit'),

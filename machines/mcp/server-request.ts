@@ -96,11 +96,11 @@ export function admitElicitation(
   const mode = request.mode ?? 'form';
   if (mode !== 'form')
     return { kind: 'decline', why: `${scalarText(mode).slice(0, 32) || 'this'} mode is not offered` };
-  const requestedSchema = mapStrings(request.requestedSchema ?? null, strangersText);
+  const requestedSchema = mapStrings(request.requestedSchema ?? null, untrustedText);
   if (JSON.stringify(requestedSchema).length > longestForm) return { kind: 'decline', why: 'its form is too long' };
   return {
     kind: 'ask',
-    message: cutWithMark(strangersText(scalarText(request.message)), longestQuestion),
+    message: cutWithMark(untrustedText(scalarText(request.message)), longestQuestion),
     requestedSchema,
   };
 }
@@ -119,7 +119,7 @@ export function rootsAnswer(folderUrls: readonly string[]): RootsAnswer {
   return { roots };
 }
 
-function strangersText(text: string): string {
+function untrustedText(text: string): string {
   return redactShapes(stripTags(text));
 }
 
@@ -178,7 +178,7 @@ function otherThanText(messages: Json | undefined): string | undefined {
   );
   const other = blocks.find((block) => !isJsonObject(block) || block.type !== 'text');
   if (other === undefined) return undefined;
-  return (isJsonObject(other) && strangersText(scalarText(other.type)).slice(0, 32)) || 'no content block';
+  return (isJsonObject(other) && untrustedText(scalarText(other.type)).slice(0, 32)) || 'no content block';
 }
 
 function usesTool(content: Json): boolean {

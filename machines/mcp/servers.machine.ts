@@ -6,7 +6,7 @@
  */
 
 import { sendParent, setup } from 'xstate';
-import { logicHole, promiseHole } from '../base/declare.ts';
+import { logicPlaceholder, promisePlaceholder } from '../base/declare.ts';
 import { causeOf } from '../base/fault.ts';
 
 export type ServersEvent =
@@ -19,15 +19,15 @@ export type ServersFact = { readonly type: 'servers.reconciled'; readonly fault:
 export const serversMachine = setup({
   types: { events: {} as ServersEvent },
   actors: {
-    connections: logicHole('connections'),
-    calls: logicHole('calls'),
-    approvals: logicHole('approvals'),
-    serverRequests: logicHole('serverRequests'),
-    chats: logicHole('chats'),
-    browserLogins: logicHole('browserLogins'),
-    deviceLogins: logicHole('deviceLogins'),
-    reconcile: promiseHole<undefined, undefined>('reconcile'),
-    closeAll: promiseHole<undefined, undefined>('closeAll'),
+    connections: logicPlaceholder('connections'),
+    calls: logicPlaceholder('calls'),
+    approvals: logicPlaceholder('approvals'),
+    serverRequests: logicPlaceholder('serverRequests'),
+    chats: logicPlaceholder('chats'),
+    browserLogins: logicPlaceholder('browserLogins'),
+    deviceLogins: logicPlaceholder('deviceLogins'),
+    reconcile: promisePlaceholder<undefined, undefined>('reconcile'),
+    closeAll: promisePlaceholder<undefined, undefined>('closeAll'),
   },
   actions: {
     reportReconciled: sendParent(

@@ -11,7 +11,7 @@ import { stripTags } from './strip-tags.ts';
 /** Only this much is read; the rest of a long page is not worth the time. */
 const longestLook = 4_000;
 
-export function strangersWords(text: string, most = 300): string {
+export function untrustedWords(text: string, most = 300): string {
   return cutWithMark(
     redactShapes(withoutColours(stripTags(cutWithMark(text, longestLook))))
       .replace(/[\s\p{Cc}]+/gu, ' ')
@@ -26,7 +26,7 @@ const longestEnd = 150;
 
 /** The same for what a program wrote before it ended: of a long text the start and the end. */
 export function lastWords(text: string): string {
-  const words = strangersWords(text, longestLook);
+  const words = untrustedWords(text, longestLook);
   const characters = [...words];
   if (characters.length <= longestStart + longestEnd) return words;
   // The end begins with a whole word, since the rest of a secret could not be found any more.

@@ -4,7 +4,7 @@
  * @see NAM-1 and NAM-2 in docs/specification.md
  */
 
-import { strangersWords } from './strangers-words.ts';
+import { untrustedWords } from './strangers-words.ts';
 import { keptOfName, wireName } from './wire-name.ts';
 
 export type Utility = 'list_resources' | 'read_resource' | 'list_prompts' | 'get_prompt';
@@ -122,7 +122,7 @@ export function describeCollision({ name, kept, dropped, reason }: NameCollision
 }
 
 function shown(tool = ''): string {
-  return `"${strangersWords(tool, longestNamed)}"`;
+  return `"${untrustedWords(tool, longestNamed)}"`;
 }
 
 /** One server's claims. Its own tools take precedence over utilities; two with one registered name are both left out. */

@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import { loginCommand } from './login-hint.ts';
 import {
   cancelling,
@@ -49,12 +49,12 @@ export const browserLoginMachine = setup({
     output: {} as BrowserLoginContext,
   },
   actors: {
-    discover: promiseHole<StepVerdict, BrowserLoginContext>('discover'),
-    bindPort: promiseHole<StepVerdict, BrowserLoginContext>('bindPort'),
-    identifyClient: promiseHole<IdentifyVerdict, BrowserLoginContext>('identifyClient'),
-    awaitRedirect: promiseHole<StepVerdict, BrowserLoginContext>('awaitRedirect'),
-    exchangeCode: promiseHole<ExchangeVerdict, BrowserLoginContext>('exchangeCode'),
-    storeCredentials: promiseHole<StepVerdict, BrowserLoginContext>('storeCredentials'),
+    discover: promisePlaceholder<StepVerdict, BrowserLoginContext>('discover'),
+    bindPort: promisePlaceholder<StepVerdict, BrowserLoginContext>('bindPort'),
+    identifyClient: promisePlaceholder<IdentifyVerdict, BrowserLoginContext>('identifyClient'),
+    awaitRedirect: promisePlaceholder<StepVerdict, BrowserLoginContext>('awaitRedirect'),
+    exchangeCode: promisePlaceholder<ExchangeVerdict, BrowserLoginContext>('exchangeCode'),
+    storeCredentials: promisePlaceholder<StepVerdict, BrowserLoginContext>('storeCredentials'),
   },
   actions: {
     /** Opens the browser and reports the URL to the caller. */

@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { strangersWords } from '../mcp/strangers-words.ts';
+import { untrustedWords } from '../mcp/strangers-words.ts';
 import { documentRedirects } from './metadata-document.ts';
 import type { OauthSettings } from './oauth-settings.ts';
 import type { TokenRecord } from './token-record.ts';
@@ -97,7 +97,7 @@ export function misledWords(
   before: Pick<TokenRecord, 'clientId' | 'issuer'> | undefined,
 ): string | undefined {
   if (clientId === undefined || before?.clientId !== clientId || isSame(before.issuer, issuer)) return undefined;
-  const named = strangersWords(issuer);
+  const named = untrustedWords(issuer);
   const what = `it names the authorization server ${named}, and oauth.client_id is of ${before.issuer}`;
   const cure = 'set the client_id of the new one, or rename the entry if the client is registered there too';
   return `${what}, so no login is begun; ${cure}`;

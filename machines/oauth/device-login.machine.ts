@@ -6,7 +6,7 @@
  */
 
 import { assign, cancel, raise, setup } from 'xstate';
-import { effect, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import type { PollVerdict } from './device-grant.ts';
 import {
   cancelling,
@@ -41,11 +41,11 @@ export const deviceLoginMachine = setup({
     output: {} as DeviceLoginContext,
   },
   actors: {
-    discover: promiseHole<StepVerdict, DeviceLoginContext>('discover'),
-    identifyClient: promiseHole<StepVerdict, DeviceLoginContext>('identifyClient'),
-    requestCode: promiseHole<CodeVerdict, DeviceLoginContext>('requestCode'),
-    pollToken: promiseHole<TokenVerdict, DeviceLoginContext>('pollToken'),
-    storeCredentials: promiseHole<StepVerdict, DeviceLoginContext>('storeCredentials'),
+    discover: promisePlaceholder<StepVerdict, DeviceLoginContext>('discover'),
+    identifyClient: promisePlaceholder<StepVerdict, DeviceLoginContext>('identifyClient'),
+    requestCode: promisePlaceholder<CodeVerdict, DeviceLoginContext>('requestCode'),
+    pollToken: promisePlaceholder<TokenVerdict, DeviceLoginContext>('pollToken'),
+    storeCredentials: promisePlaceholder<StepVerdict, DeviceLoginContext>('storeCredentials'),
   },
   actions: {
     /** Reports the URL and the code to the caller. */

@@ -6,7 +6,7 @@
  */
 
 import type { Json, JsonObject } from '../base/json.ts';
-import { strangersWords } from '../mcp/strangers-words.ts';
+import { untrustedWords } from '../mcp/strangers-words.ts';
 
 const offline = 'offline_access';
 
@@ -79,7 +79,7 @@ export function widerScope(granted: string | undefined, demanded: string | undef
 export function lackWords(demanded: string | undefined, granted: string | undefined): string {
   const words = widerScope(undefined, demanded)?.split(' ');
   if (words === undefined) return 'a scope that the server does not name (set oauth.scope to it)';
-  const named = `the scope ${JSON.stringify(strangersWords(words.join(' ')))}`;
+  const named = `the scope ${JSON.stringify(untrustedWords(words.join(' ')))}`;
   const has = grantedWords(granted);
   if (!words.every((word) => has.has(word))) return named;
   return `${named}, although it was granted: another login may not help, ask the operator of the server`;

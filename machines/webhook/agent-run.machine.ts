@@ -6,7 +6,7 @@
 
 import { assign, setup } from 'xstate';
 import type { Spending } from '../agent/spending.ts';
-import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import { changed } from '../base/json.ts';
 import type { RunRecord } from './record.ts';
 
@@ -81,9 +81,9 @@ const news = { guard: { type: 'isNews', params: itself<Settled> }, actions: reme
 export const agentRunMachine = setup({
   types: { input: {} as RunInput, context: {} as RunContext, events: {} as RunEvent, output: {} as RunRecord },
   actors: {
-    runAgent: promiseHole<RunResult, RunContext>('runAgent'),
+    runAgent: promisePlaceholder<RunResult, RunContext>('runAgent'),
     /** Resolves with the runner's result after it was stopped. */
-    awaitStopped: promiseHole<RunResult, RunContext>('awaitStopped'),
+    awaitStopped: promisePlaceholder<RunResult, RunContext>('awaitStopped'),
   },
   actions: {
     awaitPlace: effect('awaitPlace'),

@@ -6,7 +6,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, itself, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import { changed } from '../base/json.ts';
 import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
@@ -55,7 +55,7 @@ export const deliveryMachine = setup({
     events: {} as DeliveryEvent,
     output: {} as DeliveryRecord,
   },
-  actors: { sendText: promiseHole<Attempt, DeliveryRecord>('sendText') },
+  actors: { sendText: promisePlaceholder<Attempt, DeliveryRecord>('sendText') },
   actions: {
     awaitPlace: effect('awaitPlace'),
     leavePlace: effect('leavePlace'),

@@ -6,7 +6,7 @@
  */
 
 import { assign, sendParent, setup } from 'xstate';
-import { effect, itself, itsOutput, logicHole, promiseHole } from '../base/declare.ts';
+import { effect, itself, itsOutput, logicPlaceholder, promisePlaceholder } from '../base/declare.ts';
 import { faultOfError } from '../base/fault.ts';
 
 export interface GatewayContext {
@@ -36,17 +36,17 @@ const unbound = {
 export const gatewayMachine = setup({
   types: { context: {} as GatewayContext, events: {} as GatewayEvent },
   actors: {
-    requests: logicHole('requests'),
-    groups: logicHole('groups'),
-    runs: logicHole('runs'),
-    deliveries: logicHole('deliveries'),
-    platforms: logicHole('platforms'),
-    cronJobs: logicHole('cronJobs'),
-    openFront: promiseHole<GatewayContext, undefined>('openFront'),
+    requests: logicPlaceholder('requests'),
+    groups: logicPlaceholder('groups'),
+    runs: logicPlaceholder('runs'),
+    deliveries: logicPlaceholder('deliveries'),
+    platforms: logicPlaceholder('platforms'),
+    cronJobs: logicPlaceholder('cronJobs'),
+    openFront: promisePlaceholder<GatewayContext, undefined>('openFront'),
     /** Resolves with the new address, with the old one and a fault, or with the fault alone. */
-    moveFront: promiseHole<GatewayContext, undefined>('moveFront'),
-    closeFront: promiseHole<undefined, undefined>('closeFront'),
-    finishWork: promiseHole<undefined, undefined>('finishWork'),
+    moveFront: promisePlaceholder<GatewayContext, undefined>('moveFront'),
+    closeFront: promisePlaceholder<undefined, undefined>('closeFront'),
+    finishWork: promisePlaceholder<undefined, undefined>('finishWork'),
   },
   actions: {
     startSchedule: effect('startSchedule'),

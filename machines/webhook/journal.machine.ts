@@ -5,7 +5,7 @@
  */
 
 import { assign, sendParent, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect, promisePlaceholder } from '../base/declare.ts';
 import { faultOfError } from '../base/fault.ts';
 
 export interface JournalContext {
@@ -43,8 +43,8 @@ const whileOpen = {
 export const journalMachine = setup({
   types: { context: {} as JournalContext, events: {} as JournalEvent },
   actors: {
-    openJournal: promiseHole<undefined, undefined>('openJournal'),
-    keepJournal: promiseHole<undefined, undefined>('keepJournal'),
+    openJournal: promisePlaceholder<undefined, undefined>('openJournal'),
+    keepJournal: promisePlaceholder<undefined, undefined>('keepJournal'),
   },
   actions: {
     reportFault: effect('reportFault'),

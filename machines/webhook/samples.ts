@@ -12,12 +12,12 @@ import type { Route } from '../config/route.ts';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
 import { type Source, type SourceName, sources } from '../config/sources.ts';
 import { typeReader } from './envelope.ts';
-import { type Sealed, sealEvent } from './seal-event.ts';
+import { type SignedEvent, signEvent } from './sign-event.ts';
 import { signV2 } from './signature.ts';
 import { sourceSamples } from './source-samples.ts';
 
 /** The parameters for sending a sample. */
-export interface SampleSeal {
+export interface SampleToSign {
   /** Undefined if the route checks no signature. */
   readonly secret?: string | undefined;
   /** How the route verifies. */
@@ -235,7 +235,7 @@ function eventOf(name: string): string {
  * A sample as its platform would send it, signed for the route; unsigned if only the platform can sign.
  * @param name one of `sampleNames`
  */
-export function sealSample(name: string, { secret, route, id, path, publicUrl, nowMs }: SampleSeal): Sealed {
+export function signSample(name: string, { secret, route, id, path, publicUrl, nowMs }: SampleToSign): SignedEvent {
   const { type, payload: template } = all[name] as Sample;
   const platform = platformOf(name) as SourceName;
   const source: Source = sources[platform];
@@ -244,7 +244,7 @@ export function sealSample(name: string, { secret, route, id, path, publicUrl, n
   const isIdInside = JSON.stringify(template) !== JSON.stringify(payload);
   const isTypeInside = isIdInside && typeReader(source)({}, payload) === type;
   const event = isTypeInside ? undefined : type;
-  const sealed = sealEvent(
+  const sealed = signEvent(
     own ?? (source.schemes[0] as SignatureScheme),
     { name: platform, secret: own && secret, publicUrl },
     { payload, event, id, isIdInside, path, nowMs },
@@ -255,7 +255,7 @@ export function sealSample(name: string, { secret, route, id, path, publicUrl, n
 }
 
 /** The scheme with which a route verifies a platform's samples; undefined for the generic one. */
-function schemeOf({ sender, signature }: SampleSeal['route'], platform: SourceName): SignatureScheme | undefined {
+function schemeOf({ sender, signature }: SampleToSign['route'], platform: SourceName): SignatureScheme | undefined {
   if (signature !== undefined) return signature;
   if (sender === undefined && platform !== 'github' && platform !== 'gitlab') return undefined;
   const { schemes }: Source = sources[sender ?? platform];

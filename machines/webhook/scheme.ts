@@ -97,8 +97,8 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     if (given === undefined) return refused(`${where} is missing`);
     const time = isLate ? undefined : readTime?.(given, request);
     if (timestamp !== undefined && !isLate) {
-      const unfit = timestampFault(timestamp, time, request.nowMs);
-      if (unfit !== undefined) return refused(unfit);
+      const invalid = timestampFault(timestamp, time, request.nowMs);
+      if (invalid !== undefined) return refused(invalid);
     }
     const id = readId?.(request);
     if (readId !== undefined && id === undefined) return refused(`${placeText(scheme.id as Place)} is missing`);
@@ -128,8 +128,8 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     else for (const content of several) digest ??= fitsHere(content, signatures);
     if (digest === undefined) return refused(mismatchOf(scheme, signatures));
     if (timestamp !== undefined && isLate) {
-      const unfit = timestampFault(timestamp, readTime?.(given, request), request.nowMs);
-      if (unfit !== undefined) return refused(unfit);
+      const invalid = timestampFault(timestamp, readTime?.(given, request), request.nowMs);
+      if (invalid !== undefined) return refused(invalid);
     }
     if (digest === '') return { kind: 'genuine', scheme: name };
     const signed = { digest, isTimed: timestamp !== undefined };

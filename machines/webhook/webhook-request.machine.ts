@@ -7,7 +7,7 @@
 
 import { assign, setup } from 'xstate';
 import type { LaidOut } from '../base/compile.ts';
-import { effect, itsOutput, promiseHole } from '../base/declare.ts';
+import { effect, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
@@ -130,9 +130,11 @@ export const webhookRequestMachine = setup({
     output: {} as RequestOutput,
   },
   actors: {
-    runScript: promiseHole<ScriptResult, ScriptInput>('runScript'),
-    fetchCertificate: promiseHole<void, RequestContext>('fetchCertificate'),
-    confirmSubscription: promiseHole<Pick<RequestContext, 'outcome' | 'reason'>, RequestContext>('confirmSubscription'),
+    runScript: promisePlaceholder<ScriptResult, ScriptInput>('runScript'),
+    fetchCertificate: promisePlaceholder<void, RequestContext>('fetchCertificate'),
+    confirmSubscription: promisePlaceholder<Pick<RequestContext, 'outcome' | 'reason'>, RequestContext>(
+      'confirmSubscription',
+    ),
   },
   actions: {
     checkSize: effect('checkSize'),

@@ -10,7 +10,7 @@ import { withQuestion } from '../../machines/agent/conversation.ts';
 import type { ToolOffer, Turn } from '../../machines/agent/model-talk.ts';
 import type { Spending } from '../../machines/agent/spending.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
 
 export type TurnOutcome =
@@ -58,13 +58,13 @@ export interface ChatView extends Omit<Chats, 'turnEnded' | 'forget'> {
   tools(profile: string): Promise<readonly ToolOffer[]>;
 }
 
-/** @param ward undefined before the servers' half runs, and after: terminals outlive it */
-export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chats {
+/** @param pool undefined before the servers' half runs, and after: terminals outlive it */
+export function createChats(pool: () => PoolHandle<ChatInput> | undefined): Chats {
   const rows = new Map<string, LiveChat>();
 
   return {
     open(profile, report) {
-      const chats = ward();
+      const chats = pool();
       if (chats === undefined) return undefined;
       const id = globalThis.crypto.randomUUID();
       rows.set(id, { profile, report, turns: [], turn: 0, outcome: undefined, underWay: undefined, settle: undefined });
@@ -75,7 +75,7 @@ export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chat
     get: (id) => rows.get(id),
     say(id, text) {
       const row = rows.get(id);
-      const chat = ward()?.get(id);
+      const chat = pool()?.get(id);
       if (row === undefined || chat === undefined || row.settle !== undefined) return undefined;
       row.turns = withQuestion(row.turns, text);
       row.turn += 1;
@@ -87,7 +87,7 @@ export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chat
     },
     cancel(id) {
       if (rows.get(id)?.settle === undefined) return false;
-      ward()?.get(id)?.send({ type: 'turn.cancel' });
+      pool()?.get(id)?.send({ type: 'turn.cancel' });
       return true;
     },
     renew(id) {
@@ -99,7 +99,7 @@ export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chat
       return true;
     },
     close(id) {
-      ward()?.get(id)?.send({ type: 'chat.close' });
+      pool()?.get(id)?.send({ type: 'chat.close' });
       rows.delete(id);
     },
     turnEnded(id) {

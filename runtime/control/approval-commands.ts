@@ -71,8 +71,8 @@ export const approvalCommands = {
         return refuseApproval(id);
       case 'refused':
         return refuse('approval-values', `approval ${id}: ${verdict.reason}; give the values anew`);
-      case 'unfit':
-        throw unfit(id, verdict.reason);
+      case 'invalid':
+        throw invalid(id, verdict.reason);
     }
   },
 
@@ -144,9 +144,9 @@ async function writeRule(id: string, where: unknown, host: CommandHost): Promise
   const mcp = mcpOf(host);
   const row = mcp.approval(id) ?? refuseApproval(id);
   const call = mcp.askedCall(id);
-  if (call === undefined) throw unfit(id, 'only the call of a tool can be remembered');
+  if (call === undefined) throw invalid(id, 'only the call of a tool can be remembered');
   const verdict = ruleOf(call, isJsonObject(where) ? where : {});
-  if (verdict.kind === 'unfit') throw unfit(id, verdict.why);
+  if (verdict.kind === 'invalid') throw invalid(id, verdict.why);
   const profile = profileOf(row.profile);
   const changed = await addApprovalRule({ home: host.source.home, profile, name: row.server }, verdict.rule);
   if (changed.kind === 'unwritable') return refuse('config-unwritable', changed.why);
@@ -236,6 +236,6 @@ function refuseApproval(id: string): never {
   return refuse('approval-unknown', `no approval "${id}" waits; \`agent approvals list\` lists them`);
 }
 
-function unfit(id: string, why: string): Refusal {
+function invalid(id: string, why: string): Refusal {
   return new Refusal('approval-remember', `approval ${id}: ${why}; the question still waits`);
 }

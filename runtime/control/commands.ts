@@ -20,8 +20,8 @@ import { parseBody } from '../../machines/webhook/body.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import type { Hand } from '../../machines/webhook/record.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
-import { findSample, samplesFor, sealSample } from '../../machines/webhook/samples.ts';
-import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/seal-event.ts';
+import { findSample, samplesFor, signSample } from '../../machines/webhook/samples.ts';
+import { type SignedEvent, signEvent, signsByPrivateKey } from '../../machines/webhook/sign-event.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { createDocumentsInForce, type DocumentsInForceSettings } from '../config/documents-in-force.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
@@ -213,14 +213,14 @@ function sampleEvent(
   { sample, payload, event }: JsonObject,
   secret: string | undefined,
   { route, path }: { readonly route: Route; readonly path: string },
-): Sealed {
+): SignedEvent {
   if (payload !== undefined || event !== undefined) {
     refuse('params-missing', 'a sample has its own event and payload; give it alone');
   }
   const found = findSample(String(sample), route.sender);
   if (!found.ok) return refuse('params-missing', found.why);
   const { publicUrl } = route;
-  return sealSample(found.name, { id: randomUUID(), secret, route, path, publicUrl, nowMs: Date.now() });
+  return signSample(found.name, { id: randomUUID(), secret, route, path, publicUrl, nowMs: Date.now() });
 }
 
 function isSignedBySenderAlone({ sender, signature }: Route, secret: string): boolean {
@@ -232,7 +232,7 @@ function testEvent(
   params: JsonObject,
   secret: string | undefined,
   { route, path }: { readonly route: Route; readonly path: string },
-): Sealed {
+): SignedEvent {
   const given = params.payload ?? { test: true, message: 'Hello from agent webhook test' };
   const text = typeof given === 'string' ? given : JSON.stringify(given);
   const payload = readJson(text);
@@ -243,7 +243,7 @@ function testEvent(
   if (scheme !== undefined && secret !== undefined) {
     if (!isJsonObject(payload)) return refuse('params-missing', 'the payload of such a route is an object');
     const use = { name: route.sender ?? 'declared', secret, publicUrl: route.publicUrl };
-    return sealEvent(scheme, use, { payload, text, event, id: randomUUID(), path, nowMs: Date.now() }, source);
+    return signEvent(scheme, use, { payload, text, event, id: randomUUID(), path, nowMs: Date.now() }, source);
   }
   const body = event === undefined || !isJsonObject(payload) ? text : withType(text, event);
   return { headers: secret === undefined ? {} : signV2(secret, Math.floor(Date.now() / 1_000), body), body };

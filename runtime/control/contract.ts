@@ -15,7 +15,7 @@ import type { Remember } from '../../machines/mcp/approval-rules.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type { RunRow } from '../../machines/webhook/record.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
-import type { Chart, DeltaMessage, SnapshotMessage, Story } from '../inspector/wire.ts';
+import type { Chart, DeltaMessage, SnapshotMessage, Timeline } from '../inspector/wire.ts';
 import type { ActorNode, ActorShown, FollowQuery } from './contract/actors.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow } from './contract/approvals.ts';
 import type { ChatOpened, InChat, ToolSummary, TurnResult } from './contract/chat.ts';
@@ -171,7 +171,7 @@ interface Contract {
   'inspect.show': { params: { readonly actor: string; readonly node?: string }; result: ActorShown };
   'inspect.tree': { params: { readonly node?: string }; result: ActorNode };
   'inspect.watch': { params: object; result: SnapshotMessage };
-  'inspect.why': { params: EventChoice & ById; result: Story };
+  'inspect.why': { params: EventChoice & ById; result: Timeline };
   /** The record counts of the verified copy, and the number of documents written into the home. */
   'journal.copy': {
     params: { readonly to: 'postgres' | 'lmdb' };

@@ -11,7 +11,7 @@ import { curlCommand } from '../../machines/webhook/curl.ts';
 import { type EventRecord, firedJob, isRequestKept } from '../../machines/webhook/record.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
 import { argumentsOf } from '../inspector/request-outcomes.ts';
-import { counted } from '../inspector/story-sources.ts';
+import { counted } from '../inspector/timeline-sources.ts';
 import type { ReplayChanges } from '../webhook/own-request.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
 import type { EventChoice } from './contract/choices.ts';

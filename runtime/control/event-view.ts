@@ -24,8 +24,8 @@ import { furtherKeys } from '../dispatch/responses.ts';
 import { openEvent, withFirstPayload } from '../inspector/event-opened.ts';
 import type { EventReplay } from '../inspector/event-wire.ts';
 import type { Inspector } from '../inspector/inspector.ts';
-import { tellStory } from '../inspector/story.ts';
-import { type KnownDelivery, noWork, type StorySources, type WorkOfRun } from '../inspector/story-sources.ts';
+import { timelineOf } from '../inspector/timeline.ts';
+import { type KnownDelivery, noWork, type TimelineSources, type WorkOfRun } from '../inspector/timeline-sources.ts';
 import type { SpawnPorts } from '../webhook/exchanges.ts';
 import type { FindEvent, FoundEvent } from '../webhook/find-event.ts';
 import { replayEvent } from '../webhook/own-request.ts';
@@ -67,7 +67,7 @@ export function createEventView(ports: EventViewPorts): EventView {
     return (await Promise.all(keys.map(deliveryAt))).filter((one) => one !== undefined);
   }
 
-  async function sourcesOf({ key, event, alike }: FoundEvent): Promise<StorySources> {
+  async function sourcesOf({ key, event, alike }: FoundEvent): Promise<TimelineSources> {
     const run = await runOf(event.work);
     const delivery = await deliveryAt(event.work);
     const deliveries = [
@@ -119,7 +119,7 @@ export function createEventView(ports: EventViewPorts): EventView {
   return {
     async why(id, choice) {
       const found = await find(id, choice);
-      return found === undefined ? undefined : ports.redact(tellStory(await sourcesOf(found)));
+      return found === undefined ? undefined : ports.redact(timelineOf(await sourcesOf(found)));
     },
     async openEvent(id, choice, { whole = false, answerOf } = {}) {
       const found = await find(id, choice);

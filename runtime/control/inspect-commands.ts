@@ -34,9 +34,9 @@ export const inspectCommands = {
   'inspect.why': async (host, params) => {
     const id = textOf(params, 'id');
     const choice = choiceOf(params);
-    const story = await daemonOf(host).why(id, choice);
-    if (story?.status === 'refused') return { ...story, findings: findingsOf(story, host) };
-    return story ?? unknownDelivery(id, choice);
+    const timeline = await daemonOf(host).why(id, choice);
+    if (timeline?.status === 'refused') return { ...timeline, findings: findingsOf(timeline, host) };
+    return timeline ?? unknownDelivery(id, choice);
   },
 
   'inspect.chart': ofDaemon(async (daemon, params) => {
@@ -86,10 +86,10 @@ export const inspectCommands = {
     // A pool has no chart, and the actors of a chart may come later.
     if (machine !== undefined && !isInTree(daemon.tree(), machine) && (await daemon.chart(machine)) === undefined)
       return unknownChart(machine);
-    const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
-    peer.onEnd(daemon.follow(query, tell));
+    const report = (record: JsonObject | string): void => peer.notify('inspect.record', record);
+    peer.onEnd(daemon.follow(query, report));
     // A client that connects late gets the running actors before their steps.
-    if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
+    if (query.full === true) for (const record of daemon.introduce(query)) report(record);
     return { snapshot: daemon.tree() };
   },
 

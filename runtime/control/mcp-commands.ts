@@ -102,10 +102,10 @@ export const mcpCommands = {
   'mcp.watch': (host, params, peer) => {
     const mcp = mcpOf(host);
     const profile = profileIn(mcp, params);
-    const tell = (lists: readonly ListName[]): void => {
+    const report = (lists: readonly ListName[]): void => {
       for (const list of lists) peer.notify(`mcp.${list}Changed`, {});
     };
-    peer.onEnd(mcp.onListsChanged(profile, tell));
+    peer.onEnd(mcp.onListsChanged(profile, report));
     const unknown = unknownIn(params, profile, mcp);
     return { watching: profile, ...(unknown.length === 0 ? {} : { unknown_toolsets: unknown }) };
   },

@@ -14,7 +14,7 @@ import type { FailureView } from '../dispatch/failure-view.ts';
 import type { OpenedEvent } from '../inspector/event-wire.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions, PageGuest } from '../inspector/sessions.ts';
-import type { Chart, Story } from '../inspector/wire.ts';
+import type { Chart, Timeline } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { OwnRequest, ReplayChanges } from '../webhook/own-request.ts';
 import type { ActorNode, ActorShown, FollowQuery } from './contract/actors.ts';
@@ -36,7 +36,7 @@ interface OpenOptions {
 
 export interface EventView {
   /** The timeline of one event, by its id or key. */
-  why(id: string, choice?: EventChoice): Promise<Story | undefined>;
+  why(id: string, choice?: EventChoice): Promise<Timeline | undefined>;
   /** The same in the format of the page. */
   openEvent(id: string, choice?: EventChoice, options?: OpenOptions): Promise<OpenedEvent | undefined>;
   /** Replays an event; resolves with the answer's status and body, and the key of the new event. */

@@ -16,7 +16,7 @@ import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import type { NextId } from '../system/ids.ts';
-import { createPool, poolUnder } from '../system/pools.ts';
+import { createChartPool, poolUnder } from '../system/pools.ts';
 import { wireCronJob } from './cron-jobs.ts';
 import { findingOf } from './job-outlook.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
@@ -41,7 +41,7 @@ interface CronHalfPorts extends Required<Pick<CronSchedulePorts, 'steadyMs' | 'e
 
 export interface CronHalf {
   /** The pool of the jobs' charts, which the gateway chart keeps under the system id `cronJobs`. */
-  readonly ward: AnyActorLogic;
+  readonly pool: AnyActorLogic;
   readonly schedule: CronSchedule;
   readonly view: CronView;
   /** The job that a webhook fires, as it is now. */
@@ -51,13 +51,13 @@ export interface CronHalf {
 export function assembleCron(ports: CronHalfPorts): CronHalf {
   const { root, home, keeper, hasRoom, open, nextId, nowMs, log } = ports;
   const fire = createFireCronJob({ keeper, hasRoom });
-  const ward = () => poolUnder<CronJobInput>(root(), 'cronJobs');
+  const pool = () => poolUnder<CronJobInput>(root(), 'cronJobs');
   const schedule = createCronSchedule({
     profiles() {
       const { profiles, documents } = home();
       return [...profiles].map(([profile, { paths }]) => ({ profile, document: documents.at(paths.jobs) }));
     },
-    ward,
+    pool,
     fire,
     open,
     nextId,
@@ -80,14 +80,14 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     log,
   });
   return {
-    ward: createPool(ports, {
+    pool: createChartPool(ports, {
       name: 'cronJobs',
       machine,
       onDone: (key) => schedule.ended(key, false),
       onCrashed: (key) => schedule.ended(key, true),
     }),
     schedule,
-    view: createCronView({ schedule, ward, keeper, redact: ports.redact, seenRun: ports.seenRun }),
+    view: createCronView({ schedule, pool, keeper, redact: ports.redact, seenRun: ports.seenRun }),
     findJob: (profile, ref) => findingOf(schedule.find(profile, ref), ref),
   };
 }

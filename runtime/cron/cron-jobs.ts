@@ -92,7 +92,7 @@ function fireJob(context: CronJobContext, self: Listener, ports: CronJobPorts): 
     .due(entry, dueOf(context), timing.print)
     .then((verdict) => {
       if (verdict.kind !== 'granted') {
-        tell(self, verdict);
+        report(self, verdict);
         return;
       }
       ports.log.log('info', 'cron job fired', { ...fieldsOf(context), run: verdict.run });
@@ -109,7 +109,7 @@ function passOver(context: CronJobContext, job: CronJob, reason: string, self: L
   ports.log.log('warn', `cron job not fired: ${reason}`, fieldsOf(context));
   ports.fire
     .pass(entryOf(context, job, ports), dueOf(context), print, reason)
-    .then((verdict) => tell(self, verdict))
+    .then((verdict) => report(self, verdict))
     .catch((thrown: unknown) => unforeseen(context, thrown, self, ports));
 }
 
@@ -119,7 +119,7 @@ function unforeseen(context: CronJobContext, thrown: unknown, self: Listener, { 
   self.send({ type: 'firing.refused', why: causeOf(thrown) });
 }
 
-function tell(self: Listener, verdict: NoteVerdict): void {
+function report(self: Listener, verdict: NoteVerdict): void {
   if (verdict.kind === 'refused') self.send({ type: 'firing.refused', why: verdict.reason });
   else self.send({ type: 'firing.settled' });
 }

@@ -29,7 +29,7 @@ export function outlookOf(job: CronJob, profile: LoadedProfile | undefined): Job
   const timing = timingOf(job, knowsZone);
   const [dueAtMs] = nextTimes(job, timing, Date.now(), { nextDue, count: 1 });
   const never =
-    timing.kind === 'unfit'
+    timing.kind === 'invalid'
       ? timing.problem
       : timing.kind === 'scheduled' && dueAtMs === undefined
         ? neverWord

@@ -11,7 +11,7 @@ import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts
 import { type Document, unread } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, type JobRest, jobsMeant, restOf, restReason } from '../../machines/cron/job.ts';
 import type { NextId } from '../system/ids.ts';
@@ -21,7 +21,7 @@ export interface CronSchedulePorts {
   /** The served profiles with the document of their jobs. */
   readonly profiles: () => readonly { readonly profile: string; readonly document: Document }[];
   /** Undefined while the pool does not run. */
-  readonly ward: () => WardHandle<CronJobInput> | undefined;
+  readonly pool: () => PoolHandle<CronJobInput> | undefined;
   readonly fire: FireCronJob;
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;
@@ -67,7 +67,7 @@ const leastJumpMs = 2_000;
 const respawnMs = 60_000;
 
 export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
-  const { ward, fire, nowMs, every, log } = ports;
+  const { pool, fire, nowMs, every, log } = ports;
   const steadyMs = ports.steadyMs ?? (() => performance.now());
   const stores = new Map<string, JobsStore>();
   /** For each running chart, the job that it last received, as JSON. */
@@ -114,7 +114,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     return document === undefined ? [] : jobsMeant(jobsIn(profile, document), ref);
   }
 
-  function reconcile(living: WardHandle<CronJobInput>): void {
+  function reconcile(living: PoolHandle<CronJobInput>): void {
     const standing = new Set<string>();
     for (const { profile, document } of ports.profiles()) {
       for (const job of jobsIn(profile, document)) {
@@ -130,7 +130,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     }
   }
 
-  function keep(living: WardHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
+  function keep(living: PoolHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
     const text = JSON.stringify(job);
     const before = received.get(key);
     if (before === text) {
@@ -146,7 +146,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     else chart.send({ type: 'job.changed', atMs: nowMs() });
   }
 
-  function respawn(living: WardHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
+  function respawn(living: PoolHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
     const atMs = crashed.get(key);
     if (atMs !== undefined && steadyMs() - atMs < respawnMs) return;
     crashed.delete(key);
@@ -154,7 +154,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   }
 
   /** After the clock was set every wait is wrong, so each chart plans again. */
-  function watchClock(living: WardHandle<CronJobInput>): void {
+  function watchClock(living: PoolHandle<CronJobInput>): void {
     const atMs = nowMs();
     const skew = atMs - steadyMs();
     const jumpMs = Math.round(skew - skewMs);
@@ -176,7 +176,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   }
 
   function look(): void {
-    const living = ward();
+    const living = pool();
     if (stopLooking === undefined || living === undefined) return;
     reconcile(living);
     watchClock(living);
@@ -193,7 +193,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     stop() {
       stopLooking?.();
       stopLooking = undefined;
-      ward()?.clear();
+      pool()?.clear();
       received.clear();
       crashed.clear();
       inFlight.clear();
@@ -229,7 +229,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       const key = inFlight.get(run);
       if (key === undefined) return;
       inFlight.delete(run);
-      ward()?.get(key)?.send({ type: 'run.finished', run });
+      pool()?.get(key)?.send({ type: 'run.finished', run });
     },
     ended(key, hasCrashed) {
       if (hasCrashed) crashed.set(key, steadyMs());

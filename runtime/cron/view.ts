@@ -8,7 +8,7 @@ import type { CronEventRecord } from '../../actors/cron/fire-cron-job.ts';
 import type { JobsStore } from '../../actors/cron/jobs.store.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { defined } from '../../machines/base/json.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
 import type { FiringRow } from '../control/contract/jobs.ts';
@@ -42,7 +42,7 @@ export interface CronView {
 
 interface CronViewPorts {
   readonly schedule: CronSchedule;
-  readonly ward: () => WardHandle<CronJobInput> | undefined;
+  readonly pool: () => PoolHandle<CronJobInput> | undefined;
   readonly keeper: JournalKeeper;
   readonly redact: <Row extends object>(row: Row) => Row;
   readonly seenRun: SeenRun;
@@ -54,10 +54,10 @@ interface Seen {
   readonly context: CronJobContext;
 }
 
-export function createCronView({ schedule, ward, keeper, redact, seenRun }: CronViewPorts): CronView {
+export function createCronView({ schedule, pool, keeper, redact, seenRun }: CronViewPorts): CronView {
   return {
     standing(profile, job) {
-      const seen = ward()?.get(cronKey(profile, job))?.getSnapshot() as Seen | undefined;
+      const seen = pool()?.get(cronKey(profile, job))?.getSnapshot() as Seen | undefined;
       if (seen === undefined) return undefined;
       const { value, since, context } = seen;
       return {

@@ -15,7 +15,7 @@ import {
   platformConnectionMachine,
   type VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
-import { createPool, poolUnder } from '../system/pools.ts';
+import { createChartPool, poolUnder } from '../system/pools.ts';
 import { wake } from '../system/ticks.ts';
 import { platformKey } from './live-targets.ts';
 import { createPlatforms, type Platforms, type PlatformsPorts } from './platforms.ts';
@@ -30,7 +30,7 @@ export function assemblePlatforms(ports: PlatformsHalfPorts) {
   const { root, nowMs, log } = ports;
   const platforms = createPlatforms({
     ...ports,
-    ward: () => poolUnder<PlatformInput>(root(), 'platforms'),
+    pool: () => poolUnder<PlatformInput>(root(), 'platforms'),
     targetPorts: {
       now: nowMs,
       wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
@@ -42,7 +42,7 @@ export function assemblePlatforms(ports: PlatformsHalfPorts) {
   return {
     platforms,
     /** The gateway chart keeps it under the system id `platforms`. */
-    ward: createPool(ports, {
+    pool: createChartPool(ports, {
       name: 'platforms',
       machine: wirePlatform({ platforms: () => platforms, log }),
       onDone: platforms.ended,

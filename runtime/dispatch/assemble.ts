@@ -13,8 +13,8 @@ import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
 import { createBursts } from '../../actors/webhook/bursts.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import type { CompileOptions } from '../../machines/base/compile.ts';
-import { Roster } from '../../machines/base/roster.ts';
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
@@ -28,9 +28,9 @@ import type { Redactor } from '../observe/redact.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { createRunTraces } from '../observe/tracing-spans.ts';
 import type { NextId } from '../system/ids.ts';
-import { createPool } from '../system/pools.ts';
+import { createChartPool } from '../system/pools.ts';
 import { type Every, wake } from '../system/ticks.ts';
-import { createStandingWards } from '../system/wards.ts';
+import { createStandingPools } from '../system/work-pools.ts';
 import { wireGroup } from '../webhook/batches.ts';
 import { assemblePlatforms } from './assemble-targets.ts';
 import { createAwaited } from './awaited.ts';
@@ -99,7 +99,7 @@ export function assembleWork(ports: WorkPorts) {
   const writer = createRecordWriter(keeper);
   const recent = createRecentEvents(keeper);
   const places = createPlaces(concurrency());
-  const standing = createStandingWards(root, nowMs, {
+  const standing = createStandingPools(root, nowMs, {
     began(collection, key, event) {
       writer.begin(collection, key);
       if (event !== undefined) recent.keep(key, event);
@@ -107,19 +107,19 @@ export function assembleWork(ports: WorkPorts) {
     awaited: (key) => awaited?.add(key),
     senderLeft: (key) => awaited?.leave(key),
   });
-  const wards = standing.current;
+  const pools = standing.current;
 
   const seenRun: SeenRun = (key, record, heldBy) => {
     // A queued run needs no look-up, and there may be ten thousand.
     if (record.status !== 'running' || keeper.isElsewhere(heldBy)) return record;
-    const chart: AnyActorRef | undefined = wards().runs.get(key);
+    const chart: AnyActorRef | undefined = pools().runs.get(key);
     return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
   };
 
   /** Aborted at the end of a drain. Each delivery in progress listens. */
   const ending = new AbortController();
   setMaxListeners(0, ending.signal);
-  const { ward: platformWard, platforms } = assemblePlatforms({
+  const { pool: platformPool, platforms } = assemblePlatforms({
     ...ports,
     runOf: async (key) => (await keeper.journal()?.get('runs', key))?.value,
     ending: ending.signal,
@@ -130,13 +130,13 @@ export function assembleWork(ports: WorkPorts) {
     isOnDisk: async (key) => {
       const journal = keeper.journal();
       if (journal === undefined) return true;
-      return (await journal.get('deliveries', key))?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined;
+      return (await journal.get('deliveries', key))?.dueAtMs !== undefined && pools().deliveries.get(key) === undefined;
     },
     steadyMs,
   });
-  const records: RecordPorts = { keeper, writer, wards, nowMs };
+  const records: RecordPorts = { keeper, writer, pools, nowMs };
   const settleRun = createSettleRun(records);
-  const runEnds: RunEnds = new Roster();
+  const runEnds: RunEnds = new ChurnMap();
   const order = createQueueOrder(nowMs);
   const startedMs = nowMs() - steadyMs();
   /** Aborted when the gateway drains or crashes. */
@@ -144,7 +144,7 @@ export function assembleWork(ports: WorkPorts) {
   const recovered = createRecoveredWork(records);
   const memory = createWorkMemory({
     keeper,
-    wards,
+    pools,
     places,
     concurrency,
     most: mostWaiting,
@@ -180,7 +180,7 @@ export function assembleWork(ports: WorkPorts) {
   const cron = assembleCron({
     ...ports,
     hasRoom: refill.hasRoom,
-    open: (opened) => wards().open(opened),
+    open: (opened) => pools().open(opened),
     redact: redactor.record,
     seenRun,
   });
@@ -239,7 +239,7 @@ export function assembleWork(ports: WorkPorts) {
     crowded: (record) => memory.crowded(record) && !(keeper.leads() && platforms.isFollowed(record)),
   });
   const crashedWork = createCrashedWork({ ...noticePorts, settleRun });
-  const ended = createEnded({ wards, recent, release: platforms.release, metrics, nowMs, log });
+  const ended = createEnded({ pools, recent, release: platforms.release, metrics, nowMs, log });
   const runEnded = (key: string, record: RunRecord): void => {
     ended.run(key, record);
     cron.schedule.runFinished(key);
@@ -254,12 +254,12 @@ export function assembleWork(ports: WorkPorts) {
       logUnforeseen(log, where, thrown);
     }
   }
-  const groups = createPool(ports, {
+  const groups = createChartPool(ports, {
     name: 'groups',
     machine: wireGroup({ ...records, bursts, hasRoom: refill.hasRoom, log }),
     copy: groupContext,
   });
-  const runs = createPool(ports, {
+  const runs = createChartPool(ports, {
     name: 'runs',
     machine: runWork.logic,
     queueOf: ({ record }) => runQueue(record),
@@ -273,7 +273,7 @@ export function assembleWork(ports: WorkPorts) {
       void passOn(`runs/${key}`, crashedWork.run(key), (record) => runEnded(key, record));
     },
   });
-  const deliveries = createPool(ports, {
+  const deliveries = createChartPool(ports, {
     name: 'deliveries',
     machine: deliveryWork.logic,
     queueOf: ({ record }) => deliveryQueue(record),
@@ -293,8 +293,8 @@ export function assembleWork(ports: WorkPorts) {
       groups,
       runs,
       deliveries,
-      platforms: platformWard,
-      cronJobs: cron.ward,
+      platforms: platformPool,
+      cronJobs: cron.pool,
       schedule: cron.schedule,
       places,
       park() {
@@ -303,10 +303,10 @@ export function assembleWork(ports: WorkPorts) {
         if (isShared) void leaveWaiting(records).catch((thrown) => logUnforeseen(log, 'the drain', thrown));
       },
       cut: () => ending.abort(),
-      leaveBatches: isShared ? () => leaveBatches({ bursts, wards }) : undefined,
-      wards,
+      leaveBatches: isShared ? () => leaveBatches({ bursts, pools }) : undefined,
+      pools,
     },
-    wards,
+    pools,
     bursts,
     cron,
     placeOf: platforms.placeOf,
@@ -324,7 +324,7 @@ export function assembleWork(ports: WorkPorts) {
         hasRoom: (record) => !keeper.isShared() && !memory.crowded(record),
       }),
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
-    cancelRun: createCancelRun({ ...records, runs: () => wards().runs, ended: runEnded }),
+    cancelRun: createCancelRun({ ...records, runs: () => pools().runs, ended: runEnded }),
     seenRun,
     recovered: recovered.rows,
     /** Recovers the work of the journal. */

@@ -13,7 +13,7 @@ import { createTurns } from '../system/turns.ts';
 import { releaseOf } from './responses.ts';
 import type { RecordPorts } from './written.ts';
 
-interface AwaitedPorts extends Pick<RecordPorts, 'keeper' | 'nowMs' | 'wards'> {
+interface AwaitedPorts extends Pick<RecordPorts, 'keeper' | 'nowMs' | 'pools'> {
   readonly every: Every;
 }
 
@@ -30,7 +30,7 @@ const lookMs = 1_000;
 /** How long after its time a delivery may still be ended, at the leader or here: both need the database. */
 const lateMs = 2_000;
 
-export function createAwaited({ keeper, nowMs, wards, every }: AwaitedPorts): Awaited {
+export function createAwaited({ keeper, nowMs, pools, every }: AwaitedPorts): Awaited {
   /** When each is late. */
   const keys = new Map<string, number>();
   /** Those of them whose senders have hung up. */
@@ -48,7 +48,7 @@ export function createAwaited({ keeper, nowMs, wards, every }: AwaitedPorts): Aw
     const ended = isOver(stored.value) ? stored.value : await endLate(stored);
     if (ended === undefined) return;
     forget(key);
-    wards().deliverySettled(key, ended);
+    pools().deliverySettled(key, ended);
   }
 
   function forget(key: string): void {
@@ -97,7 +97,7 @@ export function createAwaited({ keeper, nowMs, wards, every }: AwaitedPorts): Aw
   const stopHearing = keeper.heard((news) => {
     if (typeof news !== 'object') return;
     // The sender waited at another gateway.
-    if ('unawaited' in news) wards().deliveries.get(news.unawaited)?.send({ type: 'sender.left' });
+    if ('unawaited' in news) pools().deliveries.get(news.unawaited)?.send({ type: 'sender.left' });
     else if (keys.has(news.ended)) void inTurn(() => look(news.ended));
   });
   /** The next attempt of the sender gets the outcome. */
@@ -106,7 +106,7 @@ export function createAwaited({ keeper, nowMs, wards, every }: AwaitedPorts): Aw
       if (nowMs() < lateAtMs) continue;
       forget(key);
       const reason = 'the database does not give the outcome of the delivery';
-      wards().requests.get(key)?.send({ type: 'delivery.settled', delivered: false, reason });
+      pools().requests.get(key)?.send({ type: 'delivery.settled', delivered: false, reason });
     }
   }
 

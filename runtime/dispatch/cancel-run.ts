@@ -7,7 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import { chartSettled } from './written.ts';
@@ -25,7 +25,7 @@ export type CancelVerdict =
   | { readonly kind: 'unknown' };
 
 interface CancelRunPorts {
-  readonly runs: () => WardHandle<RunInput>;
+  readonly runs: () => PoolHandle<RunInput>;
   readonly keeper: JournalKeeper;
   /** Reports the end of a run without a chart. */
   readonly ended: (key: string, record: RunRecord) => void;

@@ -3,8 +3,8 @@
 import { type AnyActorRef, fromPromise } from 'xstate';
 import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { changed } from '../../machines/base/json.ts';
-import { Roster } from '../../machines/base/roster.ts';
 import type { Attempt } from '../../machines/dispatch/next-try.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
 import { type DeliveryRecord, isOver, isWaitedFor, orderOf, type RunRecord } from '../../machines/webhook/record.ts';
@@ -29,14 +29,14 @@ interface DeliveryPorts extends RecordPorts {
 
 export function wireDelivery(ports: DeliveryPorts) {
   /** Releases each delivery's slot; keyed by delivery, because a context contains no functions. */
-  const leave = new Roster<string, () => void>();
+  const leave = new ChurnMap<string, () => void>();
   const leavePlace = (key: string): void => {
     leave.get(key)?.();
     leave.delete(key);
   };
 
   /** What ends each sending with the wait of its sender; keyed by event, which is the key of a direct delivery. */
-  const bounds = new Roster<string, StopSignal>();
+  const bounds = new ChurnMap<string, StopSignal>();
 
   /** Returns the end of the run that waits for this delivery alone, if the delivery succeeded: one commit writes both. */
   function runEnded(record: DeliveryRecord, nowMs: number): RecordChange | undefined {
@@ -57,7 +57,7 @@ export function wireDelivery(ports: DeliveryPorts) {
     const held = ports.writer.held('deliveries', key).find(({ collection }) => collection === 'runs');
     // A change of `runs` contains a RunRecord.
     if (held !== undefined) return held.value as RunRecord;
-    const chart: AnyActorRef | undefined = ports.wards().runs.get(key);
+    const chart: AnyActorRef | undefined = ports.pools().runs.get(key);
     const seen = chart?.getSnapshot();
     return seen?.value === 'delivering' ? seen.context.record : undefined;
   }
@@ -164,7 +164,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         // One commit writes a held-back delivery and the record of its run, which is notified after that.
         if (ports.writer.held('deliveries', key).length > 0) return;
         // A request that waits for a direct delivery is only notified of its end.
-        if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
+        if (isOver(record) || !isWaitedFor(record)) ports.pools().deliverySettled(key, record);
       },
     },
   });

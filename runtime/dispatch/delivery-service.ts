@@ -59,7 +59,7 @@ interface Found {
 }
 
 export function createDeliveryService(ports: DeliveryServicePorts): DeliveryService {
-  const { keeper, writer, wards, redact } = ports;
+  const { keeper, writer, pools, redact } = ports;
   const { find, findOpen, matching, oldestFirst, rowOf } = createDeliveryFinder(ports);
 
   async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
@@ -87,13 +87,13 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     if (over) ports.platforms.release(next);
     if (session === undefined) return;
     writer.adopt('deliveries', key, stored.version + 1);
-    wards().deliveries.spawn(key, { key, record: next, atMs: nowMs });
+    pools().deliveries.spawn(key, { key, record: next, atMs: nowMs });
   }
 
   async function retry(found: Found, force: boolean): Promise<void> {
     const { key, record } = found;
     ports.platforms.check(record.profile, record.target);
-    const living = wards().deliveries.get(key);
+    const living = pools().deliveries.get(key);
     if (living !== undefined) {
       if (record.status === 'sending') throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
       if (isBeingDropped(living)) throw changed(key);
@@ -112,7 +112,7 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
   async function drop(found: Found, note?: string): Promise<void> {
     const { key, record } = found;
     const noted = note === undefined ? {} : { note };
-    const living = wards().deliveries.get(key);
+    const living = pools().deliveries.get(key);
     if (living !== undefined) {
       const state = living.getSnapshot().value;
       const isWaiting = state === 'queued' || state === 'waitingToRetry';
@@ -196,7 +196,7 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
 }
 
 /** The ways to the deliveries of the journal, and their rows. */
-function createDeliveryFinder({ keeper, wards, redact, platforms, keyOf }: DeliveryServicePorts) {
+function createDeliveryFinder({ keeper, pools, redact, platforms, keyOf }: DeliveryServicePorts) {
   async function find(id: string): Promise<Found> {
     const journal = keeper.journal();
     // Events without a delivery may begin alike, so that several of them do not mean several deliveries.
@@ -232,7 +232,7 @@ function createDeliveryFinder({ keeper, wards, redact, platforms, keyOf }: Deliv
 
   function foundIn(stored: StoredRecord<'deliveries'>): Found {
     const { key, value } = stored;
-    return { key, stored, record: asSeen(value, wards().deliveries.get(key)?.getSnapshot().value) };
+    return { key, stored, record: asSeen(value, pools().deliveries.get(key)?.getSnapshot().value) };
   }
 
   async function matching(query: SendingQuery): Promise<Found[]> {

@@ -7,12 +7,12 @@ import type { Logger } from '../../actors/ports.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { countDelivery, countRun } from '../observe/metrics-counts.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { logDelivery, logRun } from './work-log.ts';
 
 interface EndedPorts {
-  readonly wards: () => Wards;
+  readonly pools: () => WorkPools;
   readonly recent: RecentEvents;
   /** Frees the chat of a delivery. */
   readonly release: (record: DeliveryRecord) => void;
@@ -21,7 +21,7 @@ interface EndedPorts {
   readonly log: Logger;
 }
 
-export function createEnded({ wards, recent, release, metrics, nowMs, log }: EndedPorts) {
+export function createEnded({ pools, recent, release, metrics, nowMs, log }: EndedPorts) {
   return {
     run(key: string, record: RunRecord): void {
       // A queued run was left to the other gateways.
@@ -32,7 +32,7 @@ export function createEnded({ wards, recent, release, metrics, nowMs, log }: End
         else void recent.read(record.eventKey).then((event) => logRun(key, record, event, log));
       }
       recent.forget(record.eventKey);
-      wards().runFinished(key, record);
+      pools().runFinished(key, record);
     },
     delivery(key: string, record: DeliveryRecord): void {
       if (record.status === 'queued') return;
@@ -43,7 +43,7 @@ export function createEnded({ wards, recent, release, metrics, nowMs, log }: End
         countDelivery(record, nowMs(), metrics);
         logDelivery(key, record, log);
       }
-      wards().deliverySettled(key, record);
+      pools().deliverySettled(key, record);
     },
   };
 }

@@ -8,25 +8,25 @@ import type { AnyActorRef } from 'xstate';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import { type DeliveryRecord, orderOf, type RunRecord } from '../../machines/webhook/record.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 import { type RecordPorts, unread } from './written.ts';
 
 const waitingRuns = ['queued', 'postponed', 'unbegun'];
 const waitingDeliveries = ['queued', 'waitingToRetry'];
 
 /** Resolves when everything is on disk; what could not be written becomes free at the end of the session. */
-export async function leaveWaiting({ keeper, writer, wards }: Omit<RecordPorts, 'nowMs'>): Promise<void> {
-  const runs = chartsOf(wards().runs, waitingRuns).map(({ key, chart }) => {
+export async function leaveWaiting({ keeper, writer, pools }: Omit<RecordPorts, 'nowMs'>): Promise<void> {
+  const runs = chartsOf(pools().runs, waitingRuns).map(({ key, chart }) => {
     const record: RunRecord = chart.getSnapshot().context.record;
     return leave(chart, { collection: 'runs', key, value: record, dueAtMs: record.queuedAtMs, free: true }, writer);
   });
-  await Promise.all([...runs, leaveDeliveries({ writer, wards })]);
+  await Promise.all([...runs, leaveDeliveries({ writer, pools })]);
   await keeper.giveLead();
 }
 
 /** The same for deliveries alone, if another gateway leads. */
-export async function leaveDeliveries({ writer, wards }: Pick<RecordPorts, 'writer' | 'wards'>): Promise<void> {
-  const left = chartsOf(wards().deliveries, waitingDeliveries).map(({ key, chart }) => {
+export async function leaveDeliveries({ writer, pools }: Pick<RecordPorts, 'writer' | 'pools'>): Promise<void> {
+  const left = chartsOf(pools().deliveries, waitingDeliveries).map(({ key, chart }) => {
     const value: DeliveryRecord = chart.getSnapshot().context.record;
     const dueAtMs = value.dueAtMs ?? orderOf(value);
     return leave(chart, { collection: 'deliveries', key, value, dueAtMs, free: true }, writer);
@@ -39,15 +39,15 @@ async function leave(chart: AnyActorRef, change: RecordChange, writer: RecordWri
   if (verdict.kind !== 'refused') chart.send({ type: 'work.lost' });
 }
 
-export function leaveBatches({ bursts, wards }: { readonly bursts: Bursts; readonly wards: () => Wards }): void {
-  for (const { key, chart } of chartsOf(wards().groups, ['pending', 'settled'])) {
+export function leaveBatches({ bursts, pools }: { readonly bursts: Bursts; readonly pools: () => WorkPools }): void {
+  for (const { key, chart } of chartsOf(pools().groups, ['pending', 'settled'])) {
     void bursts.leave(key);
     chart.send({ type: 'burst.left' });
   }
 }
 
 /** A list, because ending a chart must not change the pool during the iteration. */
-function chartsOf({ each }: Pick<Wards['runs'], 'each'>, states: readonly string[]) {
+function chartsOf({ each }: Pick<WorkPools['runs'], 'each'>, states: readonly string[]) {
   const found: { readonly key: string; readonly chart: AnyActorRef }[] = [];
   each((key, chart) => {
     if (states.includes(String(chart.getSnapshot().value))) found.push({ key, chart });

@@ -17,7 +17,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { defined } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
 import { canonicalTarget, targetTitle } from '../../machines/config/targets.ts';
 import { paceOf } from '../../machines/dispatch/pace.ts';
@@ -29,12 +29,12 @@ import type {
 import type { SendOutcome } from '../../machines/dispatch/send-outcome.ts';
 import type { TargetRow } from '../control/contract/deliveries.ts';
 import { createRespawns } from '../system/respawns.ts';
-import { createTargetLane, type TargetLane } from './target-lane.ts';
+import { createTargetQueue, type TargetQueue } from './target-queue.ts';
 
 export interface LiveTargetsPorts {
   readonly home: () => LoadedHome;
   /** Undefined while the pool does not run. */
-  readonly ward: () => WardHandle<PlatformInput> | undefined;
+  readonly pool: () => PoolHandle<PlatformInput> | undefined;
   readonly targetPorts: TargetOwner['ports'];
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly nowMs: () => number;
@@ -53,7 +53,7 @@ export interface LiveTarget {
   readonly settings: PlatformSettings;
   readonly made: PlatformTarget;
   /** Undefined for the log, which has no rate limit. */
-  readonly lane: TargetLane | undefined;
+  readonly queue: TargetQueue | undefined;
   /** Changes with any of its settings. Contains secrets: only for comparison. */
   readonly print: string;
   /** Whether the configuration names it. */
@@ -72,12 +72,12 @@ interface PlatformConnection {
 const logSettings: PlatformSettings = { enabled: true, timeoutMs: 10_000, options: {} };
 
 export function createLiveTargets(ports: LiveTargetsPorts) {
-  const { home, ward, steadyMs } = ports;
+  const { home, pool, steadyMs } = ports;
   const respawns = createRespawns(ports);
   let kept = new Map<string, LiveTarget>();
   /** The same by canonical name: a delivery may use an alias. */
   let byName = new Map<string, LiveTarget>();
-  const lanes = new Map<string, TargetLane>();
+  const queues = new Map<string, TargetQueue>();
   const waiting = new Map<string, Set<() => void>>();
   let createPlatformTarget: TargetOwner['createPlatformTarget'];
   let reconciled = Promise.resolve();
@@ -101,7 +101,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       target,
       settings,
       made,
-      lane: target === 'log' ? undefined : keptLane(profile.name, target, settings),
+      queue: target === 'log' ? undefined : keptQueue(profile.name, target, settings),
       print,
       configured,
       lastAskedMs: Number.NEGATIVE_INFINITY,
@@ -109,11 +109,11 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
   }
 
   /** A changed entry keeps its queue, and so does one that is removed and added again: what waits keeps its place. */
-  function keptLane(profile: string, target: string, settings: PlatformSettings): TargetLane {
+  function keptQueue(profile: string, target: string, settings: PlatformSettings): TargetQueue {
     const name = platformKey(profile, target);
-    const lane = lanes.get(name) ?? createTargetLane(paceOf(target, settings), ports);
-    lanes.set(name, lane);
-    return lane;
+    const queue = queues.get(name) ?? createTargetQueue(paceOf(target, settings), ports);
+    queues.set(name, queue);
+    return queue;
   }
 
   async function carryOver(): Promise<void> {
@@ -137,12 +137,12 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       if (next.get(key)?.print === print && !respawns.isSpent(key)) continue;
       // A changed entry, or a reload by a person, gets a new restart budget.
       respawns.forget(key);
-      ward()?.get(key)?.send({ type: 'platform.stop' });
+      pool()?.get(key)?.send({ type: 'platform.stop' });
     }
     for (const key of next.keys()) spawn(key);
     // Deliveries that this releases find the new connection, and wait for its check.
-    for (const [key, { target, settings, lane, print }] of next)
-      if (earlier.get(key)?.print !== print) lane?.adjust(paceOf(target, settings));
+    for (const [key, { target, settings, queue, print }] of next)
+      if (earlier.get(key)?.print !== print) queue?.adjust(paceOf(target, settings));
   }
 
   function find(profile: string, name: string): LiveTarget | undefined {
@@ -150,12 +150,12 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
   }
 
   function stateOf(key: string): PlatformConnection | undefined {
-    return ward()?.get(key)?.getSnapshot() as PlatformConnection | undefined;
+    return pool()?.get(key)?.getSnapshot() as PlatformConnection | undefined;
   }
 
   function spawn(key: string): void {
     const entry = kept.get(key);
-    const living = ward();
+    const living = pool();
     if (entry === undefined || !entry.configured || living === undefined || living.get(key) !== undefined) return;
     if (respawns.rests(key)) return;
     living.spawn(key, inputOf(entry));
@@ -180,7 +180,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
   /** Checks the credentials at the platform again. */
   function lookAgain(entry: LiveTarget): void {
     entry.lastAskedMs = steadyMs();
-    ward()?.get(entry.key)?.send({ type: 'platform.check' });
+    pool()?.get(entry.key)?.send({ type: 'platform.check' });
   }
 
   /** Called when a check or the connection has ended. */
@@ -203,8 +203,8 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     made: (): Promise<void> => reconciled,
     find,
     /** The queue of a target, where deliveries may wait although its entry was removed. */
-    laneOf: (profile: string, name: string): TargetLane | undefined =>
-      lanes.get(platformKey(profile, canonicalTarget(name) ?? name)),
+    queueOf: (profile: string, name: string): TargetQueue | undefined =>
+      queues.get(platformKey(profile, canonicalTarget(name) ?? name)),
     /** The connection of a target; undefined if it has none. */
     connectionOf: ({ key }: LiveTarget) => stateOf(key),
     checkEnded,
@@ -213,11 +213,11 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     learn(entry: LiveTarget, outcome: SendOutcome, begunAtMs: number): void {
       // An outcome for a replaced entry is not evidence about its successor, which uses the same queue.
       if (find(entry.profile, entry.target) !== entry) return;
-      const connection = ward()?.get(entry.key);
+      const connection = pool()?.get(entry.key);
       // With a reason nothing was sent, so the delivery is not evidence about the platform.
       if (outcome.kind === 'delivered' && outcome.reason === undefined) {
         connection?.send({ type: 'platform.delivered' });
-        entry.lane?.arrived(begunAtMs);
+        entry.queue?.arrived(begunAtMs);
       }
       if (outcome.kind === 'refused' && outcome.class === 'auth') {
         entry.lastAskedMs = steadyMs();
@@ -225,7 +225,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       }
       // A chat with its own limit already waits.
       if (outcome.kind === 'rateLimited' && outcome.ofChat !== true)
-        entry.lane?.pauseFor(outcome.retryAfterMs, outcome.reason);
+        entry.queue?.pauseFor(outcome.retryAfterMs, outcome.reason);
     },
     async verify({ profile, target }: PlatformContext, signal: AbortSignal): Promise<VerifyResult> {
       const entry = find(profile, target);
@@ -247,14 +247,14 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       const wasSpent = respawns.isSpent(key);
       if (entry === undefined || respawns.crashed(key, () => spawn(key)) || wasSpent) return;
       const why = `it crashed in the gateway again and again: ${causeOf(error)}; read the log, then reload to try it anew`;
-      ward()?.spawn(key, { ...inputOf(entry), begin: 'failed', why });
+      pool()?.spawn(key, { ...inputOf(entry), begin: 'failed', why });
     },
     /** Checks a failed or paused target again: for a person who has fixed it. */
     check(profile: string, name: string): void {
       const entry = find(profile, name);
       if (entry === undefined) return;
       if (stateOf(entry.key)?.value === 'failed') lookAgain(entry);
-      entry.lane?.probe();
+      entry.queue?.probe();
     },
     rows(): readonly TargetRow[] {
       return [...kept.values()].flatMap((entry) => {
@@ -264,13 +264,13 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     },
     /** For a stopping gateway: waiting deliveries continue after the next start. */
     park(): void {
-      for (const lane of lanes.values()) lane.park();
+      for (const queue of queues.values()) queue.park();
     },
     /** Ends the remains of a crashed gateway. */
     clear(): void {
-      ward()?.clear();
+      pool()?.clear();
       respawns.clear();
-      for (const lane of lanes.values()) lane.clear();
+      for (const queue of queues.values()) queue.clear();
       for (const key of [...waiting.keys()]) checked(key);
     },
   };
@@ -281,8 +281,8 @@ export function platformKey(profile: string, target: string): string {
   return inProfile(target, profile);
 }
 
-function rowOf({ profile, settings, target, lane }: LiveTarget, seen: PlatformConnection): TargetRow {
-  const paused = lane?.pauseNow();
+function rowOf({ profile, settings, target, queue }: LiveTarget, seen: PlatformConnection): TargetRow {
+  const paused = queue?.pauseNow();
   const { as, note, why } = seen.context;
   return {
     name: settings.name ?? target,
@@ -294,7 +294,7 @@ function rowOf({ profile, settings, target, lane }: LiveTarget, seen: PlatformCo
     ...defined({
       account: as ?? undefined,
       home_channel: settings.homeChannel,
-      waiting: lane?.load().waiting,
+      waiting: queue?.load().waiting,
       paused_until: paused && new Date(paused.untilMs).toISOString(),
       pause_reason: paused?.reason,
       note: note ?? undefined,

@@ -64,15 +64,15 @@ export async function openNotice(runKey: string, ports: NoticePorts): Promise<vo
 /** Begins a delivery that was written; one that was left on disk is recovered from there. */
 export function openWritten(
   { key, value, heldBy, dueAtMs, version }: StoredRecord<'deliveries'>,
-  { keeper, writer, nowMs, wards, left }: NoticePorts,
+  { keeper, writer, nowMs, pools, left }: NoticePorts,
 ): void {
-  if (dueAtMs === undefined || wards().deliveries.get(key) !== undefined) return;
+  if (dueAtMs === undefined || pools().deliveries.get(key) !== undefined) return;
   if (heldBy !== keeper.session()) {
     left(key, value);
     return;
   }
   writer.adopt('deliveries', key, version);
-  wards().deliveries.spawn(key, { key, record: value, atMs: nowMs() });
+  pools().deliveries.spawn(key, { key, record: value, atMs: nowMs() });
 }
 
 /**
@@ -87,7 +87,7 @@ export interface ProgressReports {
 }
 
 export function createProgressReports(ports: NoticePorts & { readonly log: Logger }): ProgressReports {
-  const { keeper, writer, nowMs, nextOrder, wards, crowded, log } = ports;
+  const { keeper, writer, nowMs, nextOrder, pools, crowded, log } = ports;
 
   async function report(progress: Progress): Promise<void> {
     const journal = keeper.journal();
@@ -108,7 +108,7 @@ export function createProgressReports(ports: NoticePorts & { readonly log: Logge
 
   return {
     open(key, record) {
-      wards().deliveries.spawn(key, { key, record, atMs: nowMs() });
+      pools().deliveries.spawn(key, { key, record, atMs: nowMs() });
     },
     asked({ run, id, kind, server, tool, expires_at }) {
       if (run === undefined) return;

@@ -14,7 +14,7 @@ import { nthKey } from '../../machines/webhook/responses.ts';
 import { noticeKey, progressKey } from '../../machines/webhook/run-notices.ts';
 import { reportedRun, runReport } from '../../machines/webhook/run-report.ts';
 import { createLiveTargets, type LiveTarget, type LiveTargetsPorts } from './live-targets.ts';
-import type { PlatformPause } from './target-lane.ts';
+import type { PlatformPause } from './target-queue.ts';
 import { readAgain } from './written.ts';
 
 export type Platforms = ReturnType<typeof createPlatforms>;
@@ -114,13 +114,13 @@ export function createPlatforms(ports: PlatformsPorts) {
       },
       ...(sent === undefined ? {} : { sent }),
       ...(begunAt === undefined ? {} : { begunAt }),
-      ...(entry.lane === undefined ? {} : { pace: entry.lane.pieces(chatOf(record) ?? '') }),
+      ...(entry.queue === undefined ? {} : { pace: entry.queue.pieces(chatOf(record) ?? '') }),
     };
     const begunAtMs = steadyMs();
     const outcome = await entry.made.deliver(request, signal);
     targets.learn(entry, outcome, begunAtMs);
     // Many may wait, and only a pause makes a wait too long.
-    if (entry.lane?.pauseNow() !== undefined) turns.endTooLong();
+    if (entry.queue?.pauseNow() !== undefined) turns.endTooLong();
     if (outcome.kind !== 'delivered') {
       const begun = outcome.partly ?? sent;
       // Before its slot is released, so that the next delivery cannot get ahead.
@@ -153,7 +153,7 @@ export function createPlatforms(ports: PlatformsPorts) {
     // A wall clock that was set back extends no wait.
     const leftMs = Math.min(boundMs, (failedSinceMs ?? nowMs()) + boundMs - nowMs());
     const untilMs = sent === undefined || where === 'onDisk' ? steadyMs() + leftMs : Number.POSITIVE_INFINITY;
-    entry?.lane?.hold(chatOf(record) ?? '', nameOf(record), untilMs);
+    entry?.queue?.hold(chatOf(record) ?? '', nameOf(record), untilMs);
   }
 
   return {
@@ -196,7 +196,7 @@ export function createPlatforms(ports: PlatformsPorts) {
     hold,
     orderHoldMs,
     /** Called when a delivery has ended, so that it no longer blocks its chat. */
-    release: (record: DeliveryRecord): void => targets.laneOf(record.profile, record.target)?.release(nameOf(record)),
+    release: (record: DeliveryRecord): void => targets.queueOf(record.profile, record.target)?.release(nameOf(record)),
     park(): void {
       targets.park();
       turns.park();
@@ -210,12 +210,12 @@ export function createPlatforms(ports: PlatformsPorts) {
     chatOf,
     /** Whether a later delivery of the same chat waits in memory. */
     isFollowed: (record: DeliveryRecord): boolean =>
-      find(record.profile, record.target)?.lane?.isAwaited(chatOf(record) ?? '') === true,
+      find(record.profile, record.target)?.queue?.isAwaited(chatOf(record) ?? '') === true,
     /** What a delivery waits for: the pause that its platform requested, or an earlier text; undefined for neither. */
     pauseOf(record: DeliveryRecord): PlatformPause | undefined {
       if (isOver(record) || record.status === 'sending') return undefined;
-      const lane = find(record.profile, record.target)?.lane;
-      return lane?.pauseNow() ?? lane?.waitOf(chatOf(record) ?? '', nameOf(record));
+      const queue = find(record.profile, record.target)?.queue;
+      return queue?.pauseNow() ?? queue?.waitOf(chatOf(record) ?? '', nameOf(record));
     },
   };
 }
@@ -262,7 +262,7 @@ function createDeliveryTurns({ targets, chatOf, nowMs }: DeliveryTurnsPorts) {
 
   /** Calls `missed` if the platform's pause outlasts the waiting sender; returns whether that has ended the delivery. */
   function endIfTooLong(record: DeliveryRecord, missed: Missed): boolean {
-    const pause = find(record.profile, record.target)?.lane?.pauseNow();
+    const pause = find(record.profile, record.target)?.queue?.pauseNow();
     if (pause === undefined || pause.untilMs <= (record.answerByMs ?? Number.POSITIVE_INFINITY)) return false;
     return missed(`${pause.reason}; not before ${Math.ceil((pause.untilMs - nowMs()) / 1_000)} s`);
   }
@@ -274,11 +274,11 @@ function createDeliveryTurns({ targets, chatOf, nowMs }: DeliveryTurnsPorts) {
      */
     ask(record: DeliveryRecord, granted: () => void, missed?: Missed): () => void {
       const entry = find(record.profile, record.target);
-      if (entry?.lane === undefined) {
+      if (entry?.queue === undefined) {
         granted();
         return () => {};
       }
-      const { lane } = entry;
+      const { queue } = entry;
       const leaving = new AbortController();
       const waitedFor = isWaitedFor(record);
       if (missed !== undefined && waitedFor && endIfTooLong(record, missed)) return () => {};
@@ -301,7 +301,7 @@ function createDeliveryTurns({ targets, chatOf, nowMs }: DeliveryTurnsPorts) {
           leave();
           askIn(chatNow);
         };
-        leave = lane.ask(
+        leave = queue.ask(
           chat,
           () => {
             awaited.delete(record);

@@ -1,7 +1,7 @@
 /** The events of runs that this gateway accepted a moment ago, so that a run need not read its event from the journal. */
 
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { Roster } from '../../machines/base/roster.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { readAgain } from './written.ts';
 
@@ -23,7 +23,7 @@ export interface RecentEvents {
 
 /** Keyed by the run, whose key is the event's too. */
 export function createRecentEvents(keeper: JournalKeeper): RecentEvents {
-  const events = new Roster<string, EventRecord>();
+  const events = new ChurnMap<string, EventRecord>();
   return {
     keep(key, event) {
       if (event.body.length <= longestKept && events.size < mostKept) events.set(key, event);

@@ -198,7 +198,7 @@ export async function refillGroups(ports: ResumePorts, signal = ports.signal()):
 export async function endLostRuns(ports: ResumePorts): Promise<void> {
   const isRunning = (run: AnyActorRef): boolean => run.getSnapshot().value === 'running';
   const running = new Map<string, AnyActorRef>();
-  ports.wards().runs.each((key, run) => {
+  ports.pools().runs.each((key, run) => {
     if (isRunning(run)) running.set(key, run);
     return true;
   });
@@ -242,7 +242,7 @@ async function resumeDelivery(
   const { key } = stored;
   const record = stored.value;
   const nowMs = ports.nowMs();
-  if (ports.wards().deliveries.get(key) !== undefined) {
+  if (ports.pools().deliveries.get(key) !== undefined) {
     await regain(stored.version, putOf('deliveries', stored), ports);
     return 'goesOn';
   }
@@ -262,14 +262,14 @@ async function resumeDelivery(
     return 'ended';
   }
   if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) });
-  if (takenWith === undefined) ports.wards().open({ kind: 'direct', key, record: next });
+  if (takenWith === undefined) ports.pools().open({ kind: 'direct', key, record: next });
   return 'goesOn';
 }
 
 async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<void> {
   const record = stored.value;
   const { key, deliveries = [] } = stored;
-  if (ports.wards().runs.get(key) !== undefined) {
+  if (ports.pools().runs.get(key) !== undefined) {
     await regain(stored.version, putOf('runs', stored), ports);
     for (const one of deliveries) await regain(one.version, putOf('deliveries', one), ports);
     return;
@@ -296,9 +296,9 @@ async function resumeRun(stored: Taken<'runs'>, ports: ResumePorts): Promise<voi
       attempt: record.attempt,
     });
   }
-  ports.wards().open({ kind: 'run', key, record: next });
+  ports.pools().open({ kind: 'run', key, record: next });
   const { group } = next;
-  const groups = ports.wards().groups;
+  const groups = ports.pools().groups;
   if (group !== undefined && groups.get(group) === undefined) {
     const { profile, route } = next;
     groups.spawn(group, { key: group, profile, route, inFlight: key, atMs: ports.nowMs() });
@@ -355,7 +355,7 @@ async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): 
   const record = stored.value;
   ports.bursts.adopt(stored.key, record, stored.version);
   const { profile, route, burst } = record;
-  ports.wards().open({ kind: 'group', key: stored.key, profile, route, burst });
+  ports.pools().open({ kind: 'group', key: stored.key, profile, route, burst });
 }
 
 async function put(ports: ResumePorts, change: RecordChange): Promise<void> {

@@ -7,7 +7,7 @@
 import type { Collection, JournalReader, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, WriteVerdict } from '../../actors/store/record-writer.ts';
-import type { Roster } from '../../machines/base/roster.ts';
+import type { ChurnMap } from '../../machines/base/churn-map.ts';
 import {
   claimNames,
   type DeliveryRecord,
@@ -90,7 +90,7 @@ export function openResponse(stored: StoredRecord<'deliveries'>, runKey: string,
  * Verdicts of commits that wrote the end of a run together with that of its delivery, by the run's key. The run finds its
  * verdict here when it is notified of the delivery's end, and writes nothing itself.
  */
-export type RunEnds = Roster<string, WriteVerdict>;
+export type RunEnds = ChurnMap<string, WriteVerdict>;
 
 /** The outcome of a commit; for a version conflict, with its collection. */
 interface Settled {
@@ -111,12 +111,12 @@ export type SettleRun = <Done extends Settled>(
 /** Each attempt except the last met a write of another gateway. */
 const mostTries = 50;
 
-export function createSettleRun({ keeper, wards }: Pick<RecordPorts, 'keeper' | 'wards'>): SettleRun {
+export function createSettleRun({ keeper, pools }: Pick<RecordPorts, 'keeper' | 'pools'>): SettleRun {
   const turns = new Map<string, Promise<unknown>>();
 
   async function runAfter(key: string, record: DeliveryRecord): Promise<Write[]> {
     // A run that still waits for its only delivery is notified of its end and closes itself.
-    if (record.of === undefined && wards().runs.get(key)?.getSnapshot().value === 'delivering') return [];
+    if (record.of === undefined && pools().runs.get(key)?.getSnapshot().value === 'delivering') return [];
     const run = await keeper.journal()?.get('runs', key);
     if (run === undefined || run.value.status === 'queued' || run.value.status === 'running') return [];
     const value = withResponses(run.value, await siblingsOf(keeper, key, record));

@@ -8,7 +8,7 @@ import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
-import { Roster } from '../../machines/base/roster.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
@@ -39,15 +39,15 @@ interface UnderWay {
 
 export function wireRun(ports: RunPorts) {
   /** Releases each run's slot; keyed by run, because a context contains no functions. */
-  const leave = new Roster<string, () => void>();
+  const leave = new ChurnMap<string, () => void>();
   const underWay = new Map<string, UnderWay>();
   /** Transcripts of ended runs, until they are written. */
   const accounts = new Map<string, RunAccount>();
 
   /** The events of runs that were answered at once, until their response is handled. */
-  const answered = new Roster<string, EventRecord>();
+  const answered = new ChurnMap<string, EventRecord>();
   /** Held-back deliveries, until they begin. */
-  const unwritten = new Roster<string, DeliveryRecord>();
+  const unwritten = new ChurnMap<string, DeliveryRecord>();
 
   /**
    * Holds back a response that is delivered within the gateway; returns whether it did. Both can be produced again after
@@ -170,7 +170,7 @@ export function wireRun(ports: RunPorts) {
         const delivery = unwritten.get(key);
         if (delivery !== undefined) {
           unwritten.delete(key);
-          ports.wards().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
+          ports.pools().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
           return;
         }
         const open = (stored: StoredRecord<'deliveries'> | undefined): void => {
@@ -182,7 +182,7 @@ export function wireRun(ports: RunPorts) {
             return;
           }
           ports.writer.adopt('deliveries', key, stored.version);
-          ports.wards().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
+          ports.pools().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
         };
         // Synchronous if possible: a drain ends when nothing is in progress, so the delivery must begin before the run is
         // seen to wait.

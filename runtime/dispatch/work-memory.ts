@@ -7,11 +7,11 @@ import type { Places } from '../../actors/dispatch/places.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { deliveryQueue, deliveryShare, type Memory, roomFor, runShare } from '../../machines/webhook/work-queue.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 
 interface WorkMemoryPorts {
   readonly keeper: JournalKeeper;
-  readonly wards: () => Wards;
+  readonly pools: () => WorkPools;
   readonly places: Pick<Places, 'load'>;
   /** The slots of all runs. */
   readonly concurrency: () => number;
@@ -23,12 +23,12 @@ interface WorkMemoryPorts {
   readonly isParked: () => boolean;
 }
 
-export function createWorkMemory({ keeper, wards, places, concurrency, most, isShared, isParked }: WorkMemoryPorts) {
+export function createWorkMemory({ keeper, pools, places, concurrency, most, isShared, isParked }: WorkMemoryPorts) {
   /** On a shared journal, runs that would not get a slot soon are left to the other gateways. */
   const runBound = (): number => (isShared ? Math.min(most, Math.max(20, 4 * concurrency())) : most);
 
   const inMemory = (name: 'runs' | 'deliveries'): Memory => {
-    const { size, queues } = wards()[name];
+    const { size, queues } = pools()[name];
     if (name === 'runs') return { most, total: size, share: runShare(most, concurrency()), queues };
     // The leader sends the deliveries that others have left.
     return { most: keeper.leads() ? most : 0, total: size, share: deliveryShare(most), queues };

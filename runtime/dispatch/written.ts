@@ -5,13 +5,13 @@ import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter, WriteVerdict } from '../../actors/store/record-writer.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 
 export interface RecordPorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
   /** The charts of the records. */
-  readonly wards: () => Wards;
+  readonly pools: () => WorkPools;
   readonly nowMs: () => number;
 }
 

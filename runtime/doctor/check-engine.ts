@@ -60,14 +60,14 @@ export async function checkEngine(
   // A service may have another Node and other libraries than this command. But a gateway that serves by node:http although
   // `uws` is set has refused that; whether the next one could listen is found out here.
   const { server, server_remark: remark } = gateway?.status.webhook ?? {};
-  const itself: NativeFault | undefined = remark === undefined ? undefined : { kind: 'unfit', text: remark };
+  const itself: NativeFault | undefined = remark === undefined ? undefined : { kind: 'invalid', text: remark };
   const asksHere = server === undefined || (front === 'uws' && server !== frontNames.uws);
   const fault = front === 'node' ? undefined : ((asksHere ? await whyNotNative() : undefined) ?? itself);
   const usesNode =
     server === undefined ? front === 'node' || (fault !== undefined && front === 'auto') : server === 'node:http';
   // The library is not installed by default, so with `auto` its absence is no finding.
   if (fault !== undefined && !(front === 'auto' && fault.kind === 'absent')) {
-    const isStuck = front === 'uws' && fault.kind !== 'unfit';
+    const isStuck = front === 'uws' && fault.kind !== 'invalid';
     findings.push({
       level: isStuck ? 'wrong' : front === 'uws' ? 'warning' : 'note',
       code: 'front-fallback',

@@ -4,7 +4,7 @@
  * @see SEC-3 in docs/specification.md
  */
 
-import { Roster } from '../../machines/base/roster.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { leastBytes } from './body-reader.ts';
 import { senderOf } from './sender.ts';
 
@@ -40,7 +40,7 @@ interface Holder {
 export function createBodyBudget(limitBytes: () => number): BodyBudget {
   const held = new Map<string, number>();
   /** Open accounts whose address is not known yet. */
-  const unasked = new Roster<Holder, true>();
+  const unasked = new ChurnMap<Holder, true>();
   let all = 0;
 
   /** Whether the bytes fit beside those of other bodies; a body that is alone always fits. */

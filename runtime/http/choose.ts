@@ -39,7 +39,7 @@ export async function openFront(
   log: Logger,
 ): Promise<Front> {
   const fault = choice === 'node' ? undefined : await faultOf(library);
-  if (choice === 'uws' && fault !== undefined && fault.kind !== 'unfit') {
+  if (choice === 'uws' && fault !== undefined && fault.kind !== 'invalid') {
     const install = fault.kind === 'absent' ? `install it (${installCommand}) or ` : '';
     throw new Error(
       `webhook listener: gateway.front is "uws" but uWebSockets.js ${fault.text}; ${install}set gateway.front to "auto" or "node"`,
@@ -62,8 +62,8 @@ export async function faultOf({ whyNotLoadable, open, proofLimitMs }: Native): P
   if (missing !== undefined) return missing;
   try {
     const failed = await failedProofs(open, proofLimitMs);
-    return failed.length === 0 ? undefined : { kind: 'unfit', text: `does not take ${failed.join(', ')}` };
+    return failed.length === 0 ? undefined : { kind: 'invalid', text: `does not take ${failed.join(', ')}` };
   } catch (thrown) {
-    return { kind: 'unfit', text: `cannot run its self-test: ${causeOf(thrown)}` };
+    return { kind: 'invalid', text: `cannot run its self-test: ${causeOf(thrown)}` };
   }
 }

@@ -57,10 +57,10 @@ export function loadUws(read?: (path: string) => Buffer): typeof import('uWebSoc
 /** Why the native library is not used. */
 export interface NativeFault {
   /**
-   * `absent`: not installed, the default; `unloadable`: installed, but cannot load; `unfit`: rejects what a server must
+   * `absent`: not installed, the default; `unloadable`: installed, but cannot load; `invalid`: rejects what a server must
    * accept.
    */
-  readonly kind: 'absent' | 'unloadable' | 'unfit';
+  readonly kind: 'absent' | 'unloadable' | 'invalid';
   readonly text: string;
 }
 

@@ -8,7 +8,7 @@
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import { Roster } from '../../machines/base/roster.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
 import { BodyReader } from './body-reader.ts';
 import { connectionLimit } from './connections.ts';
@@ -41,7 +41,7 @@ interface Configurable {
 }
 /** The unanswered exchanges, the search for slow bodies among them, and the bound of connections. */
 interface Open {
-  readonly exchanges: Roster<UwsExchange, true>;
+  readonly exchanges: ChurnMap<UwsExchange, true>;
   watch(): void;
   /** Records that a connection opened or closed; returns false if there are too many. */
   count(change: number): boolean;
@@ -272,7 +272,7 @@ function mayHaveBody({ headers }: RequestHead): boolean {
 function createOpen(timeoutMs: number, limit: number): Open {
   let connections = 0;
   const busy = new Map<string, number>();
-  const exchanges: Open['exchanges'] = new Roster();
+  const exchanges: Open['exchanges'] = new ChurnMap();
   let watching = false;
   const sweep = (): void => {
     const nowMs = performance.now();

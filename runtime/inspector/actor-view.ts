@@ -1,7 +1,7 @@
 /** What is read from an actor: its address, machine and children, and the fields that all snapshots share. */
 
 import type { AnyActorRef } from 'xstate';
-import { isWard, wardHandle } from '../../machines/base/ward.ts';
+import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import { actorInternals } from '../../machines/base/xstate-internals.ts';
 import type { StepRow } from './wire.ts';
 
@@ -23,8 +23,8 @@ export type TrailStep = Pick<StepRow, 'at' | 'event' | 'from' | 'to'>;
 export function addressOf(ref: AnyActorRef): string {
   const parent = parentOf(ref);
   if (parent === undefined) return 'supervisor';
-  if (isWard(parent)) {
-    return `${wardHandle(parent).name}/${ref.id}`;
+  if (isPool(parent)) {
+    return `${poolHandle(parent).name}/${ref.id}`;
   }
   const above = addressOf(parent);
   return above === 'supervisor' ? ref.id : `${above}/${ref.id}`;
@@ -45,8 +45,8 @@ export function viewOf(ref: AnyActorRef): SnapshotView {
 
 /** Calls back for each child, a pool's or any other actor's, until the callback returns false. */
 export function eachChild(ref: AnyActorRef, visit: (child: AnyActorRef) => boolean): void {
-  if (isWard(ref)) {
-    wardHandle(ref).each((_, child) => visit(child));
+  if (isPool(ref)) {
+    poolHandle(ref).each((_, child) => visit(child));
     return;
   }
   for (const child of Object.values(viewOf(ref).children ?? {})) if (child !== undefined && !visit(child)) return;

@@ -5,7 +5,7 @@
  */
 
 import type { AnyActorRef } from 'xstate';
-import { isWard, wardHandle } from '../../machines/base/ward.ts';
+import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import type { ActorNode } from '../control/contract/actors.ts';
 import { addressOf, eachChild, machineOf, stateOf, viewOf } from './actor-view.ts';
 import type { StateTimes } from './state-times.ts';
@@ -23,7 +23,7 @@ export function describeTree(root: AnyActorRef, ports: CensusPorts): ActorNode {
   const snapshot = viewOf(root);
   const children: ActorNode[] = [];
   eachChild(root, (child) => children.push(describeTree(child, ports)) < mostListed);
-  const more = isWard(root) ? wardHandle(root).size - children.length : 0;
+  const more = isPool(root) ? poolHandle(root).size - children.length : 0;
   return {
     id: ports.redact(addressOf(root)),
     machine: machineOf(root),
@@ -42,7 +42,7 @@ export function countActors(root: AnyActorRef): Record<string, number> {
   };
   const visit = (ref: AnyActorRef): boolean => {
     count(machineOf(ref), 1);
-    if (isWard(ref)) count(wardHandle(ref).childMachine, wardHandle(ref).size);
+    if (isPool(ref)) count(poolHandle(ref).childMachine, poolHandle(ref).size);
     else eachChild(ref, visit);
     return true;
   };
@@ -52,8 +52,8 @@ export function countActors(root: AnyActorRef): Record<string, number> {
 
 export function findActor(address: string, root: AnyActorRef): AnyActorRef | undefined {
   if (addressOf(root) === address) return root;
-  if (isWard(root)) {
-    const handle = wardHandle(root);
+  if (isPool(root)) {
+    const handle = poolHandle(root);
     return address.startsWith(`${handle.name}/`) ? handle.get(address.slice(handle.name.length + 1)) : undefined;
   }
   let found: AnyActorRef | undefined;

@@ -8,10 +8,10 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { Span, SpanPart } from './event-wire.ts';
-import { counted, ownQuestions, type StorySources } from './story-sources.ts';
+import { counted, ownQuestions, type TimelineSources } from './timeline-sources.ts';
 
 /** Returns all turns as one span; none for a runner that reports no turns. */
-export function modelSpan({ transcript, run }: Pick<StorySources, 'run' | 'transcript'>, parent: string): Span[] {
+export function modelSpan({ transcript, run }: Pick<TimelineSources, 'run' | 'transcript'>, parent: string): Span[] {
   const parts: SpanPart[] = [];
   let asked: number | undefined;
   for (const { kind, at_ms: at } of transcript) {
@@ -46,7 +46,7 @@ export function modelSpan({ transcript, run }: Pick<StorySources, 'run' | 'trans
 }
 
 /** Returns the calls that have ended, then those under way. */
-export function callSpans(sources: StorySources, parent: string): Span[] {
+export function callSpans(sources: TimelineSources, parent: string): Span[] {
   const memos = [...sources.calls];
   const ended = timedCalls(sources.transcript).map(({ call, result, from, to }, index): Span => {
     const at = memos.findIndex(({ tool }) => tool === call.tool);
@@ -70,7 +70,7 @@ export function callSpans(sources: StorySources, parent: string): Span[] {
   return [...ended, ...memos.map((memo) => memoSpan(memo, parent)), ...openCalls(sources, parent)];
 }
 
-export function questionSpans(sources: StorySources, parent: string): Span[] {
+export function questionSpans(sources: TimelineSources, parent: string): Span[] {
   return ownQuestions(sources).map(
     ({ id, kind, server, message, askedAtMs }): Span => ({
       id: `approvals/${id}`,
@@ -148,7 +148,7 @@ function workedParts({
   ];
 }
 
-function openCalls({ callsUnderWay, questions }: StorySources, parent: string): Span[] {
+function openCalls({ callsUnderWay, questions }: TimelineSources, parent: string): Span[] {
   return callsUnderWay.map(({ id, tool, startedAtMs, approval }): Span => {
     const question = questions.find((one) => one.id === approval);
     const start = question?.askedAtMs ?? startedAtMs;

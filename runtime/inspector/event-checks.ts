@@ -9,20 +9,20 @@ import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
 import { answeredAtMs, isOfPerson } from './event-attempts.ts';
 import type { Check, HttpAnswer } from './event-wire.ts';
 import { endings, outcomeOf, requestStates } from './request-outcomes.ts';
-import { requestStairs } from './story-request.ts';
-import { type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
+import { requestSteps } from './timeline-request.ts';
+import { type KnownDelivery, ownDeliveries, type TimelineSources } from './timeline-sources.ts';
 
 const names: ReadonlyMap<string, string> = new Map([
   ...requestStates.map(([state, , name]) => [state, name] as const),
   ['answered', 'answer'],
 ]);
 
-export function checksOf({ event, run }: Pick<StorySources, 'event' | 'run'>): readonly Check[] {
+export function checksOf({ event, run }: Pick<TimelineSources, 'event' | 'run'>): readonly Check[] {
   const { told = {} } = event;
   const checks: Check[] = [];
   const outcome = outcomeOf(event);
   const decision = (outcome === undefined ? undefined : endings[outcome]?.check) ?? 'failed';
-  for (const { state, result, told: detail } of requestStairs(event, run?.record)) {
+  for (const { state, result, detail } of requestSteps(event, run?.record)) {
     // The check that decided is not known then.
     if (state === 'answered' && event.status === 'refused') break;
     const ms = state === 'readingBody' ? told.bodyMs : state === 'transforming' ? told.scriptMs : undefined;
@@ -40,7 +40,7 @@ export function checksOf({ event, run }: Pick<StorySources, 'event' | 'run'>): r
 }
 
 /** @param answer the reply that the route's provider gets in place of the usual one */
-export function answerOf(sources: StorySources, answer: Answer | undefined): HttpAnswer | undefined {
+export function answerOf(sources: TimelineSources, answer: Answer | undefined): HttpAnswer | undefined {
   const { event } = sources;
   if (firedJob(event) !== undefined) return undefined;
   const outcome = outcomeOf(event) ?? outcomeOfWork(event, ownDeliveries(sources)[0]);

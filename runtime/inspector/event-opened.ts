@@ -13,9 +13,9 @@ import { spansOf } from './event-spans.ts';
 import { eventVerdict } from './event-verdict.ts';
 import type { EventReplay, OpenedEvent, Payload } from './event-wire.ts';
 import { outcomeOf } from './request-outcomes.ts';
-import type { StorySources } from './story-sources.ts';
+import type { TimelineSources } from './timeline-sources.ts';
 
-interface OpenedSources extends StorySources {
+interface OpenedSources extends TimelineSources {
   /** Arrival times of the batch's events, oldest first. */
   readonly joined: readonly number[];
   /** Newest first. */

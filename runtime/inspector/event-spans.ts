@@ -11,10 +11,10 @@ import { answeredAtMs, attemptsOf, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
 import type { Span, SpanPart, Tone } from './event-wire.ts';
 import { outcomeOf } from './request-outcomes.ts';
-import { counted, groupKeyOf, type KnownDelivery, ownDeliveries, type StorySources } from './story-sources.ts';
+import { counted, groupKeyOf, type KnownDelivery, ownDeliveries, type TimelineSources } from './timeline-sources.ts';
 
 /** @param joined arrival times of the batch's events, oldest first */
-export function spansOf(sources: StorySources, joined: readonly number[]): readonly Span[] {
+export function spansOf(sources: TimelineSources, joined: readonly number[]): readonly Span[] {
   const { run } = sources;
   return [
     requestSpan(sources),
@@ -25,12 +25,12 @@ export function spansOf(sources: StorySources, joined: readonly number[]): reado
 }
 
 /** Returns when the run got its response or failed; undefined while it is running. */
-function runEnd({ response, endedAtMs }: RunRecord, sources: StorySources): number | undefined {
+function runEnd({ response, endedAtMs }: RunRecord, sources: TimelineSources): number | undefined {
   const handedOver = ownDeliveries(sources).map(({ record }) => record.queuedAtMs);
   return response === undefined || handedOver.length === 0 ? endedAtMs : Math.min(...handedOver);
 }
 
-function requestSpan(sources: StorySources): Span {
+function requestSpan(sources: TimelineSources): Span {
   const { key, event, stateOf } = sources;
   const [delivery] = ownDeliveries(sources);
   const outcome = outcomeOf(event);
@@ -54,7 +54,7 @@ function requestSpan(sources: StorySources): Span {
   });
 }
 
-function batchSpan(sources: StorySources, joined: readonly number[]): Span[] {
+function batchSpan(sources: TimelineSources, joined: readonly number[]): Span[] {
   const { event, run, group } = sources;
   const groupKey = groupKeyOf(sources);
   if (groupKey === undefined) return [];
@@ -76,7 +76,7 @@ function batchSpan(sources: StorySources, joined: readonly number[]): Span[] {
   ];
 }
 
-function runSpans(key: string, run: RunRecord, sources: StorySources): Span[] {
+function runSpans(key: string, run: RunRecord, sources: TimelineSources): Span[] {
   const id = `runs/${key}`;
   const { startedAtMs: start = run.queuedAtMs, status, response, attempt } = run;
   const end = runEnd(run, sources);

@@ -14,10 +14,10 @@ import { waitingWords } from '../dispatch/run-history.ts';
 import { attemptsOf } from './event-attempts.ts';
 import type { Tone, Verdict } from './event-wire.ts';
 import { cureOf, endingOf, outcomeOf } from './request-outcomes.ts';
-import { counted, iso, type KnownDelivery, ownDeliveries, type StorySources, seconds } from './story-sources.ts';
-import { alikeWords, withReason } from './story-verdict.ts';
+import { counted, iso, type KnownDelivery, ownDeliveries, seconds, type TimelineSources } from './timeline-sources.ts';
+import { alikeWords, withReason } from './timeline-verdict.ts';
 
-export function eventVerdict(sources: StorySources): Verdict {
+export function eventVerdict(sources: TimelineSources): Verdict {
   const { event } = sources;
   const outcome = outcomeOf(event);
   const ending = outcome === undefined ? undefined : endingOf(outcome, event);
@@ -34,7 +34,7 @@ export function eventVerdict(sources: StorySources): Verdict {
 
 type Sentence = Omit<Verdict, 'detail'>;
 
-function sentenceOf(sources: StorySources): Sentence {
+function sentenceOf(sources: TimelineSources): Sentence {
   const { event, group, run } = sources;
   if (group !== undefined) {
     const { count, dueAtMs } = group.record.burst;
@@ -69,7 +69,7 @@ function sentenceOf(sources: StorySources): Sentence {
   }
 }
 
-function runningSentence({ questions: [question], callsUnderWay: [call] }: StorySources): Sentence {
+function runningSentence({ questions: [question], callsUnderWay: [call] }: TimelineSources): Sentence {
   if (question !== undefined) return say('needsUser', `${waitingWords(question)}.`);
   return say('working', call === undefined ? 'Running.' : `Running: calling ${toolWords(call.tool)}.`);
 }
@@ -108,7 +108,7 @@ function openSentence({ record, pause }: KnownDelivery): Sentence {
   }
 }
 
-function detailOf(sources: StorySources): string {
+function detailOf(sources: TimelineSources): string {
   const { run, event, deliveries } = sources;
   const parts: string[] = [];
   const open = firstOpen(ownDeliveries(sources))?.record;

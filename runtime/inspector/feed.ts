@@ -6,18 +6,18 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { isWard } from '../../machines/base/ward.ts';
+import { isPool } from '../../machines/base/pool.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { machineOf, parentOf } from './actor-view.ts';
 import type { History } from './history.ts';
 import { effectMachine, type Rows } from './rows.ts';
 import type { Subjects } from './subjects.ts';
 import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
-import type { DeltaMessage, SnapshotMessage, StepRow, Vitals } from './wire.ts';
+import type { DeltaMessage, Health, SnapshotMessage, StepRow } from './wire.ts';
 
 export interface Feed {
   snapshot(): SnapshotMessage;
-  vitals(): Vitals;
+  health(): Health;
   followers(): number;
   /** Calls back with every batch until the returned function is called. */
   follow(listener: (delta: DeltaMessage) => void): () => void;
@@ -29,7 +29,7 @@ interface FeedPorts {
   readonly subjects: Subjects;
   readonly history: History;
   readonly redactor: Redactor;
-  readonly vitals: () => Vitals;
+  readonly health: () => Health;
   readonly nowMs: () => number;
   /** Calls back once after a wait; the returned function cancels the wait. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
@@ -102,7 +102,7 @@ export function createFeed(ports: FeedPorts): Feed {
     if (machineOf(ref) === effectMachine) return;
     // The interpreter's own events carry complete inputs and outputs, so only their type is kept.
     const own = event.type.startsWith('xstate.');
-    if (isWard(ref)) {
+    if (isPool(ref)) {
       // A child has ended, so the pool's size has changed. A failed child emits no last snapshot.
       mark(ref);
       if (source !== undefined && event.type.startsWith('xstate.error.actor.')) forget(source);
@@ -183,9 +183,9 @@ export function createFeed(ports: FeedPorts): Feed {
       // The viewer of this snapshot knows these actors, so their end is reported even within the present batch.
       born.clear();
       const { rows: actors, more } = rows.all(mostRows);
-      return { at: nowMs(), actors, more, steps: history.latest(mostStepsInSnapshot), vitals: ports.vitals() };
+      return { at: nowMs(), actors, more, steps: history.latest(mostStepsInSnapshot), health: ports.health() };
     },
-    vitals: ports.vitals,
+    health: ports.health,
     followers: () => listeners.size,
     follow(listener) {
       listeners.add(listener);

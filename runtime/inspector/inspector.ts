@@ -28,14 +28,14 @@ import { createStateTimes, type StateTimes } from './state-times.ts';
 import { createSubjects } from './subjects.ts';
 import { createTap } from './tap.ts';
 import { createWatcher, type Watcher } from './watcher.ts';
-import type { ActorDetails, Chart, Readiness, StepRow, Vitals } from './wire.ts';
+import type { ActorDetails, Chart, Health, Readiness, StepRow } from './wire.ts';
 
 interface InspectorPorts {
   readonly root: () => AnyActorRef;
   readonly redactor: Redactor;
   readonly host: () => CommandHost;
   readonly deliveryOf: (eventKey: string) => string | undefined;
-  readonly vitals: () => Vitals;
+  readonly health: () => Health;
   readonly readiness: () => Readiness;
   readonly metrics: () => string;
   readonly pageFolder: string;
@@ -89,7 +89,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
     subjects,
     history,
     redactor,
-    vitals: ports.vitals,
+    health: ports.health,
     nowMs,
     wake: (callback, waitMs) => {
       const timer = setTimeout(callback, waitMs).unref();

@@ -8,8 +8,8 @@ import { LRUCache } from 'lru-cache';
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { fewOfEach } from '../../machines/base/few-of-each.ts';
+import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
-import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
 import type { RunContext } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
@@ -286,9 +286,9 @@ function eachOf<Context>(
   pool: 'deliveries' | 'groups' | 'runs',
   visit: (key: string, snapshot: ChildSnapshot<Context>) => void,
 ): void {
-  const ward: AnyActorRef | undefined = root.system.get(pool);
-  if (ward === undefined || !isWard(ward)) return;
-  wardHandle(ward).each((key, child) => {
+  const ref: AnyActorRef | undefined = root.system.get(pool);
+  if (ref === undefined || !isPool(ref)) return;
+  poolHandle(ref).each((key, child) => {
     visit(key, child.getSnapshot() as ChildSnapshot<Context>);
     return true;
   });

@@ -4,7 +4,7 @@
  */
 
 import type { AnyActorRef } from 'xstate';
-import { isWard, wardHandle } from '../../machines/base/ward.ts';
+import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { eachChild, machineOf, parentOf, stateOf, viewOf } from './actor-view.ts';
 import { factsOf, reasonOf } from './facts.ts';
@@ -83,8 +83,8 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
         visit(child);
         return refs.length < most;
       });
-      if (!isWard(ref)) return;
-      const { size } = wardHandle(ref);
+      if (!isPool(ref)) return;
+      const { size } = poolHandle(ref);
       const listed = Math.min(size, refs.length - before);
       if (size > listed) more[subjects.addressOf(ref)] = size - listed;
     };

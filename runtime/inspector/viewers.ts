@@ -16,7 +16,7 @@ export interface Viewers {
 /** Backlog of a viewer beyond its snapshot. */
 const mostWaitingBytes = 1_048_576;
 const mostViewers = 32;
-const vitalsEveryMs = 3_000;
+const healthEveryMs = 3_000;
 /** A viewer that has read nothing for this many messages is disconnected. */
 const mostSilentBeats = 40;
 
@@ -42,7 +42,7 @@ export function createViewers(feed: Feed): Viewers {
   }
 
   /** Each message is formatted once for all viewers. */
-  function tellAll(text: string): void {
+  function reportAll(text: string): void {
     for (const viewer of viewers) {
       if (viewer.behind) continue;
       viewer.response.write(text);
@@ -51,7 +51,7 @@ export function createViewers(feed: Feed): Viewers {
   }
 
   function beatAll(): void {
-    tellAll(formatEvent('vitals', feed.vitals()));
+    reportAll(formatEvent('health', feed.health()));
     for (const viewer of viewers) {
       viewer.silentBeats = viewer.behind ? viewer.silentBeats + 1 : 0;
       if (viewer.silentBeats > mostSilentBeats) viewer.response.destroy();
@@ -79,8 +79,8 @@ export function createViewers(feed: Feed): Viewers {
         settle();
       });
       // Follows before the snapshot is taken, so that no change is lost in between.
-      leave ??= feed.follow((delta) => tellAll(formatEvent('delta', delta)));
-      beat ??= setInterval(beatAll, vitalsEveryMs).unref();
+      leave ??= feed.follow((delta) => reportAll(formatEvent('delta', delta)));
+      beat ??= setInterval(beatAll, healthEveryMs).unref();
       sendSnapshot(viewer);
       return true;
     },

@@ -6,7 +6,7 @@
  * | --- | --- |
  * | `GET /open?token=…` | the one-time link: the page, with the session's cookie and, in its document, the session's key |
  * | `GET /hello` | the process's nonce, and the daemon's proof over it and the page's `x-agent-inspector-challenge`, by the key of the session in `x-agent-inspector-session` |
- * | `GET /stream` | Server-Sent Events: `snapshot`, then `delta` and `vitals`; `full` alone if 32 pages are connected |
+ * | `GET /stream` | Server-Sent Events: `snapshot`, then `delta` and `health`; `full` alone if 32 pages are connected |
  * | `POST /rpc` | JSON-RPC of the control socket's methods; one answer, or lines with `Accept: application/x-ndjson` |
  * | `GET /chart/<machine>` | a Chart |
  * | `GET /actor/<id>` | an ActorDetails, or 404 |
@@ -95,7 +95,7 @@ export interface SnapshotMessage {
   readonly more: Readonly<Record<string, number>>;
   /** The newest recorded steps, oldest first. */
   readonly steps: readonly StepRow[];
-  readonly vitals: Vitals;
+  readonly health: Health;
 }
 
 /** `event: delta`: what changed since the message before. */
@@ -110,8 +110,8 @@ export interface DeltaMessage {
   readonly skipped: number;
 }
 
-/** `event: vitals`: every few seconds, and within a snapshot. */
-export interface Vitals {
+/** `event: health`: every few seconds, and within a snapshot. */
+export interface Health {
   readonly at: number;
   readonly version: string;
   readonly pid: number;
@@ -219,7 +219,7 @@ export interface Readiness {
 }
 
 /** The result of `inspect.why`: everything that is known about one event, in the order in which it happened. */
-export interface Story {
+export interface Timeline {
   readonly delivery: string;
   readonly key: string;
   readonly route: string;
@@ -234,11 +234,11 @@ export interface Story {
   readonly cure: string;
   /** Why a request was refused, while its route keeps it (SRC-5). */
   readonly findings?: readonly { readonly code: string; readonly text: string }[];
-  readonly chapters: readonly Chapter[];
+  readonly phases: readonly Phase[];
 }
 
 /** A phase of a timeline: the part of one actor. */
-export interface Chapter {
+export interface Phase {
   readonly kind: 'request' | 'group' | 'run' | 'call' | 'question' | 'delivery';
   readonly machine: string;
   readonly actor: string;
@@ -247,17 +247,17 @@ export interface Chapter {
   readonly began: number;
   /** Absent while it is under way. */
   readonly ended?: number;
-  readonly stairs: readonly Stair[];
+  readonly steps: readonly Step[];
 }
 
 /** A step of a phase: a state with what was decided in it. */
-export interface Stair {
+export interface Step {
   readonly state: string;
   /** Absent if no time was recorded. */
   readonly at?: number;
   readonly result: 'passed' | 'stopped' | 'skipped' | 'waiting' | 'failed';
   /** One line: the scheme chosen, the condition that failed and the value it saw, the target's answer. */
-  readonly told: string;
+  readonly detail: string;
   readonly rule: string;
   /** Longer texts: the prompt, the response, the text on its way. */
   readonly texts?: readonly { readonly title: string; readonly text: string }[];

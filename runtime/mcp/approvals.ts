@@ -6,8 +6,8 @@
 
 import type { Logger } from '../../actors/ports.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import { wordInSentence } from '../../machines/base/shown-json.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
 import { type ApprovalContext, type ApprovalInput, approvalMachine } from '../../machines/mcp/approval.machine.ts';
 import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
@@ -65,7 +65,7 @@ type AnswerVerdict =
   /** The values do not match the form. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The answer cannot be remembered in this way. */
-  | { readonly kind: 'unfit'; readonly reason: string };
+  | { readonly kind: 'invalid'; readonly reason: string };
 
 export interface Approvals {
   /**
@@ -106,7 +106,7 @@ export interface Approvals {
 
 /** @param mark the mark of this start, so that an id from an earlier start never matches a new question */
 export function createApprovals(
-  ward: () => WardHandle<ApprovalInput>,
+  pool: () => PoolHandle<ApprovalInput>,
   nowMs: () => number,
   mark: string,
   log?: Pick<Logger, 'warnOnce'>,
@@ -132,7 +132,7 @@ export function createApprovals(
     return seen !== undefined && seen === JSON.stringify(definition);
   };
 
-  const contextOf = (id: string): ApprovalContext | undefined => ward().get(id)?.getSnapshot().context;
+  const contextOf = (id: string): ApprovalContext | undefined => pool().get(id)?.getSnapshot().context;
 
   /** The open questions of each followed run. */
   const followed = new Map<string, { readonly open: Set<string>; readonly changed: (waits: boolean) => void }>();
@@ -172,14 +172,14 @@ export function createApprovals(
   /** Grants the other open questions of a run that its new rule covers. */
   function grantAlike({ id, run, server, tool }: ApprovalContext, by: string): void {
     const alike: string[] = [];
-    ward().each((other, child) => {
+    pool().each((other, child) => {
       const asked = child.getSnapshot().context as ApprovalContext;
       const call = waiting.get(other)?.call;
       if (other === id || asked.run !== run || asked.server !== server || asked.tool !== tool) return true;
       if (call !== undefined && isAllowed(run, { server, tool, definition: call.definition })) alike.push(other);
       return true;
     });
-    for (const other of alike) ward().get(other)?.send({ type: 'approval.grant', by, values: null, remember: 'run' });
+    for (const other of alike) pool().get(other)?.send({ type: 'approval.grant', by, values: null, remember: 'run' });
   }
 
   return {
@@ -202,19 +202,19 @@ export function createApprovals(
         if (run?.open.size === 1) run.changed(true);
       }
       // The pool is full or stopped, so the question would reach no person.
-      if (ward().spawn(id, { ...question, id, askedAtMs: nowMs() }) === undefined)
+      if (pool().spawn(id, { ...question, id, askedAtMs: nowMs() }) === undefined)
         settled(id, { verdict: 'denied', values: null });
       return id;
     },
     withdraw(id) {
       ended(id);
-      ward().get(id)?.send({ type: 'approval.withdraw' });
+      pool().get(id)?.send({ type: 'approval.withdraw' });
     },
     answer(id, grant, by, values, { note, remember = 'call' } = {}) {
       const context = contextOf(id);
       if (context === undefined) return { kind: 'unknown' };
       if (!grant) {
-        ward()
+        pool()
           .get(id)
           ?.send({ type: 'approval.deny', by, ...(note === undefined ? {} : { note }) });
         return { kind: 'taken' };
@@ -231,9 +231,9 @@ export function createApprovals(
         }
         checked = verdict.content;
       }
-      const unfit = remember === 'run' ? allowForRun(id, context) : undefined;
-      if (unfit !== undefined) return { kind: 'unfit', reason: unfit };
-      ward().get(id)?.send({ type: 'approval.grant', by, values: checked, remember });
+      const invalid = remember === 'run' ? allowForRun(id, context) : undefined;
+      if (invalid !== undefined) return { kind: 'invalid', reason: invalid };
+      pool().get(id)?.send({ type: 'approval.grant', by, values: checked, remember });
       if (remember === 'run') grantAlike(context, by);
       return { kind: 'taken' };
     },
@@ -242,12 +242,12 @@ export function createApprovals(
         const context = contextOf(id);
         if (context === undefined || call === undefined) continue;
         if (isCovered(rules(context.profile, context.server), call))
-          ward().get(id)?.send({ type: 'approval.grant', by: 'a rule', values: null });
+          pool().get(id)?.send({ type: 'approval.grant', by: 'a rule', values: null });
       }
     },
     list() {
       const rows: ApprovalRow[] = [];
-      ward().each((_, child) => {
+      pool().each((_, child) => {
         rows.push(rowOf(child.getSnapshot().context as ApprovalContext));
         return true;
       });
@@ -262,7 +262,7 @@ export function createApprovals(
     },
     ofRun(run) {
       const found: WaitingQuestion[] = [];
-      ward().each((_, child) => {
+      pool().each((_, child) => {
         const context = child.getSnapshot().context as ApprovalContext;
         if (context.run === run) found.push(context);
         return true;
@@ -271,7 +271,7 @@ export function createApprovals(
     },
     runsThatWait() {
       const oldest = new Map<string, string>();
-      ward().each((id, child) => {
+      pool().each((id, child) => {
         const { run } = child.getSnapshot().context as ApprovalContext;
         if (run !== undefined && !oldest.has(run)) oldest.set(run, id);
         return true;
@@ -289,7 +289,7 @@ export function createApprovals(
         }
         // A question that may also be for another run ends with its calls instead.
         for (const id of mine.open)
-          if (contextOf(id)?.run === run) ward().get(id)?.send({ type: 'approval.deny', by: 'the end of its run' });
+          if (contextOf(id)?.run === run) pool().get(id)?.send({ type: 'approval.deny', by: 'the end of its run' });
       };
     },
     onAsked(listener) {

@@ -8,7 +8,7 @@ import { setMaxListeners } from 'node:events';
 import type { Progress } from '../../actors/mcp/direct-calls.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import { type CallFault, gatewayIsNotUp } from '../../machines/mcp/call-faults.ts';
 import type { OfferMethod } from '../../machines/mcp/offers.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
@@ -110,7 +110,7 @@ const notTaken: CallAnswer = { kind: 'fault', fault: gatewayIsNotUp };
 
 /** @param withdraw withdraws the question of a call */
 export function createCalls(
-  ward: () => WardHandle<CallInput>,
+  pool: () => PoolHandle<CallInput>,
   nowMs: () => number = Date.now,
   withdraw: (approval: string) => void = () => {},
 ): Calls {
@@ -153,7 +153,7 @@ export function createCalls(
         }
         /** Fails before the servers' half runs and after it has ended, when there is no pool. */
         const spawn = (): void => {
-          if (ward().spawn(id, { id, profile, name, caller, run }) === undefined) end(id, notTaken);
+          if (pool().spawn(id, { id, profile, name, caller, run }) === undefined) end(id, notTaken);
         };
         if (signal === undefined) {
           rows.set(id, row);
@@ -161,7 +161,7 @@ export function createCalls(
           return;
         }
         const cancel = (): void => {
-          if (rows.has(id)) ward().get(id)?.send({ type: 'call.cancel' });
+          if (rows.has(id)) pool().get(id)?.send({ type: 'call.cancel' });
         };
         const answer = (given: CallAnswer): void => {
           signal.removeEventListener('abort', cancel);
@@ -178,7 +178,7 @@ export function createCalls(
     stop() {
       stops = true;
       for (const [id, { answer, sentTo }] of rows) {
-        const call = ward().get(id);
+        const call = pool().get(id);
         // A sent call is settled by its session; one that waits for its turn must not be sent any more.
         if (call === undefined || sentTo !== undefined) continue;
         answer({ kind: 'fault', fault: stopping });
@@ -189,7 +189,7 @@ export function createCalls(
       for (const [id, { request, tool, sentTo }] of rows) {
         if (tool === undefined || sentTo !== undefined) continue;
         if (connectionKey(request.profile, tool.server) === connection)
-          ward().get(id)?.send({ type: 'server.retired', how });
+          pool().get(id)?.send({ type: 'server.retired', how });
       }
     },
     get: (id) => rows.get(id),

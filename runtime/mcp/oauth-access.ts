@@ -20,7 +20,7 @@ import {
   lackedScope,
 } from '../../machines/mcp/connect-failure.ts';
 import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 import { lackWords } from '../../machines/oauth/scope.ts';
 import { chooseToken } from '../../machines/oauth/token-record.ts';
@@ -96,7 +96,7 @@ function loginProblem(place: TokenPlace, nowMs: number, failures: readonly Conne
   // Another process has tried the renewal, and knows why it was refused.
   if (use.kind === 'refresh') return undefined;
   const said = failures.map(errorOfRefusal).find((each) => each !== '') ?? '';
-  const reason = strangersWords(withoutSecrets(said, [record.accessToken, record.refreshToken]));
+  const reason = untrustedWords(withoutSecrets(said, [record.accessToken, record.refreshToken]));
   return `the server refuses its token${reason === '' ? '' : ` (${reason})`}`;
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { ServerTool } from '../../machines/agent/toolset.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
@@ -48,7 +48,7 @@ interface WaitingCall {
 
 interface ReachPorts {
   readonly connections: Connections;
-  readonly calls: () => WardHandle<CallInput>;
+  readonly calls: () => PoolHandle<CallInput>;
   /** Whether the configuration has the entry of a connection. */
   readonly configured: (key: string) => boolean;
   /** Milliseconds that only rise, by which the breakers open and close. */
@@ -58,7 +58,7 @@ interface ReachPorts {
 export function createReach({ connections, calls, configured, steadyMs }: ReachPorts): Reach {
   const waiting = new Map<string, Set<string>>();
 
-  function tellAll(key: string, event: { readonly type: string }): void {
+  function reportAll(key: string, event: { readonly type: string }): void {
     const ids = waiting.get(key);
     waiting.delete(key);
     for (const id of ids ?? []) calls().get(id)?.send(event);
@@ -105,10 +105,10 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
       return found;
     },
     isAwaited: (key) => waiting.has(key),
-    reached: (key) => tellAll(key, { type: 'server.reached' }),
+    reached: (key) => reportAll(key, { type: 'server.reached' }),
     unreachable(key, why, code) {
       const event = { type: 'server.unreachable', why, ...(code === undefined ? {} : { code }) };
-      tellAll(key, event);
+      reportAll(key, event);
     },
   };
 }

@@ -18,7 +18,7 @@ import { connectionKey } from './sessions.ts';
 interface ReconcilePorts {
   /** The entries of every profile, in the order of the configuration. */
   readonly entries: () => readonly { readonly profile: string; readonly servers: readonly ServerEntry[] }[];
-  readonly ward: Connections;
+  readonly pool: Connections;
   readonly registry: (profile: string) => Registry;
   readonly cache: (profile: string) => SchemaCache;
   /** Called when the entry of a connection was changed or removed, so that no call waits for it in vain. */
@@ -69,8 +69,8 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
 
   function spawn(key: string): void {
     const entry = kept.get(key);
-    if (entry === undefined || stopping || respawns.rests(key) || ports.ward().get(key) !== undefined) return;
-    ports.ward().spawn(key, inputOf(entry));
+    if (entry === undefined || stopping || respawns.rests(key) || ports.pool().get(key) !== undefined) return;
+    ports.pool().spawn(key, inputOf(entry));
   }
 
   /** Called when there is no connection of a key any more. */
@@ -136,7 +136,7 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
         const how = next.has(key) ? 'changed' : 'removed';
         ports.retired(key, how);
         if (!next.has(key)) leaving.set(key, entry);
-        const connection = ports.ward().get(key);
+        const connection = ports.pool().get(key);
         if (connection === undefined) left(key);
         else connection.send({ type: 'server.stop', why: `its entry was ${how}` });
       }
@@ -147,18 +147,18 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
     rules: (profile, server) => kept.get(connectionKey(profile, server))?.rules ?? [],
     keys: () => [...kept.keys()],
     ended(key) {
-      if (ports.ward().size === 0) emptied?.();
+      if (ports.pool().size === 0) emptied?.();
       left(key);
       spawn(key);
     },
     crashed(key, error) {
-      if (ports.ward().size === 0) emptied?.();
+      if (ports.pool().size === 0) emptied?.();
       left(key);
       const entry = kept.get(key);
       const wasSpent = respawns.isSpent(key);
       if (entry === undefined || stopping || respawns.crashed(key, () => spawn(key)) || wasSpent) return;
       const why = `mcp server "${entry.settings.name}": it crashed in the gateway again and again: ${causeOf(error)}; read the log, then \`agent mcp reload\` tries it anew`;
-      ports.ward().spawn(key, { ...inputOf(entry), begin: 'failed', why });
+      ports.pool().spawn(key, { ...inputOf(entry), begin: 'failed', why });
     },
     async retireAll() {
       stopping = true;
@@ -168,7 +168,7 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       });
       // Counts the notified connections, because the `size` of a pool that has stopped is not reliable.
       let notified = 0;
-      ports.ward().each((_, connection) => {
+      ports.pool().each((_, connection) => {
         notified += 1;
         connection.send({ type: 'server.stop', why: 'the gateway stops' });
         return true;

@@ -5,8 +5,8 @@
  * @see SCA-1, FLT-1, LIF-11 and TRU-1 in docs/specification.md
  */
 
-import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
+import type { CallQueues } from '../../actors/mcp/call-queues.ts';
 import type { RelayedListing, RelayQuestion } from '../../actors/mcp/remote-session.ts';
 import type { Settle } from '../../actors/mcp/session.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -21,7 +21,7 @@ import { connectionKey } from './sessions.ts';
 interface RelayPorts extends SessionCallPorts {
   readonly registry: (profile: string) => Pick<Registry, 'listing' | 'all'> | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
-  readonly lanes: Pick<CallLanes, 'run'>;
+  readonly queues: Pick<CallQueues, 'run'>;
   readonly log: Logger;
 }
 
@@ -53,7 +53,7 @@ export function createRelay(ports: RelayPorts): Relay {
         resolve(outcome);
       };
       let isOver = false;
-      const cancel = ports.lanes.run({ server: key, parallel }, work, (outcome: CallOutcome) => {
+      const cancel = ports.queues.run({ server: key, parallel }, work, (outcome: CallOutcome) => {
         isOver = true;
         settle(outcome);
       });

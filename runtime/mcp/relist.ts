@@ -8,7 +8,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
 
 interface RelistPorts {
   readonly server: string;
@@ -43,7 +43,7 @@ export function createRelist({ server, isLive, listTools, announce, busyMs, log 
       if (!isLive()) return;
       stale.add('tools');
       failures += 1;
-      const why = `its changed tools cannot be listed and stay as they were: ${strangersWords(causeOf(thrown))}`;
+      const why = `its changed tools cannot be listed and stay as they were: ${untrustedWords(causeOf(thrown))}`;
       log.log(failures === 1 ? 'warn' : 'debug', `mcp server "${server}": ${why}; it is tried again`);
     }
   }

@@ -7,7 +7,7 @@
 import type { AskingCall } from '../../actors/mcp/open-calls.ts';
 import type { RequestAnswer, RequestHandlers } from '../../actors/mcp/open-session.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
 import { mostUnfilled } from '../../machines/mcp/server-request.ts';
 
@@ -62,7 +62,7 @@ const windowMs = 60_000;
 
 /** @param withdraw withdraws the question of a form */
 export function createServerRequests(
-  ward: () => WardHandle<ServerRequestInput>,
+  pool: () => PoolHandle<ServerRequestInput>,
   steadyMs: () => number,
   withdraw: (approval: string) => void = () => {},
 ): ServerRequests {
@@ -85,7 +85,7 @@ export function createServerRequests(
     return new Promise((resolve) => {
       last += 1;
       const id = `q${last}`;
-      const cancel = (): void => void ward().get(id)?.send({ type: 'request.cancel' });
+      const cancel = (): void => void pool().get(id)?.send({ type: 'request.cancel' });
       const answer = (given: RequestAnswer): void => {
         signal.removeEventListener('abort', cancel);
         resolve(given);
@@ -109,7 +109,7 @@ export function createServerRequests(
         question: undefined,
         admitted: undefined,
       });
-      if (ward().spawn(id, { ...input, id }) === undefined) {
+      if (pool().spawn(id, { ...input, id }) === undefined) {
         answered(id, { kind: 'refused', reason: 'the gateway stops' });
         return;
       }
@@ -162,7 +162,7 @@ export function createServerRequests(
     callEnded(call) {
       unfilled.delete(call);
       for (const [id, { during }] of rows) {
-        if (during?.delete(call) === true && during.size === 0) ward().get(id)?.send({ type: 'request.cancel' });
+        if (during?.delete(call) === true && during.size === 0) pool().get(id)?.send({ type: 'request.cancel' });
       }
     },
     crashed(id) {

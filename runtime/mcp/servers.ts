@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
-import { createCallLanes } from '../../actors/mcp/call-lanes.ts';
+import { createCallQueues } from '../../actors/mcp/call-queues.ts';
 import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -16,7 +16,7 @@ import { userHomeFolder } from '../../actors/user-home.ts';
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
-import { absentWard, type WardHandle } from '../../machines/base/ward.ts';
+import { absentPool, type PoolHandle } from '../../machines/base/pool.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
@@ -35,7 +35,7 @@ import type { Redactor } from '../observe/redact.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { tracedCalls } from '../observe/tracing-spans.ts';
 import { newMark } from '../system/ids.ts';
-import { createPool, poolUnder } from '../system/pools.ts';
+import { createChartPool, poolUnder } from '../system/pools.ts';
 import { createRespawns } from '../system/respawns.ts';
 import { wake } from '../system/ticks.ts';
 import { type Approvals, createApprovals, wireApproval } from './approvals.ts';
@@ -105,12 +105,12 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const gateway = (profile: string): string => `${start}/${profile}`;
   const profileOf = (profile: string) => home().profiles.get(profile);
   /** Calls may arrive before a pool runs; sessions and abort signals may send events after it has stopped. */
-  const ward =
+  const pool =
     <Input>(name: ServersPool) =>
-    (): WardHandle<Input> =>
-      poolUnder<Input>(root(), name) ?? absentWard(name);
-  const connections: Connections = ward<ConnectionInput>('connections');
-  const callWard = ward<CallInput>('calls');
+    (): PoolHandle<Input> =>
+      poolUnder<Input>(root(), name) ?? absentPool(name);
+  const connections: Connections = pool<ConnectionInput>('connections');
+  const callPool = pool<CallInput>('calls');
 
   const registries = new Map<string, Registry>();
   const registry = (profile: string): Registry => made(registries, profile, () => createRegistry(log, redactor.known));
@@ -122,7 +122,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
 
   const reconcile = createReconcile({
     entries: () => [...home().profiles].map(([profile, { settings }]) => ({ profile, servers: settings.servers })),
-    ward: connections,
+    pool: connections,
     registry,
     cache,
     retired: (key, how) => calls.retire(key, how),
@@ -138,9 +138,9 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     nowMs,
   });
   const { settings } = reconcile;
-  const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs, newMark(), log);
-  const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
-  const calls = redactedCalls(tracedCalls(createCalls(callWard, nowMs, approvals.withdraw), tracing), redactor.text);
+  const approvals = createApprovals(pool<ApprovalInput>('approvals'), nowMs, newMark(), log);
+  const requests = createServerRequests(pool<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
+  const calls = redactedCalls(tracedCalls(createCalls(callPool, nowMs, approvals.withdraw), tracing), redactor.text);
   const memory = createCallMemory();
   const chats = createChats(() => poolUnder<ChatInput>(root(), 'chats'));
   const settled = createSettled(connections);
@@ -156,8 +156,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const { logins, credentials, storeTokens, browserLogins, deviceLogins } = assembleLogins({
     home: paths.home,
     documents: () => home().documents,
-    browser: ward<LoginInput>('browserLogins'),
-    device: ward<LoginInput>('deviceLogins'),
+    browser: pool<LoginInput>('browserLogins'),
+    device: pool<LoginInput>('deviceLogins'),
     compiling,
     redactor,
     changed: (profile, server) =>
@@ -175,7 +175,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   });
   const reach = createReach({
     connections,
-    calls: callWard,
+    calls: callPool,
     configured: (key) => reconcile.keys().includes(key),
     steadyMs,
   });
@@ -199,14 +199,14 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     redact: redactor.text,
     log,
   });
-  const lanes = createCallLanes();
+  const queues = createCallQueues();
   ports.placement?.answerBy(
     createRelay({
       sessions,
       registry: (profile) => registries.get(profile),
       settings,
       connections,
-      lanes,
+      queues,
       steadyMs,
       log,
     }),
@@ -216,7 +216,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     sessions,
     approvals,
     reach,
-    lanes,
+    queues,
     registry: (profile) => registries.get(profile),
     settings,
     rules: reconcile.rules,
@@ -263,7 +263,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   });
   const machine = wireServers({
     pools: {
-      connections: createPool(ports, {
+      connections: createChartPool(ports, {
         name: 'connections',
         machine: wireConnection({ sessions, reach, log }),
         onDone: (key) => reconcile.ended(key),
@@ -273,7 +273,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           reconcile.crashed(key, error);
         },
       }),
-      calls: createPool(ports, {
+      calls: createChartPool(ports, {
         name: 'calls',
         machine: callWiring,
         onDone: callEnded,
@@ -282,18 +282,18 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           requests.callEnded(key);
         },
       }),
-      approvals: createPool(ports, {
+      approvals: createChartPool(ports, {
         name: 'approvals',
         machine: wireApproval({ approvals: () => approvals, log }),
         // Its chart is gone, so it cannot be answered any more.
         onCrashed: (key) => approvals.settled(key, { verdict: 'denied', values: null }),
       }),
-      serverRequests: createPool(ports, {
+      serverRequests: createChartPool(ports, {
         name: 'serverRequests',
         machine: requestWiring,
         onCrashed: requests.crashed,
       }),
-      chats: createPool(ports, {
+      chats: createChartPool(ports, {
         name: 'chats',
         machine: chatWiring,
         onCrashed: (key) => {

@@ -1,8 +1,8 @@
 /** Provides the effects of the call chart: resolving the tool, the question to a person, reaching the server, the call. */
 
 import { assign } from 'xstate';
-import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
+import type { CallQueues } from '../../actors/mcp/call-queues.ts';
 import { createSchemaTime, type SchemaTime } from '../../actors/mcp/schema-time.ts';
 import type { Session } from '../../actors/mcp/session.ts';
 import {
@@ -53,7 +53,7 @@ interface ToolCallPorts extends SessionCallPorts {
   readonly calls: Calls;
   readonly approvals: Approvals;
   readonly reach: Reach;
-  readonly lanes: CallLanes;
+  readonly queues: CallQueues;
   readonly registry: (profile: string) => Registry | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The rules of `approvals` in a server's entry. */
@@ -227,7 +227,7 @@ function argumentFault(
     ? checkArguments(inputSchema, args, time.forOne(), known)
     : { kind: 'unchecked', why: 'it is missing', isFinal: true };
   switch (verdict.kind) {
-    case 'unfit':
+    case 'invalid':
       return { code: 'invalid_arguments', message: `${call.name}: ${verdict.why}` };
     case 'unchecked':
       return uncheckedArguments({ name: call.name, server }, verdict);
@@ -248,13 +248,13 @@ type Outdated = Extract<CallVerdict, { readonly kind: 'outdated' }>;
 const outdated: Outdated = { kind: 'outdated' };
 
 /** Sends a call in its turn by its session, and reports its outcome once. */
-function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdict) => void): void {
+function sendCall(context: CallContext, ports: Wired, report: (verdict: CallVerdict) => void): void {
   const key = keyOf(context);
   const row = ports.calls.get(context.id);
   const tool = row?.tool;
   const settings = ports.settings(context.profile, context.server ?? '');
   if (row === undefined || tool === undefined || settings === undefined) {
-    tell({ kind: 'failed', fault: toolIsGone(context) });
+    report({ kind: 'failed', fault: toolIsGone(context) });
     return;
   }
   const { args, method, onProgress, traceparent } = row.request;
@@ -282,9 +282,9 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
   };
   // A listing for a client does not wait for tools, like the listing of tools.
   const parallel = settings.parallel || isOfferList(method);
-  row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
-    if (outcome.kind === 'outdated') tell(outcome);
-    else tell(verdictOf(outcome, { context, settings, row, log: ports.log, ports }));
+  row.abandon = ports.queues.run({ server: key, parallel }, work, (outcome) => {
+    if (outcome.kind === 'outdated') report(outcome);
+    else report(verdictOf(outcome, { context, settings, row, log: ports.log, ports }));
   });
 }
 

@@ -10,11 +10,11 @@ import { type Credentials, createCredentials } from '../../actors/oauth/credenti
 import type { Logger } from '../../actors/ports.ts';
 import type { CompileOptions } from '../../machines/base/compile.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { LoginEnd, LoginInput } from '../../machines/oauth/login-step.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { createPool } from '../system/pools.ts';
+import { createChartPool } from '../system/pools.ts';
 import { wireBrowserLogin } from './browser-login.ts';
 import { wireDeviceLogin } from './device-login.ts';
 import { learntCredentials } from './learnt-credentials.ts';
@@ -25,8 +25,8 @@ interface LoginHalfPorts {
   /** The folder of the home. */
   readonly home: string;
   readonly documents: () => Documents;
-  readonly browser: () => WardHandle<LoginInput>;
-  readonly device: () => WardHandle<LoginInput>;
+  readonly browser: () => PoolHandle<LoginInput>;
+  readonly device: () => PoolHandle<LoginInput>;
   readonly compiling: CompileOptions;
   readonly redactor: Pick<Redactor, 'learnNext'>;
   /** The credentials of a server have changed. */
@@ -89,7 +89,7 @@ export function assembleLogins({ home, redactor, nowMs, log, ...ports }: LoginHa
     logins,
     credentials,
     storeTokens,
-    browserLogins: createPool(pools, { name: 'browserLogins', machine: wireBrowserLogin(wiring), ...ends }),
-    deviceLogins: createPool(pools, { name: 'deviceLogins', machine: wireDeviceLogin(wiring), ...ends }),
+    browserLogins: createChartPool(pools, { name: 'browserLogins', machine: wireBrowserLogin(wiring), ...ends }),
+    deviceLogins: createChartPool(pools, { name: 'deviceLogins', machine: wireDeviceLogin(wiring), ...ends }),
   };
 }

@@ -10,7 +10,7 @@ import { recordFor } from '../../actors/oauth/renewal.ts';
 import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
 import { type Identity, misledWords } from '../../machines/oauth/client-identity.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
 import type { LoginEnd, LoginInput, StepFailure, StepVerdict } from '../../machines/oauth/login-step.ts';
@@ -134,7 +134,7 @@ export async function storeCredentials(
       }),
     );
     if (withheld !== undefined) {
-      const what = `the authorization server did not grant the scope ${JSON.stringify(strangersWords(withheld))}`;
+      const what = `the authorization server did not grant the scope ${JSON.stringify(untrustedWords(withheld))}`;
       const cure = 'ask its operator to permit it to this client and user';
       const message = `${what}, which the server demands, so calls that need it may still fail; ${cure}`;
       row.report({ kind: 'warning', code: 'scope-not-granted', message });

@@ -9,7 +9,7 @@ import type { IssuedCode } from '../../actors/oauth/device-authorization.ts';
 import type { Discovery } from '../../actors/oauth/discover.ts';
 import type { OauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { inProfile } from '../../machines/base/names.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { OauthClient, StoredClient } from '../../machines/oauth/client-identity.ts';
 import type { LoginInput } from '../../machines/oauth/login-step.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
@@ -79,9 +79,9 @@ interface Row {
   readonly resolve: (outcome: LoginOutcome) => void;
 }
 
-export function createLogins(wards: {
-  readonly browser: () => WardHandle<LoginInput>;
-  readonly device: () => WardHandle<LoginInput>;
+export function createLogins(pools: {
+  readonly browser: () => PoolHandle<LoginInput>;
+  readonly device: () => PoolHandle<LoginInput>;
 }): Logins {
   const rows = new Map<string, Row>();
   const ending = 'the gateway stops';
@@ -107,9 +107,9 @@ export function createLogins(wards: {
         live.close();
         return Promise.resolve({ kind: 'stopped', why: ending });
       }
-      const ward = flow === 'device' ? wards.device() : wards.browser();
+      const pool = flow === 'device' ? pools.device() : pools.browser();
       const stop = (why?: string): void =>
-        void ward.get(id)?.send({ type: 'login.cancel', ...(why === undefined ? {} : { why }) });
+        void pool.get(id)?.send({ type: 'login.cancel', ...(why === undefined ? {} : { why }) });
       const cancel = (): void => stop();
       return new Promise((resolve) => {
         const answer = (outcome: LoginOutcome): void => {
@@ -117,7 +117,7 @@ export function createLogins(wards: {
           resolve(outcome);
         };
         rows.set(id, { live, stop, resolve: answer });
-        if (ward.spawn(id, { ...input, id }) === undefined) {
+        if (pool.spawn(id, { ...input, id }) === undefined) {
           ended(id, { kind: 'stopped', why: ending });
           return;
         }

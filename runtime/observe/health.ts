@@ -7,15 +7,15 @@
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { isWard, wardHandle } from '../../machines/base/ward.ts';
+import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import type { PlatformContext } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import { countActors } from '../inspector/census.ts';
-import type { Readiness, Vitals } from '../inspector/wire.ts';
+import type { Health, Readiness } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Measured, Metrics } from './metrics.ts';
 
-interface VitalsPorts {
+interface HealthPorts {
   readonly root: () => AnyActorRef;
   readonly mcp: McpView;
   readonly metrics: Metrics;
@@ -40,7 +40,7 @@ interface VitalsPorts {
 }
 
 interface VitalSigns {
-  vitals(): Vitals;
+  health(): Health;
   readiness(): Readiness;
   /** All gauges of the metrics. */
   measure(): readonly Measured[];
@@ -56,7 +56,7 @@ interface PartSnapshot {
   hasTag(tag: string): boolean;
 }
 
-export function createVitals(ports: VitalsPorts): VitalSigns {
+export function createHealth(ports: HealthPorts): VitalSigns {
   const { root, mcp, metrics, nowMs } = ports;
   let busySince = performance.eventLoopUtilization();
   /** Two histograms: the page's is reset at each reading, which must not empty the one of the metrics. */
@@ -99,7 +99,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
 
   return {
     readiness,
-    vitals() {
+    health() {
       const delays = shownLag();
       const lagMs = Math.round(seconds(delays.max) * 1_000);
       delays.reset();
@@ -130,8 +130,8 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
     },
     measure() {
       const { running, waiting } = ports.load();
-      const wards = wardsOf(root());
-      const sizeOf = (name: string): number => wards.find((ward) => ward.name === name)?.size ?? 0;
+      const pools = poolsOf(root());
+      const sizeOf = (name: string): number => pools.find((pool) => pool.name === name)?.size ?? 0;
       const memory = process.memoryUsage();
       const cpu = process.cpuUsage();
       const busy = performance.eventLoopUtilization(busySince);
@@ -156,7 +156,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
           value,
           labels: [machine],
         })),
-        ...wards.flatMap(({ machine, spawned, crashed }): Measured[] => [
+        ...pools.flatMap(({ machine, spawned, crashed }): Measured[] => [
           { name: 'agent_actors_spawned_total', value: spawned, labels: [machine] },
           { name: 'agent_actors_crashed_total', value: crashed, labels: [machine] },
         ]),
@@ -192,7 +192,7 @@ function createLag(): () => IntervalHistogram {
   };
 }
 
-interface WardNumbers {
+interface PoolNumbers {
   readonly name: string;
   readonly machine: string;
   readonly size: number;
@@ -201,28 +201,28 @@ interface WardNumbers {
 }
 
 /** Every pool below an actor, with its counts. */
-function wardsOf(ref: AnyActorRef): WardNumbers[] {
+function poolsOf(ref: AnyActorRef): PoolNumbers[] {
   const snapshot = ref.getSnapshot() as {
     readonly context?: { readonly spawned: number; readonly crashed: number };
     readonly children?: Readonly<Record<string, AnyActorRef | undefined>>;
   };
-  if (isWard(ref)) {
-    const { name, childMachine, size } = wardHandle(ref);
+  if (isPool(ref)) {
+    const { name, childMachine, size } = poolHandle(ref);
     const { spawned = 0, crashed = 0 } = snapshot.context ?? {};
     return [{ name, machine: childMachine, size, spawned, crashed }];
   }
-  return Object.values(snapshot.children ?? {}).flatMap((child) => (child === undefined ? [] : wardsOf(child)));
+  return Object.values(snapshot.children ?? {}).flatMap((child) => (child === undefined ? [] : poolsOf(child)));
 }
 
 /** The snapshots of the charts in a pool. */
 function chartsIn<Context>(
   root: AnyActorRef,
-  pool: string,
+  called: string,
 ): readonly { readonly value: string; readonly context: Context }[] {
-  const ref: AnyActorRef | undefined = root.system.get(pool);
+  const ref: AnyActorRef | undefined = root.system.get(called);
   const charts: { readonly value: string; readonly context: Context }[] = [];
-  if (ref === undefined || !isWard(ref)) return charts;
-  wardHandle(ref).each((_, chart) => {
+  if (ref === undefined || !isPool(ref)) return charts;
+  poolHandle(ref).each((_, chart) => {
     charts.push(chart.getSnapshot() as (typeof charts)[number]);
     return true;
   });

@@ -3,25 +3,25 @@
 import type { AnyActorRef, AnyStateMachine } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import { type CompiledLogic, type CompileOptions, compile } from '../../machines/base/compile.ts';
-import { createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
+import { createPool, type PoolHandle, type PoolOptions, poolHandle } from '../../machines/base/pool.ts';
 
-interface PoolPorts {
+interface ChartPoolPorts {
   readonly compiling: CompileOptions;
   readonly log: Logger;
 }
 
-interface PoolOptions<Machine extends AnyStateMachine>
-  extends Omit<WardOptions<CompiledLogic<Machine>>, 'logic'>,
+interface ChartPoolOptions<Machine extends AnyStateMachine>
+  extends Omit<PoolOptions<CompiledLogic<Machine>>, 'logic'>,
     Pick<CompileOptions, 'copy'> {
   readonly machine: Machine;
 }
 
 /** A pool of compiled charts. A crash is logged before it is handled. */
-export function createPool<Machine extends AnyStateMachine>(
-  { compiling, log }: PoolPorts,
-  { machine, copy, onCrashed, ...options }: PoolOptions<Machine>,
+export function createChartPool<Machine extends AnyStateMachine>(
+  { compiling, log }: ChartPoolPorts,
+  { machine, copy, onCrashed, ...options }: ChartPoolOptions<Machine>,
 ) {
-  return createWard<CompiledLogic<Machine>>({
+  return createPool<CompiledLogic<Machine>>({
     ...options,
     logic: compile(machine, copy === undefined ? compiling : { ...compiling, copy }),
     onCrashed(key, error) {
@@ -33,7 +33,7 @@ export function createPool<Machine extends AnyStateMachine>(
 }
 
 /** Undefined while the pool does not run. */
-export function poolUnder<Input>(root: AnyActorRef, name: string): WardHandle<Input> | undefined {
+export function poolUnder<Input>(root: AnyActorRef, name: string): PoolHandle<Input> | undefined {
   const ref: AnyActorRef | undefined = root.system.get(name);
-  return ref && wardHandle(ref);
+  return ref && poolHandle(ref);
 }

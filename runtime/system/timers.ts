@@ -6,7 +6,7 @@
  */
 
 import type { AnyActorRef, EventObject } from 'xstate';
-import { Roster } from '../../machines/base/roster.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
 /** A pending timer. */
@@ -23,7 +23,7 @@ interface Timer extends WaitingTimer {
 }
 
 /** An actor has one or two, so searching a list is faster than a Map. */
-type Timers = Roster<AnyActorRef, Timer[]>;
+type Timers = ChurnMap<AnyActorRef, Timer[]>;
 
 /** By actor system. */
 const tables = new WeakMap<object, Timers>();
@@ -44,7 +44,7 @@ export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
 export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
   const system = systemInternals(root.system);
   const { scheduler, _clock: clock } = system;
-  const timers: Timers = new Roster();
+  const timers: Timers = new ChurnMap();
   tables.set(system, timers);
 
   scheduler.schedule = (source: AnyActorRef, target: AnyActorRef, event, delay, id) => {

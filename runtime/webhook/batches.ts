@@ -9,7 +9,7 @@ import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import { logUnforeseen } from '../dispatch/work-log.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 
 interface GroupPorts {
   readonly bursts: Bursts;
@@ -17,7 +17,7 @@ interface GroupPorts {
   /** Whether one more run may wait in memory. */
   readonly hasRoom: (run: RunPlace) => boolean;
   readonly nowMs: () => number;
-  readonly wards: () => Wards;
+  readonly pools: () => WorkPools;
   readonly log: Logger;
 }
 
@@ -75,7 +75,7 @@ export function wireGroup(ports: GroupPorts) {
               hasLanded = true;
               self.send({ type: 'run.opened', run: opened.key, atMs });
               if (isLeft) self.send({ type: 'run.finished', run: opened.key, atMs });
-              else ports.wards().open({ kind: 'run', ...opened });
+              else ports.pools().open({ kind: 'run', ...opened });
             } else if (opened === undefined) {
               if (news !== undefined) self.send({ type: 'event.joined', burst: news, atMs });
               self.send({ type: 'burst.gone', atMs });

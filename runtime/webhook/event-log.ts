@@ -44,7 +44,7 @@ interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers
 }
 
 /** Bounds an id of a refused request, and a path that names no route: both may be of any length. */
-const longestStrangersId = 200;
+const longestUntrustedId = 200;
 /** Bounds an address that a header names: each sender of a refused request is kept by its address. */
 const longestAddress = 64;
 
@@ -148,7 +148,7 @@ function named(
 ): RequestContext {
   if (context.deliveryId !== undefined || live === undefined) return context;
   const given = deliveryIdOf(live.headers, live.body);
-  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
+  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestUntrustedId) };
 }
 
 /** A refused request is recorded without headers and body. */
@@ -185,7 +185,7 @@ function fieldsOf(context: RequestContext, status: number | undefined): Record<s
     event: context.event,
     scheme: context.scheme,
     reason: context.reason,
-    path: context.route === undefined ? cut(context.path, longestStrangersId) : undefined,
+    path: context.route === undefined ? cut(context.path, longestUntrustedId) : undefined,
     status,
   };
 }

@@ -15,7 +15,7 @@ import type { BodyAccount } from '../http/body-budget.ts';
 import type { Exchange } from '../http/front.ts';
 import type { TracedSpan } from '../observe/tracing.ts';
 import type { NextId } from '../system/ids.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 
 export interface LiveRequest {
   readonly exchange: Exchange;
@@ -63,7 +63,7 @@ export interface Exchanges {
 /** What spawning a request takes. */
 export interface SpawnPorts {
   readonly exchanges: Exchanges;
-  readonly wards: () => Wards;
+  readonly pools: () => WorkPools;
   readonly nextId: NextId;
   readonly nowMs: () => number;
 }

@@ -3,13 +3,13 @@
 import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
-import type { WardHandle } from '../../machines/base/ward.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
 import { type GatewayContext, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
 import { isWaitedFor } from '../../machines/webhook/record.ts';
 import type { FrontKeeper } from '../http/front-keeper.ts';
 import { nextMove } from '../system/next-move.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 
 interface GatewayPorts {
   readonly requests: AnyActorLogic;
@@ -31,7 +31,7 @@ interface GatewayPorts {
   readonly cut: () => void;
   /** Leaves collecting batches to the other gateways; absent if there are none. */
   readonly leaveBatches?: (() => void) | undefined;
-  readonly wards: () => Wards;
+  readonly pools: () => WorkPools;
   readonly nowMs: () => number;
   /** Milliseconds that only rise, so setting the clock back does not lengthen a drain. */
   readonly steadyMs: () => number;
@@ -93,8 +93,8 @@ export function wireGateway(ports: GatewayPorts) {
 }
 
 /** Otherwise a sender whose script still runs would see its connection cut, and not learn that it may retry. */
-function answerLate({ wards, log }: GatewayPorts): void {
-  const { requests } = wards();
+function answerLate({ pools, log }: GatewayPorts): void {
+  const { requests } = pools();
   if (requests.size === 0) return;
   log.log('warn', 'drain: time is over; requests under way are answered 503', { requests: requests.size });
   requests.each((_, request) => {
@@ -103,9 +103,9 @@ function answerLate({ wards, log }: GatewayPorts): void {
   });
 }
 
-function flush({ wards, nowMs }: GatewayPorts): void {
+function flush({ pools, nowMs }: GatewayPorts): void {
   const atMs = nowMs();
-  wards().groups.each((_, group) => {
+  pools().groups.each((_, group) => {
     group.send({ type: 'group.drain', atMs });
     return true;
   });
@@ -120,7 +120,7 @@ function cutAfterMs({ drainTimeoutMs }: GatewayPorts): number {
 
 /** Resolves when batches are on disk and runs and deliveries in progress have ended, or at the deadline. */
 async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
-  const { groups, runs, deliveries } = ports.wards();
+  const { groups, runs, deliveries } = ports.pools();
   const cutAtMs = deadlineMs - ports.drainTimeoutMs() + cutAfterMs(ports);
   for (;;) {
     const flushing = those(groups, isUnderWay);
@@ -152,9 +152,9 @@ function recordOf(delivery: AnyActorRef): DeliveryContext['record'] {
   return delivery.getSnapshot().context.record;
 }
 
-function those(ward: Pick<WardHandle<unknown>, 'each'>, isMeant: (child: AnyActorRef) => boolean): AnyActorRef[] {
+function those(pool: Pick<PoolHandle<unknown>, 'each'>, isMeant: (child: AnyActorRef) => boolean): AnyActorRef[] {
   const found: AnyActorRef[] = [];
-  ward.each((_, child) => {
+  pool.each((_, child) => {
     if (isMeant(child)) found.push(child);
     return true;
   });

@@ -94,7 +94,7 @@ function submit({ head, bytes, marks, input }: Submission, ports: SpawnPorts): P
     );
     ports.exchanges.set(key, { ...live, ...marks });
     const { method, path } = head;
-    if (ports.wards().requests.spawn(key, { id: key, method, path, receivedAtMs, ...input }) !== undefined) return;
+    if (ports.pools().requests.spawn(key, { id: key, method, path, receivedAtMs, ...input }) !== undefined) return;
     ports.exchanges.delete(key);
     reject(new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment'));
   });

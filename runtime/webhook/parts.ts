@@ -13,7 +13,7 @@ import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { inTurns, type NextTurn } from '../system/turns.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 import { type LivePart, type LiveRequest, liveRequest, type SpawnPorts } from './exchanges.ts';
 
 interface PartsPorts extends SpawnPorts {
@@ -45,14 +45,14 @@ interface Parts {
 export const maxParts = maxItems;
 
 export function createParts(ports: PartsPorts): Parts {
-  const { exchanges, wards, nextId, nowMs, nextTurn } = ports;
+  const { exchanges, pools, nextId, nowMs, nextTurn } = ports;
   /** By pool, because the events of a gateway that crashed are never answered. */
-  const counts = new WeakMap<Wards['requests'], number>();
-  const underWay = (requests: Wards['requests']): number => counts.get(requests) ?? 0;
+  const counts = new WeakMap<WorkPools['requests'], number>();
+  const underWay = (requests: WorkPools['requests']): number => counts.get(requests) ?? 0;
 
   const splitBody: SplitBody = (parent, live, settled) => {
     const items = (parent.payload?.items ?? []) as readonly JsonObject[];
-    const { requests } = wards();
+    const { requests } = pools();
     if (live === undefined || underWay(requests) + items.length > maxParts) {
       settled({
         outcome: { kind: 'overloaded' },
@@ -79,7 +79,7 @@ export function createParts(ports: PartsPorts): Parts {
     };
     const spawn = (item: JsonObject, index: number): boolean => {
       // The gateway crashed meanwhile, and the request with it.
-      if (wards().requests !== requests) return false;
+      if (pools().requests !== requests) return false;
       const id = nextId(receivedAtMs);
       const part: LivePart = {
         index,
@@ -105,7 +105,7 @@ export function createParts(ports: PartsPorts): Parts {
     };
     inTurns(items, spawn, nextTurn);
   };
-  return { splitBody, underWay: () => underWay(wards().requests) };
+  return { splitBody, underWay: () => underWay(pools().requests) };
 }
 
 function callAll(callbacks: readonly (() => void)[], nextTurn: NextTurn | undefined): void {

@@ -42,8 +42,8 @@ export function createReceiver(ports: ReceiverPorts): ExchangeHandler {
   };
 }
 
-function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs, parts }: ReceiverPorts): void {
-  const { requests } = wards();
+function receive(exchange: Exchange, { exchanges, pools, nextId, traces, nowMs, parts }: ReceiverPorts): void {
+  const { requests } = pools();
   if (requests.size - parts() >= maxRequests) {
     exchange.reply(overloaded);
     return;

@@ -44,7 +44,7 @@ import {
 } from '../../machines/webhook/webhook-request.machine.ts';
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { BodyOutcome } from '../http/front.ts';
-import type { Wards } from '../system/wards.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 import { isRecordedBySender } from './event-log.ts';
 import { addressIn, type Exchanges, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
 import type { SplitBody } from './parts.ts';
@@ -75,7 +75,7 @@ export interface RequestPorts {
   readonly learnKey: (route: Route, handshake: KeyHandshake) => Promise<boolean>;
   /** The trace that is stored with an event. */
   readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
-  readonly wards: () => Wards;
+  readonly pools: () => WorkPools;
 }
 
 /** The key of a handshake, with the request's query. */
@@ -221,10 +221,10 @@ export function wireRequest(ports: RequestPorts) {
       dispatchPlan: ({ context, self }) => {
         const live = exchanges.get(context.id);
         if (live === undefined) return;
-        ports.wards().open(live.opened);
+        ports.pools().open(live.opened);
         if (context.plan === 'direct') live.exchange.whenLeft?.(() => self.send({ type: 'sender.left' }));
       },
-      leaveDelivery: ({ context }) => ports.wards().senderLeft(context.id),
+      leaveDelivery: ({ context }) => ports.pools().senderLeft(context.id),
       answer: ({ context }) => {
         const live = exchanges.get(context.id);
         if (live === undefined || context.outcome === undefined) return;

@@ -11,9 +11,9 @@ import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { readSignatureHolder, signatureHolder } from '../../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
+import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { compile } from '../../machines/base/compile.ts';
 import type { Fault } from '../../machines/base/fault.ts';
-import { Roster } from '../../machines/base/roster.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
@@ -38,7 +38,7 @@ import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
 import { createRequestCount } from '../observe/metrics-counts.ts';
 import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds } from '../system/ids.ts';
-import { createPool } from '../system/pools.ts';
+import { createChartPool } from '../system/pools.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
 import { addressIn, type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
@@ -119,7 +119,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
-  const exchanges = new Roster<string, LiveRequest>();
+  const exchanges = new ChurnMap<string, LiveRequest>();
 
   const journal = assembleJournal({
     ...ports,
@@ -165,7 +165,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nextId,
     nowMs,
   });
-  const { wards, load, sendings, pauseOf, cancelRun, seenRun, recovered, reports } = work;
+  const { pools, load, sendings, pauseOf, cancelRun, seenRun, recovered, reports } = work;
   const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
 
   const certificates = createCertificates({ log });
@@ -177,7 +177,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     hasRoom: work.hasRoom,
     reports,
   });
-  const spawning: SpawnPorts = { exchanges, wards, nextId, nowMs };
+  const spawning: SpawnPorts = { exchanges, pools, nextId, nowMs };
   const parts = createParts({ ...spawning, claim, together: keeper.together });
   const requestMachine = wireRequest({
     facts: {
@@ -221,7 +221,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       const result = await scriptPlaces.inTurn(`${profile}/${name}`, signal, () => services.runScript(input, signal));
       return result ?? { kind: 'aborted' };
     },
-    wards,
+    pools,
   });
   const receive = createReceiver({ ...spawning, traces, parts: parts.underWay });
   const fronts = createFrontKeeper({
@@ -242,7 +242,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
 
   const gateway = wireGateway({
     ...work.gateway,
-    requests: createPool(ports, {
+    requests: createChartPool(ports, {
       name: 'requests',
       machine: requestMachine,
       copy: requestContext,

@@ -70,7 +70,7 @@ export async function untilStates(home: string, state: string, count: number): P
   }
 }
 
-/** The processor time of every thread, to the nanosecond; NaN where the system does not tell. */
+/** The processor time of every thread, to the nanosecond; NaN where the system does not report. */
 export function cpuMsOf({ pid }: ChildProcess): number {
   try {
     let nanos = 0;

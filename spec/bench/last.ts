@@ -5,10 +5,10 @@ import { availableParallelism, loadavg } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NodesCost } from './nodes.ts';
+import type { PoolCost } from './pools.ts';
 import type { PresetCost } from './presets.ts';
 import type { Cost, HalfLoad } from './receiver.ts';
 import type { ScaleFinding } from './scale-parts.ts';
-import type { WardCost } from './wards.ts';
 import type { WatchCost } from './watch.ts';
 
 export interface Results {
@@ -20,7 +20,7 @@ export interface Results {
   readonly halfLoad?: readonly HalfLoad[];
   readonly presets?: readonly PresetCost[];
   readonly watch?: readonly WatchCost[];
-  readonly groups?: readonly WardCost[];
+  readonly groups?: readonly PoolCost[];
   readonly nodes?: readonly NodesCost[];
   /** Likewise. */
   readonly scale?: { readonly machine: string; readonly found: readonly ScaleFinding[] };

@@ -10,6 +10,7 @@ import { keepResults, machineNow } from './last.ts';
 import { measureMcp } from './mcp.ts';
 import { measureNodes } from './nodes.ts';
 import { measurePage } from './page.ts';
+import { measurePools } from './pools.ts';
 import { measurePresets, presetSizes } from './presets.ts';
 import {
   bareNode,
@@ -25,7 +26,6 @@ import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
 import { printAll } from './table.ts';
 import { costsTable, groupsTable, halfLoadTable } from './tables.ts';
-import { measureWards } from './wards.ts';
 import { measureWatch } from './watch.ts';
 
 const quick = process.argv.includes('--quick');
@@ -95,7 +95,7 @@ function presets(): void {
 }
 
 function groups(): void {
-  const costs = measureWards(quick ? [10, 10_000] : [10, 1_000, 10_000, 100_000]);
+  const costs = measurePools(quick ? [10, 10_000] : [10, 1_000, 10_000, 100_000]);
   keepResults({ groups: costs });
   printAll(groupsTable(costs));
 }

@@ -1,6 +1,6 @@
 /**
  * Calls the same tool of the same peer through the raw SDK client and through the gateway's half of servers, both in this
- * process, to be run as a process of its own. The rounds alternate, and so does who begins one. Tells its parent what
+ * process, to be run as a process of its own. The rounds alternate, and so does who begins one. Reports its parent what
  * each round took.
  */
 
@@ -104,12 +104,12 @@ async function gatewayCalls(url: string): Promise<(kind: 'stdio' | 'http') => Ca
   };
 }
 
-async function round(call: Call, calls: number, lanes: number): Promise<RoundCost> {
+async function round(call: Call, calls: number, queues: number): Promise<RoundCost> {
   const before = process.cpuUsage();
   const began = performance.now();
   let left = calls;
   await Promise.all(
-    Array.from({ length: lanes }, async () => {
+    Array.from({ length: queues }, async () => {
       while (left > 0) {
         left -= 1;
         await call();
@@ -123,25 +123,25 @@ async function round(call: Call, calls: number, lanes: number): Promise<RoundCos
 
 async function compare({ url, rounds, calls, only = '' }: CallOrder): Promise<CallComparison[]> {
   const gateway = await gatewayCalls(url);
-  const subjects: { name: string; raw: Call; gateway: Call; lanes: number; rounds: CallComparison['rounds'][0][] }[] =
+  const subjects: { name: string; raw: Call; gateway: Call; queues: number; rounds: CallComparison['rounds'][0][] }[] =
     [];
   for (const kind of ['stdio', 'http'] as const) {
     const raw = await rawCall(kind, url);
-    for (const lanes of [1, 16])
+    for (const queues of [1, 16])
       subjects.push({
-        name: `${kind}, ${lanes === 1 ? 'one at a time' : `${lanes} at once`}`,
+        name: `${kind}, ${queues === 1 ? 'one at a time' : `${queues} at once`}`,
         raw,
         gateway: gateway(kind),
-        lanes,
+        queues,
         rounds: [],
       });
   }
   const chosen = subjects.filter(({ name }) => name.startsWith(only));
   for (let at = -warmUps; at < rounds; at += 1) {
     for (const subject of chosen) {
-      const { raw, gateway, lanes } = subject;
-      const first = await round(at % 2 === 0 ? raw : gateway, calls, lanes);
-      const second = await round(at % 2 === 0 ? gateway : raw, calls, lanes);
+      const { raw, gateway, queues } = subject;
+      const first = await round(at % 2 === 0 ? raw : gateway, calls, queues);
+      const second = await round(at % 2 === 0 ? gateway : raw, calls, queues);
       if (at < 0) continue;
       subject.rounds.push(at % 2 === 0 ? { raw: first, gateway: second } : { raw: second, gateway: first });
     }

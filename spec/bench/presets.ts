@@ -14,7 +14,7 @@ import { certificateReader, crc32 } from '../../machines/webhook/certificate.ts'
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { hmacSha256 } from '../../machines/webhook/hmac.ts';
 import { parsePayload, type RequestFacts, verifySignature } from '../../machines/webhook/request-rules.ts';
-import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/seal-event.ts';
+import { type SignedEvent, signEvent, signsByPrivateKey } from '../../machines/webhook/sign-event.ts';
 import { digestOf, signV2 } from '../../machines/webhook/signature.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { liveRequest, parsedOf } from '../../runtime/webhook/exchanges.ts';
@@ -44,7 +44,7 @@ export interface PresetOrder {
 interface Case {
   readonly route: Partial<Route>;
   readonly secret: RouteSecret;
-  readonly sent: Sealed;
+  readonly sent: SignedEvent;
   /**
    * The cryptography alone; with a public key, the digest by which a second signature of the same content is known, too, and the
    * digest of the body where that is the id.
@@ -141,7 +141,7 @@ function work({ route, secret: of, sent }: Case, pem: string): () => void {
   };
 }
 
-function v2Case(name: SourceName, { headers, body }: Sealed): Case {
+function v2Case(name: SourceName, { headers, body }: SignedEvent): Case {
   const source: Source = sources[name];
   const type = headers['content-type'];
   const bytes = Buffer.from(body);
@@ -174,7 +174,7 @@ function fieldsOf(bytes: number): JsonObject {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`Field${index}`, value]));
 }
 
-function withId({ bodyDiffersBy }: Source, { body }: Sealed, crypto: () => unknown): () => unknown {
+function withId({ bodyDiffersBy }: Source, { body }: SignedEvent, crypto: () => unknown): () => unknown {
   if (bodyDiffersBy === undefined) return crypto;
   const bytes = Buffer.from(body);
   return () => [crypto(), digestOf(bytes)];
@@ -188,11 +188,14 @@ function caseOf(name: SourceName, payload: JsonObject, rsa: { readonly key: stri
   const event = { payload, event: 'a.b', id: 'd1', path, nowMs };
   const key = keyFor(scheme);
   const shared = { kind: 'shared', secret: key } as const;
-  const sealed = sealEvent(scheme, { name, secret: key, publicUrl }, event, source);
+  const sealed = signEvent(scheme, { name, secret: key, publicUrl }, event, source);
   if (!signsByPrivateKey(scheme.algorithm))
     return { route, secret: shared, sent: sealed, crypto: withId(source, sealed, cryptoOf(scheme, sealed, key)) };
   const { headers, body } = sealed;
-  const put = (more: Record<string, string>, text = body): Sealed => ({ headers: { ...headers, ...more }, body: text });
+  const put = (more: Record<string, string>, text = body): SignedEvent => ({
+    headers: { ...headers, ...more },
+    body: text,
+  });
   if (scheme.algorithm === 'ed25519') {
     const pair = generateKeyPairSync('ed25519');
     const content = Buffer.from(seconds + body);
@@ -260,7 +263,7 @@ function keyFor({ key }: SignatureScheme): string {
 }
 
 /** The same hash over about as many bytes. */
-function cryptoOf({ algorithm, signed }: SignatureScheme, { body }: Sealed, key: string): () => unknown {
+function cryptoOf({ algorithm, signed }: SignatureScheme, { body }: SignedEvent, key: string): () => unknown {
   const bytes = Buffer.from(body);
   if (algorithm === 'token') return () => undefined;
   const digest = hmacSha256(Buffer.from(key));

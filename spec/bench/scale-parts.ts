@@ -18,8 +18,8 @@ import { createSourceReader } from '../../runtime/webhook/route-sources.ts';
 import { createRouteTable } from '../../runtime/webhook/route-table.ts';
 import { ended, started } from './daemon.ts';
 import { secret } from './handler.ts';
+import { measurePools } from './pools.ts';
 import { median } from './table.ts';
-import { measureWards } from './wards.ts';
 
 export type ScaleOrder =
   | { readonly kind: 'groups'; readonly alive: number }
@@ -58,7 +58,7 @@ function measured(order: ScaleOrder): Promise<readonly ScaleFinding[]> {
 
 /** What one group costs to spawn, and to end, while so many others live. */
 async function measureGroups(alive: number): Promise<readonly ScaleFinding[]> {
-  const [cost] = measureWards([alive]);
+  const [cost] = measurePools([alive]);
   if (cost === undefined) return [];
   const { spawnMicros, endMicros, bytes } = cost;
   const name = `${alive.toLocaleString('en')} groups`;

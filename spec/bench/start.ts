@@ -39,13 +39,13 @@ const reading = [
 const readingQuickly: readonly string[] = ['help', 'gateway status', 'webhook deliveries', 'mcp list'];
 const lazyServers = 20;
 const idleOrder: IdleOrder = { windowMs: 10_000, windows: 1, settleMs: 5_000 };
-const tellingFile = 'telling.cjs';
+const reportingFile = 'reporting.cjs';
 
 export async function measureStart(quick: boolean): Promise<void> {
   const rounds = quick ? 2 : 15;
   const entries = Array.from({ length: lazyServers }, (_, index) => [`lazy-${index}`, { ...stdioPeer(), lazy: true }]);
   const [bare, home] = [homeWith({}), homeWith(Object.fromEntries(entries))];
-  writeFileSync(join(home, tellingFile), telling);
+  writeFileSync(join(home, reportingFile), reporting);
   try {
     await rememberTools(home, lazyServers);
     await measureDaemon([bare, home], rounds);
@@ -118,7 +118,7 @@ async function measureDaemon([bare, home]: readonly [string, string], rounds: nu
 /** Runs one process to its end. It says at its end itself what it took, since its parent cannot ask any more then. */
 async function costOf(words: readonly string[], home: string): Promise<Cost> {
   const began = performance.now();
-  const child = spawn(process.execPath, ['--require', join(home, tellingFile), ...words], {
+  const child = spawn(process.execPath, ['--require', join(home, reportingFile), ...words], {
     env: { ...process.env, AGENT_HOME: home, NO_COLOR: '1' },
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
   });
@@ -134,5 +134,5 @@ async function costOf(words: readonly string[], home: string): Promise<Cost> {
  * Writes the processor time of its process, when that ends, to the fourth descriptor. CommonJS, since the loader of modules
  * would be a good part of what `node -e 0` takes.
  */
-const telling =
+const reporting =
   "process.on('exit',()=>{const{user,system}=process.cpuUsage();try{require('fs').writeSync(3,String((user+system)/1e3))}catch{}})";

@@ -1,10 +1,10 @@
 /** The tables of the parts, as the bench prints them and `report.ts` writes them. */
 
 import type { NodesCost } from './nodes.ts';
+import type { PoolCost } from './pools.ts';
 import type { Cost, HalfLoad } from './receiver.ts';
 import type { ScaleFinding } from './scale-parts.ts';
 import type { Cells, Table } from './table.ts';
-import type { WardCost } from './wards.ts';
 import type { WatchCost } from './watch.ts';
 
 const waits = ({ p50Ms, p99Ms }: Pick<Cost, 'p50Ms' | 'p99Ms'>): Cells => [p50Ms.toFixed(2), p99Ms.toFixed(2)];
@@ -42,7 +42,7 @@ export const watchTable = (costs: readonly WatchCost[]): Table => [
   ]),
 ];
 
-export const groupsTable = (costs: readonly WardCost[]): Table => [
+export const groupsTable = (costs: readonly PoolCost[]): Table => [
   ['groups alive', 'spawn µs', 'join µs', 'end µs', 'bytes each'],
   ...costs.map(({ alive, spawnMicros, joinMicros, endMicros, bytes }) => [
     alive.toLocaleString('en'),

@@ -70,7 +70,7 @@ t.test('INS-2 · an actor that ends while the tree is read is not left in it', o
   const home = makeHome(t).path;
   const actors = [row('connections/gone'), row('connections/here')];
   await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
     { method: 'inspect.delta', params: { at: 0, changed: [], gone: ['connections/gone'], steps: [], skipped: 0 } },
   ]);
   const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
@@ -81,9 +81,9 @@ t.test('INS-2 · an actor that ends while the tree is read is not left in it', o
 
 t.test('INS-2 · CLI-6 · a terminal that is disconnected as a slow reader shows the tree anew', only, async (t) => {
   const home = makeHome(t).path;
-  const vitals = { started: Date.now(), url: null, home };
+  const health = { started: Date.now(), url: null, home };
   const messages = (id: unknown, connection: number) => [
-    { id, result: { actors: [row(`connections/number-${connection}`)], more: {}, vitals } },
+    { id, result: { actors: [row(`connections/number-${connection}`)], more: {}, health } },
   ];
   await answered(t, home, messages, 2);
   const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
@@ -96,7 +96,7 @@ t.test('INS-2 · CLI-6 · no line of the tree fills the last column, where its e
   const home = makeHome(t).path;
   const actors = [{ ...row('connections/here'), why: 'x'.repeat(80) }];
   await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
   ]);
   const line = `stty cols 40 rows 10; exec '${process.execPath}' '${main}' inspect`;
   const child = spawn('script', ['-qec', line, '/dev/null'], {
@@ -120,7 +120,7 @@ t.test('INS-2 · CLI-6 · Ctrl-Z stops the tree on a restored terminal, and fg d
   const home = makeHome(t).path;
   const actors = [row('connections/here')];
   await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
   ]);
   const view = `'${process.execPath}' '${main}' inspect`;
   const behind = `bg; until jobs >'${home}/jobs'; grep -q Stopped '${home}/jobs'; do sleep 0.05; done`;
@@ -152,7 +152,7 @@ t.test('INS-2 · CLI-6 · Ctrl-Z changes nothing where no shell could continue t
   const home = makeHome(t).path;
   const actors = [row('connections/here')];
   await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, vitals: { started: Date.now(), url: null, home } } },
+    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
   ]);
   const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
   await terminal.shows(/connections\/here/);
@@ -163,15 +163,15 @@ t.test('INS-2 · CLI-6 · Ctrl-Z changes nothing where no shell could continue t
 });
 
 t.test('INS-2 · a timeline rounds how long a part took as every other duration', async (t) => {
-  const chapter = (took: number) => ({
-    ...{ kind: 'run', machine: 'agentRun', actor: 'runs/r', title: `took ${took}`, state: 'delivered', stairs: [] },
+  const phase = (took: number) => ({
+    ...{ kind: 'run', machine: 'agentRun', actor: 'runs/r', title: `took ${took}`, state: 'delivered', steps: [] },
     ...{ began: 0, ended: took },
   });
   const { context, seen } = stageCommand({
     args: ['d1'],
     answer: {
       ...{ delivery: 'd1', key: 'k', route: 'r', profile: 'default', event: 'e', status: 'delivered', received: 0 },
-      ...{ verdict: 'It was delivered.', cure: '', chapters: [59_960, 119_700].map(chapter) },
+      ...{ verdict: 'It was delivered.', cure: '', phases: [59_960, 119_700].map(phase) },
     },
   });
   t.equal(await explainDelivery(context), 0);

@@ -14,7 +14,7 @@ import { installBrowser, startCli } from '../support/oauth/login-cli.ts';
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 type Step =
-  | { readonly tell: JsonObject }
+  | { readonly report: JsonObject }
   | { readonly result: JsonObject }
   | { readonly error: string; readonly code: string }
   /** Says nothing more. */
@@ -56,7 +56,7 @@ async function stage(t: Test, script: Readonly<Record<string, readonly Step[]>>)
         for (const step of script[key] ?? []) {
           if (step === 'hangs up') socket.destroy();
           else if (step === 'waits') break;
-          else if ('tell' in step) say({ method: 'mcp.loginProgress', params: step.tell });
+          else if ('report' in step) say({ method: 'mcp.loginProgress', params: step.report });
           else if ('result' in step) say({ id, result: step.result });
           else say({ id, error: { code: -32_000, message: step.error, data: { code: step.code } } });
         }
@@ -80,7 +80,7 @@ const code = {
 };
 
 t.test('OAU-8 · the address is printed and opened, the outcome told; --no-browser opens nothing', async (t) => {
-  const { home, asked } = await stage(t, { hub: [{ tell: address }, { result: {} }] });
+  const { home, asked } = await stage(t, { hub: [{ report: address }, { result: {} }] });
   const browser = installBrowser(home, { onlyOpens: true });
 
   const shown = await startCli(t, home, ['mcp', 'login', 'hub', '--profile', 'work'], browser.env).ended;
@@ -104,7 +104,7 @@ t.test('OAU-8 · the address is printed and opened, the outcome told; --no-brows
 
 t.test('OAU-5 · a warning stands on standard error, and the login goes on', async (t) => {
   const warning = { kind: 'warning', code: 'document-status', message: 'the document answers 404\u001b[2J' };
-  const { home } = await stage(t, { hub: [{ tell: address }, { tell: warning }, { result: {} }] });
+  const { home } = await stage(t, { hub: [{ report: address }, { report: warning }, { result: {} }] });
   const { code: exit, stderr } = await startCli(t, home, ['mcp', 'login', 'hub', '--no-browser']).ended;
   t.equal(exit, 0);
   t.match(stderr, /^agent: hub: warning: the document answers 404.\[2J \[document-status\]\n$/);
@@ -112,7 +112,7 @@ t.test('OAU-5 · a warning stands on standard error, and the login goes on', asy
 
 t.test('DEV-1 · a code is shown with its address and its life, and nothing is opened', async (t) => {
   const whole = { ...code, verification_uri_complete: 'https://as.example/activate?c=WDJB' };
-  const { home, asked } = await stage(t, { hub: [{ tell: whole }, { result: {} }] });
+  const { home, asked } = await stage(t, { hub: [{ report: whole }, { result: {} }] });
   const browser = installBrowser(home, { onlyOpens: true });
 
   const { stdout } = await startCli(t, home, ['mcp', 'login', 'hub', '--flow', 'device'], browser.env).ended;
@@ -131,7 +131,7 @@ t.test(
   'DEV-1 · at a terminal the life of the code counts down',
   { skip: spawnSync('script', ['-V']).status !== 0 },
   async (t) => {
-    const { home } = await stage(t, { hub: [{ tell: code }, 'waits'] });
+    const { home } = await stage(t, { hub: [{ report: code }, 'waits'] });
     const child = spawn('script', ['-qec', `${process.execPath} ${main} mcp login hub --flow device`, '/dev/null'], {
       env: { ...process.env, AGENT_HOME: home.path, NO_COLOR: '1' },
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -152,9 +152,12 @@ t.test(
 
 t.test('CLI-2 · OAU-8 · what a stranger says cannot move the cursor, and every ending has its code', async (t) => {
   const { home } = await stage(t, {
-    evil: [{ tell: { ...code, user_code: '\u001b[2J\u202eHT', verification_uri: 'https://a\u0007' } }, { result: {} }],
+    evil: [
+      { report: { ...code, user_code: '\u001b[2J\u202eHT', verification_uri: 'https://a\u0007' } },
+      { result: {} },
+    ],
     denied: [{ error: 'mcp server "denied": \u001b[31mno', code: 'login-stopped' }],
-    gone: [{ tell: code }, 'hangs up'],
+    gone: [{ report: code }, 'hangs up'],
   });
   const evil = await startCli(t, home, ['mcp', 'login', 'evil']).ended;
   for (const sign of ['\u001b', '\u0007', '\u202e']) t.notOk(evil.stdout.includes(sign), JSON.stringify(sign));
@@ -171,7 +174,7 @@ t.test('CLI-2 · OAU-8 · what a stranger says cannot move the cursor, and every
 
 t.test('OAU-8 · what is typed is handed to the login, a refusal of it shown, and Ctrl-C hangs up', async (t) => {
   const { home, asked, left } = await stage(t, {
-    hub: [{ tell: address }, 'waits'],
+    hub: [{ report: address }, 'waits'],
     'mcp.loginPaste': [{ error: 'no login to "hub" waits for this', code: 'login-paste' }],
   });
   const running = startCli(t, home, ['mcp', 'login', 'hub']);

@@ -35,7 +35,7 @@ t.test('CLI-2 · SEC-7 · a job of a file that others wrote forges no line and m
 });
 
 t.test('CLI-2 · SEC-7 · why a delivery stopped is told without a line of its sender', async (t) => {
-  const stair = {
+  const step = {
     state: 's',
     told: hostile,
     rule: 'FIL-1',
@@ -49,7 +49,7 @@ t.test('CLI-2 · SEC-7 · why a delivery stopped is told without a line of its s
     received: '2026-01-01T00:00:00Z',
     verdict: hostile,
     cure: hostile,
-    chapters: [{ title: hostile, actor: hostile, began: 0, ended: 1, stairs: [stair] }],
+    phases: [{ title: hostile, actor: hostile, began: 0, ended: 1, steps: [step] }],
   };
   for (const isTerminal of [false, true]) {
     const { context, seen } = stageCommand({ answer, args: ['x'], flags: { texts: true }, isTerminal });

@@ -113,7 +113,7 @@ const doors: readonly (readonly [string, RegExp])[] = [
   ['uWebSockets.js', /^runtime\/http\/(uws|native)\.ts$/],
   ['re2js', /^machines\/webhook\/pattern\.ts$/],
   ['lmdb', /^actors\/store\/(?:lmdb-tables|load-lmdb)\.ts$/],
-  ['p-queue', /^actors\/(dispatch\/places|mcp\/call-lanes)\.ts$/],
+  ['p-queue', /^actors\/(dispatch\/places|mcp\/call-queues)\.ts$/],
   ['undici', /^actors\/(mcp\/http-fetch|proxy-agent)\.ts$/],
   ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],
   ['@modelcontextprotocol/server', /^cli\/(commands\/mcp-serve|serve\/\w+)\.ts$/],

@@ -26,8 +26,8 @@ const exceptions: ReadonlyMap<string, string> = new Map([
   ['machines/base/compiled-actions.ts', 'an assigner that spawns is refused'],
   ['machines/base/lean-actor.ts', 'an actor stops its own children only, as xstate’s does'],
   ['machines/base/xstate-internals.ts', 'the type of the system’s clock names its timers'],
-  ['machines/base/declare.ts', 'an unfilled hole says so'],
-  ['machines/base/ward.ts', 'a handle for what is no ward is a mistake of the wiring'],
+  ['machines/base/declare.ts', 'an unfilled placeholder says so'],
+  ['machines/base/pool.ts', 'a handle for what is no pool is a mistake of the wiring'],
 ]);
 
 t.test('machines touch no clock, chance, process, timer, network or promise, and do not throw', (t) => {

@@ -260,7 +260,7 @@ t.test('DUR-1 · IDM-1 · a delivery id is not accepted again after the crash', 
   t.same([answer.status, answer.body], [200, { status: 'duplicate', delivery_id: 'once' }]);
 });
 
-/** An agent that tells when it has the prompt, and stays until it is ended. */
+/** An agent that reports when it has the prompt, and stays until it is ended. */
 const slowAgent = `cat >/dev/null
 echo "$AGENT_ATTEMPT" >>began.txt
 [ "$AGENT_ATTEMPT" = 1 ] && exec sleep 600

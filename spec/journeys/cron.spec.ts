@@ -26,8 +26,8 @@ const isPlanned = ({ state }: Node): boolean => state !== 'planning';
 /** The charts of the jobs, as `inspect tree` has them. */
 async function charts(home: string): Promise<readonly Node[]> {
   const tree = (await cliJson(home, 'inspect', 'tree')) as Node;
-  const ward = tree.children.find(({ id }) => id === 'gateway')?.children.find(({ id }) => id === 'gateway/cronJobs');
-  return ward?.children ?? [];
+  const pool = tree.children.find(({ id }) => id === 'gateway')?.children.find(({ id }) => id === 'gateway/cronJobs');
+  return pool?.children ?? [];
 }
 
 t.test('CRN-1 · INS-1 · CON-4 · a job is fired when it is due and can be seen all the while', async (t) => {

@@ -36,13 +36,13 @@ t.test(
     t.match(reason, /^Reason: .*no such build: key \[redacted\]/);
     t.equal(cure, `Timeline and remedy: agent inspect why ${run?.id}`);
     t.notMatch(JSON.stringify(it.slack.requests.map(({ json }) => json)), /<!channel>/, 'as all that goes to Slack');
-    const why = await it.json<{ readonly verdict: string; readonly chapters: readonly JsonObject[] }>(
+    const why = await it.json<{ readonly verdict: string; readonly phases: readonly JsonObject[] }>(
       'inspect',
       'why',
       String(run?.id),
     );
     t.match(why.verdict, /Its run failed/);
-    t.match(why.chapters.at(-1), { kind: 'delivery', title: 'notice of the failed run to slack', state: 'delivered' });
+    t.match(why.phases.at(-1), { kind: 'delivery', title: 'notice of the failed run to slack', state: 'delivered' });
     const shown = await askCli(['runs', 'show', String(run?.id)], it.home.path);
     t.match(shown.stdout, /Notice +slack, .*: delivered/);
     t.match((await askCli(['deliveries', 'show', String(run?.id)], it.home.path)).stdout, /Reports +failed run/);

@@ -153,7 +153,7 @@ t.test('LIM-3 · a form that is not UTF-8 keeps its letters in a prompt, to a re
 });
 
 t.test(
-  'CLI-5 · SUB-1 · CON-4 · list, show and test tell what is in force, and the findings of the files',
+  'CLI-5 · SUB-1 · CON-4 · list, show and test report what is in force, and the findings of the files',
   async (t) => {
     const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
     const { url } = await startDaemon(t, home.path);

@@ -337,7 +337,7 @@ t.test(
   async (t) => {
     const slack = await startPlatform(t, slackApi);
     const platforms = { slack: { enabled: true, api_base: slack.base, ...slackApi.options } };
-    const route = { prompt: 'Tell {n}', ...toUnknown };
+    const route = { prompt: 'Report {n}', ...toUnknown };
     const jobsOf = (name: string) => JSON.stringify({ jobs: [{ ...job, id: name, name }] });
     const work = {
       agent: { runner: 'echo' },

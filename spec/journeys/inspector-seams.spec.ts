@@ -1,10 +1,10 @@
 /**
  * The inspector's page over real platforms and runs of a model: texts that did not arrive are sent again or given up, a
- * run's question is answered, its story holds what was said; and the story is the same after a restart.
+ * run's question is answered, its timeline holds what was said; and the timeline is the same after a restart.
  */
 
 import t from 'tap';
-import type { Story } from '../../runtime/inspector/wire.ts';
+import type { Timeline } from '../../runtime/inspector/wire.ts';
 import { chromiumPath, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { hasty } from '../support/delivering.ts';
@@ -100,32 +100,35 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     t.notOk(slack.world.messages.some(({ text }) => text === 'Note dropped'));
   });
 
-  await t.test('TRU-3 · DIS-5 · INS-2 · a run’s question is answered, and its story holds what was said', async (t) => {
-    await sent('deploys', 'asks');
-    const { page } = await openInspector(t, gateway);
-    await goTo(page, '#/approvals');
-    const question = page.getByRole('article', { name: 'Question of a run' });
-    await question.getByText(/route "deploys" asks: Which region/).waitFor();
-    t.equal(await question.getByRole('link', { name: 'agent' }).count(), 0, 'no server asked');
+  await t.test(
+    'TRU-3 · DIS-5 · INS-2 · a run’s question is answered, and its timeline holds what was said',
+    async (t) => {
+      await sent('deploys', 'asks');
+      const { page } = await openInspector(t, gateway);
+      await goTo(page, '#/approvals');
+      const question = page.getByRole('article', { name: 'Question of a run' });
+      await question.getByText(/route "deploys" asks: Which region/).waitFor();
+      t.equal(await question.getByRole('link', { name: 'agent' }).count(), 0, 'no server asked');
 
-    const waiting = (await gateway.control.call('inspect.why', { id: 'asks' })) as unknown as Story;
-    t.equal(waiting.verdict, 'Accepted: its run waits for your answer.');
-    t.match(waiting.cure, /`agent approvals approve a[a-z]+\d+ --values/);
-    await question.getByRole('link', { name: 'the event that waits for it' }).click();
-    await page.getByText('Waiting for your answer to a question.').waitFor();
-    await page.getByRole('link', { name: 'Answer it' }).click();
+      const waiting = (await gateway.control.call('inspect.why', { id: 'asks' })) as unknown as Timeline;
+      t.equal(waiting.verdict, 'Accepted: its run waits for your answer.');
+      t.match(waiting.cure, /`agent approvals approve a[a-z]+\d+ --values/);
+      await question.getByRole('link', { name: 'the event that waits for it' }).click();
+      await page.getByText('Waiting for your answer to a question.').waitFor();
+      await page.getByRole('link', { name: 'Answer it' }).click();
 
-    await question.getByLabel(/Answer/).selectOption('“eu”');
-    await question.getByRole('button', { name: 'Send' }).click();
+      await question.getByLabel(/Answer/).selectOption('“eu”');
+      await question.getByRole('button', { name: 'Send' }).click();
 
-    await goTo(page, '#/events/asks');
-    await page
-      .getByText(/^Delivered to Slack/)
-      .first()
-      .waitFor();
-    t.match(await page.getByRole('region', { name: 'Timeline' }).innerText(), /clarify[\s\S]*Slack/);
-    t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /Deployed\./);
-  });
+      await goTo(page, '#/events/asks');
+      await page
+        .getByText(/^Delivered to Slack/)
+        .first()
+        .waitFor();
+      t.match(await page.getByRole('region', { name: 'Timeline' }).innerText(), /clarify[\s\S]*Slack/);
+      t.match(await page.getByRole('region', { name: 'Response' }).innerText(), /Deployed\./);
+    },
+  );
 
   await t.test('CRN-1 · INS-2 · a disabled job can be resumed', async (t) => {
     const { page } = await openInspector(t, gateway);
@@ -139,14 +142,14 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     t.equal(await job.getByRole('button', { name: 'Pause' }).count(), 1);
   });
 
-  await t.test('DUR-2 · INS-2 · a story is the same after a restart', async (t) => {
+  await t.test('DUR-2 · INS-2 · a timeline is the same after a restart', async (t) => {
     const told = async (control: typeof gateway.control) => {
-      const { verdict, chapters } = (await control.call('inspect.why', { id: 'asks' })) as unknown as Story;
+      const { verdict, phases } = (await control.call('inspect.why', { id: 'asks' })) as unknown as Timeline;
       // Calls of tools are remembered until the daemon ends; the run's transcript has them for good.
-      const kept = chapters.filter(({ kind }) => kind !== 'call');
+      const kept = phases.filter(({ kind }) => kind !== 'call');
       return {
         verdict,
-        chapters: kept.map(({ kind, state, stairs }) => ({ kind, state, stairs: stairs.map(wordsOf) })),
+        phases: kept.map(({ kind, state, steps }) => ({ kind, state, steps: steps.map(wordsOf) })),
       };
     };
     const before = await told(gateway.control);
@@ -160,7 +163,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
   });
 });
 
-/** A stair without its time, which is that of the steps while they are remembered. */
-function wordsOf({ at: _, ...stair }: Story['chapters'][number]['stairs'][number]): object {
-  return stair;
+/** A step without its time, which is that of the steps while they are remembered. */
+function wordsOf({ at: _, ...step }: Timeline['phases'][number]['steps'][number]): object {
+  return step;
 }

@@ -182,7 +182,7 @@ t.test(
 );
 
 t.test(
-  'TRU-1 · TRU-3 · INS-2 · a run waits for the yes to a tool of an untrusted server, and its story says so',
+  'TRU-1 · TRU-3 · INS-2 · a run waits for the yes to a tool of an untrusted server, and its timeline says so',
   async (t) => {
     const path = join(process.cwd(), 'dist', 'never-made');
     // It exists, so nothing is made.
@@ -209,10 +209,10 @@ t.test(
     t.match(await cliJson(home.path, 'inspect', 'why', String(waiting)), {
       verdict: 'Accepted: its run waits for your yes to mcp__files__create_directory.',
       cure: new RegExp(`^\`agent approvals approve ${String(id)}\` lets it run`),
-      chapters: [
+      phases: [
         { kind: 'request' },
         { kind: 'run' },
-        { kind: 'call', state: 'approving', stairs: [{ state: 'approving', result: 'waiting', rule: 'TRU-1' }] },
+        { kind: 'call', state: 'approving', steps: [{ state: 'approving', result: 'waiting', rule: 'TRU-1' }] },
       ],
     });
 
@@ -447,10 +447,10 @@ mcp_servers:
 
   const run = await runThatIs(home.path, 'delivered');
   t.match(run.response, /^mcp__files__list_allowed_directories \[\{"type":"text","text":"Allowed directories/);
-  const { chapters } = (await cliJson(home.path, 'inspect', 'why', String(run.delivery_id))) as {
-    chapters: readonly JsonObject[];
+  const { phases } = (await cliJson(home.path, 'inspect', 'why', String(run.delivery_id))) as {
+    phases: readonly JsonObject[];
   };
-  t.equal(chapters.filter(({ kind }) => kind === 'call').length, 1, 'the call is told with its run');
+  t.equal(phases.filter(({ kind }) => kind === 'call').length, 1, 'the call is told with its run');
 });
 
 t.test(

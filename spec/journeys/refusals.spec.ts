@@ -74,7 +74,7 @@ for (const { front, skip } of fronts) {
       t.match(shown.stdout, /Alike +×3,000 since .* from one address, last /);
     });
 
-    t.test('SRC-5 · the doctor and the story of a refused request say why, and show no secret', async (t) => {
+    t.test('SRC-5 · the doctor and the timeline of a refused request say why, and show no secret', async (t) => {
       const doctor = async (...words: string[]) => (await askCli(['webhook', 'doctor', ...words], home.path)).stdout;
       t.match(
         await doctor('hub'),

@@ -215,10 +215,10 @@ console.log(JSON.stringify({
   t.ok(tools.length > 2 && tools.every((name) => /^mcp__(notes|guarded)__/.test(name)), tools.join());
   t.notOk(existsSync(`${home.path}/profiles/work/config.yaml.lock`));
   t.same(readdirSync(`${home.path}/state/runs`), [], 'the socket is gone with its run');
-  const { chapters } = (await control.call('inspect.why', { id: 'attack' })) as unknown as {
-    readonly chapters: readonly JsonObject[];
+  const { phases } = (await control.call('inspect.why', { id: 'attack' })) as unknown as {
+    readonly phases: readonly JsonObject[];
   };
-  t.ok(chapters.filter(({ kind }) => kind === 'call').length >= 4, 'every call is told with the run');
+  t.ok(phases.filter(({ kind }) => kind === 'call').length >= 4, 'every call is told with the run');
 });
 
 t.test('SEC-4 · HOME-1 · an inherited AGENT_HOME leads around neither the socket nor the toolsets', async (t) => {

@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { sources } from '../../machines/config/sources.ts';
-import { sealEvent } from '../../machines/webhook/seal-event.ts';
+import { signEvent } from '../../machines/webhook/sign-event.ts';
 import { askCli } from '../support/daemon.ts';
 import { mattermostApi } from '../support/platforms/mattermost.ts';
 import { slackError } from '../support/platforms/slack.ts';
@@ -26,7 +26,7 @@ t.test(
       const payload = { type: 'Issue', data: { title: `text of ${id}` } };
       const use = { name: 'linear', secret };
       const unsealed = { payload, id, path, nowMs: Date.now() };
-      const { headers, body } = sealEvent(sources.linear.schemes[0], use, unsealed, sources.linear);
+      const { headers, body } = signEvent(sources.linear.schemes[0], use, unsealed, sources.linear);
       const response = await fetch(`${daemon.url}${path}`, { method: 'POST', headers, body });
       return [response.status, await response.json()];
     };

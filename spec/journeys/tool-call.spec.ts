@@ -85,7 +85,7 @@ t.test('on every transport and era', async (t) => {
       t.same(failed, { content: [{ type: 'text', text: 'it failed as asked' }], isError: true });
     });
 
-    t.test(`SRV-3 · LIF-3 · ${server} tells its progress to whoever called`, async (t) => {
+    t.test(`SRV-3 · LIF-3 · ${server} reports its progress to whoever called`, async (t) => {
       const control = await controlOf(t, gateway.home);
       const told: JsonObject[] = [];
       control.onNotification((method, params) => {
@@ -473,7 +473,7 @@ t.test('LIF-3 · a stdio call is cancelled on the wire, and its child lives on',
   await eventually(() => peer.executions('slow') === 1);
   await gateway.daemon.pass(60_000);
   const { error } = await slow;
-  // The lane is serial: this is answered only if the slow call was let go of.
+  // The queue is serial: this is answered only if the slow call was let go of.
   const next = await gateway.call('mcp__peer__echo', { text: 'next' });
 
   t.equal(error?.code, 'timed_out');

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { type AnyActorRef, createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
-import type { logicHole } from '../../machines/base/declare.ts';
+import type { logicPlaceholder } from '../../machines/base/declare.ts';
 import { crashRestarts } from '../../machines/base/restart.ts';
 import {
   type ListenerPlan,
@@ -12,7 +12,7 @@ import {
 import { type SupervisorInput, supervisorMachine } from '../../machines/supervisor.machine.ts';
 import { turn } from '../support/turns.ts';
 
-type Logic = ReturnType<typeof logicHole>;
+type Logic = ReturnType<typeof logicPlaceholder>;
 
 /** A part that writes down when it starts, what it hears and when it is stopped; what it says is said by the spec. */
 function part(name: string, steps: string[], refs: Map<string, (event: { type: string }) => void>): Logic {
@@ -47,7 +47,7 @@ function stage(t: Test, input: Partial<SupervisorInput> = {}, plan?: ListenerPla
             }),
             adoptHome: fromPromise<undefined, undefined>(async () => void steps.push('home adopted')),
           },
-        }) as unknown as ReturnType<typeof logicHole<ReloadOutcome, ReloadInput>>,
+        }) as unknown as ReturnType<typeof logicPlaceholder<ReloadOutcome, ReloadInput>>,
       },
       actions: {
         reportCrash: ({ self }) => {

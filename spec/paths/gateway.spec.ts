@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createActor, fromPromise, fromTransition, setup } from 'xstate';
-import type { logicHole } from '../../machines/base/declare.ts';
+import type { logicPlaceholder } from '../../machines/base/declare.ts';
 import {
   type GatewayContext,
   type GatewayEvent,
@@ -8,7 +8,7 @@ import {
   gatewayMachine,
 } from '../../machines/webhook/gateway.machine.ts';
 
-const ward = fromTransition((state: undefined) => state, undefined) as unknown as ReturnType<typeof logicHole>;
+const pool = fromTransition((state: undefined) => state, undefined) as unknown as ReturnType<typeof logicPlaceholder>;
 
 /** The gateway under a parent that writes down what it is told; promises are settled by hand. */
 function makeGateway(move: GatewayContext = { url: 'http://a:2', fault: null }) {
@@ -16,12 +16,12 @@ function makeGateway(move: GatewayContext = { url: 'http://a:2', fault: null }) 
   let closed = (): void => {};
   const gateway = gatewayMachine.provide({
     actors: {
-      requests: ward,
-      groups: ward,
-      runs: ward,
-      deliveries: ward,
-      platforms: ward,
-      cronJobs: ward,
+      requests: pool,
+      groups: pool,
+      runs: pool,
+      deliveries: pool,
+      platforms: pool,
+      cronJobs: pool,
       openFront: fromPromise<GatewayContext, undefined>(() => Promise.resolve({ url: 'http://a:1', fault: null })),
       moveFront: fromPromise<GatewayContext, undefined>(() => Promise.resolve(move)),
       closeFront: fromPromise<undefined, undefined>(() => {
@@ -55,7 +55,7 @@ function makeGateway(move: GatewayContext = { url: 'http://a:2', fault: null }) 
   return {
     steps,
     facts,
-    tell: (event: GatewayEvent): void => child.send(event),
+    report: (event: GatewayEvent): void => child.send(event),
     settled: async (): Promise<unknown> => {
       for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       return child.getSnapshot().value;
@@ -66,10 +66,10 @@ function makeGateway(move: GatewayContext = { url: 'http://a:2', fault: null }) 
 }
 
 t.test('COA-1 · CON-2 · a drain flushes bursts at once, and again once the front has closed', async (t) => {
-  const { steps, tell, settled, close } = makeGateway();
-  tell({ type: 'gateway.open', enabled: true, fault: null });
+  const { steps, report, settled, close } = makeGateway();
+  report({ type: 'gateway.open', enabled: true, fault: null });
   t.equal(await settled(), 'listening');
-  tell({ type: 'gateway.drain' });
+  report({ type: 'gateway.drain' });
   t.equal(await settled(), 'draining');
   t.same(steps, ['start', 'stop', 'flush', 'close'], 'before the last answer has left');
   close();
@@ -81,15 +81,15 @@ t.test(
   'CRN-1 · cron jobs are fired once the gateway stands, with or without its front, and not in a drain',
   async (t) => {
     for (const enabled of [true, false]) {
-      const { steps, tell, settled } = makeGateway();
+      const { steps, report, settled } = makeGateway();
       await settled();
       t.same(steps, [], 'not while the work of the journal is taken up');
-      tell({ type: 'gateway.open', enabled, fault: null });
+      report({ type: 'gateway.open', enabled, fault: null });
       await settled();
       t.same(steps, ['start']);
     }
-    const { steps, tell, settled } = makeGateway();
-    tell({ type: 'gateway.drain' });
+    const { steps, report, settled } = makeGateway();
+    report({ type: 'gateway.drain' });
     await settled();
     t.same(steps, ['stop', 'flush', 'close']);
   },
@@ -103,9 +103,9 @@ t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
   ];
   for (const [move, state, fact, steps] of rows) {
     const gateway = makeGateway(move);
-    gateway.tell({ type: 'gateway.open', enabled: true, fault: null });
+    gateway.report({ type: 'gateway.open', enabled: true, fault: null });
     await gateway.settled();
-    gateway.tell({ type: 'gateway.reopen', enabled: true, fault: null });
+    gateway.report({ type: 'gateway.reopen', enabled: true, fault: null });
     t.equal(await gateway.settled(), state);
     t.same([gateway.facts.at(-1), gateway.context()], [fact, move]);
     t.same(gateway.steps.slice(1), steps, 'COA-1: bursts end with their front');
@@ -113,18 +113,18 @@ t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
 });
 
 t.test('CFG-3 · a gateway whose routes are broken stays closed and says why', async (t) => {
-  const { facts, tell, settled, context, steps } = makeGateway();
-  tell({ type: 'gateway.open', enabled: true, fault: 'a finding' });
+  const { facts, report, settled, context, steps } = makeGateway();
+  report({ type: 'gateway.open', enabled: true, fault: 'a finding' });
   t.equal(await settled(), 'closed');
   t.same(steps.splice(0), ['start'], 'jobs are fired all the same');
   t.same(facts, [{ type: 'gateway.opened', url: null }]);
   t.same(context(), { url: null, fault: 'a finding' });
-  tell({ type: 'gateway.reopen', enabled: true, fault: 'still' });
+  report({ type: 'gateway.reopen', enabled: true, fault: 'still' });
   await settled();
   t.same(facts.at(-1), { type: 'gateway.refused', fault: 'still' });
-  tell({ type: 'gateway.reopen', enabled: true, fault: null });
+  report({ type: 'gateway.reopen', enabled: true, fault: null });
   t.equal(await settled(), 'listening');
-  tell({ type: 'gateway.reopen', enabled: false, fault: null });
+  report({ type: 'gateway.reopen', enabled: false, fault: null });
   t.equal(await settled(), 'closed');
   t.same(
     [steps, context()],

@@ -12,7 +12,7 @@ const events: readonly EventObject[] = [
   { type: 'xstate.after.heartbeat.journal.ready' },
   { type: 'xstate.after.patience.journal.unavailable' },
 ];
-/** Without a supervisor there is nobody to tell. */
+/** Without a supervisor there is nobody to report. */
 const alone = journalMachine.provide({ actions: { reportReady: () => {}, reportUnavailable: () => {} } });
 const edges = edgesOf<JournalContext>(alone as unknown as AnyStateMachine, {
   input: {},

@@ -161,7 +161,7 @@ t.test('LIF-7 · LIF-13 · a settled call has the answer or a reason, never neit
   t.end();
 });
 
-/** Tells whether the first loss ended the call, because it had no try left. */
+/** Reports whether the first loss ended the call, because it had no try left. */
 function endsUncertain({ told, value, context }: CallWalk, losses: number): boolean {
   const dispatched = told.filter((event) => isLost(event, true)).length;
   return (

@@ -40,7 +40,7 @@ const outside =
 
 /** Files that measure the collector or the time of the processor, change the process or run for minutes. */
 const alone: readonly RegExp[] = [
-  /\/machines\/base\/ward\./,
+  /\/machines\/base\/pool\./,
   /\/process\.spec\./,
   /\/stop-signal\./,
   /\/mcp\/(?:tool-calls|validate-arguments)\./,

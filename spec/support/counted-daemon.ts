@@ -99,11 +99,11 @@ function tally(names: readonly string[]): Record<string, number> {
 async function leak(kind: Leak): Promise<void> {
   if (lent === undefined) throw new Error('nothing stands yet');
   const { root, webhooks } = lent;
-  const { exchanges, wards } = webhooks.replay;
+  const { exchanges, pools } = webhooks.replay;
   switch (kind) {
     case 'actor': {
       // A request without an exchange waits for its body for ever.
-      const child = wards().requests.spawn('leaked', {
+      const child = pools().requests.spawn('leaked', {
         id: 'leaked',
         origin: 'http',
         method: 'POST',
@@ -147,11 +147,11 @@ async function leak(kind: Leak): Promise<void> {
   }
 }
 
-const tell = (told: Told): void => void process.send?.(told);
+const report = (told: Told): void => void process.send?.(told);
 
 process.on('message', (asked: Asked) => {
-  if ('count' in asked) tell({ counts: count() });
-  else if ('leak' in asked) void leak(asked.leak).then(() => tell({ leaked: asked.leak }));
+  if ('count' in asked) report({ counts: count() });
+  else if ('leak' in asked) void leak(asked.leak).then(() => report({ leaked: asked.leak }));
   else lent?.root.send({ type: 'daemon.stop' });
 });
 
@@ -160,7 +160,7 @@ process.stdout.write('');
 process.stderr.write('');
 while (process.getActiveResourcesInfo().some((name) => name === 'FSReqCallback' || name === 'CloseReq'))
   await new Promise(setImmediate);
-tell({ counts: count() });
+report({ counts: count() });
 const ended = await runDaemon({
   home: process.env.AGENT_HOME ?? '',
   env: process.env,
@@ -171,4 +171,4 @@ const ended = await runDaemon({
 });
 lent = undefined;
 // The parent takes its leave once it has the counts; whatever else keeps the loop alive then has leaked.
-tell({ ended });
+report({ ended });

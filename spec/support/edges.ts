@@ -18,13 +18,13 @@ export interface Edge<Context> {
 export interface Exploration<Context> {
   readonly input: object;
   readonly events: readonly EventObject[] | ((state: Seen<Context>) => readonly EventObject[]);
-  /** What tells two states apart; value and context, unless told. */
+  /** What reports two states apart; value and context, unless told. */
   readonly key?: (state: Seen<Context>) => unknown;
   /** States beyond which nothing new is to be found. */
   readonly stopWhen?: (state: Seen<Context>) => boolean;
 }
 
-/** Walks the chart from its start. Effects of the chart are not run; holes that decide must be provided. */
+/** Walks the chart from its start. Effects of the chart are not run; placeholders that decide must be provided. */
 export function edgesOf<Context>(machine: AnyStateMachine, exploration: Exploration<Context>): Edge<Context>[] {
   const { input, events, key = ({ value, context }) => [value, context], stopWhen } = exploration;
   const map = getAdjacencyMap(

@@ -12,7 +12,7 @@ import {
   sessionElement,
 } from '../../machines/base/page-proof.ts';
 import { connectControl } from '../../runtime/control/client.ts';
-import type { DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
+import type { DeltaMessage, Health, SnapshotMessage } from '../../runtime/inspector/wire.ts';
 
 export interface Answer {
   readonly status: number;
@@ -42,7 +42,7 @@ export interface PageClient {
 export interface PageStream {
   readonly snapshots: readonly SnapshotMessage[];
   readonly deltas: readonly DeltaMessage[];
-  readonly vitals: readonly Vitals[];
+  readonly health: readonly Health[];
   /** All of it as it came. */
   text(): string;
   /** Resolves once what came by then satisfies. */
@@ -154,7 +154,7 @@ export function openUntilClosed(
 async function openStream(t: Test, url: string, headers: Readonly<Record<string, string>>): Promise<PageStream> {
   const snapshots: SnapshotMessage[] = [];
   const deltas: DeltaMessage[] = [];
-  const vitals: Vitals[] = [];
+  const health: Health[] = [];
   const waiting = new Set<() => void>();
   let whole = '';
   let rest = '';
@@ -165,7 +165,7 @@ async function openStream(t: Test, url: string, headers: Readonly<Record<string,
     const message = JSON.parse(data) as never;
     if (name === 'snapshot') snapshots.push(message);
     else if (name === 'delta') deltas.push(message);
-    else if (name === 'vitals') vitals.push(message);
+    else if (name === 'health') health.push(message);
     for (const look of waiting) look();
   };
   const request = httpRequest(`${url}/stream`, { headers, agent: false });
@@ -192,5 +192,5 @@ async function openStream(t: Test, url: string, headers: Readonly<Record<string,
       look();
     });
   await until(() => snapshots.length > 0);
-  return { snapshots, deltas, vitals, text: () => whole, until, close: () => void request.destroy() };
+  return { snapshots, deltas, health, text: () => whole, until, close: () => void request.destroy() };
 }

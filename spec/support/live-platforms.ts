@@ -1,4 +1,4 @@
-/** The live targets of a home, over a real ward and a platform on loopback. */
+/** The live targets of a home, over a real pool and a platform on loopback. */
 
 import type { Test } from 'tap';
 import { loadHome } from '../../actors/config/load-config.ts';
@@ -11,8 +11,8 @@ import { never } from '../conformance/target.ts';
 import { makeHome } from './home.ts';
 import { startPlatform } from './platforms/fake-platform.ts';
 import { slackApi } from './platforms/slack.ts';
+import { startPool } from './pools.ts';
 import { plainDelivery } from './records.ts';
-import { startWard } from './wards.ts';
 
 /** A delivery to Slack of an event with this key. */
 export function slackRecord(eventKey: string, more: Partial<DeliveryRecord> = {}): DeliveryRecord {
@@ -40,13 +40,13 @@ export async function openPlatforms(t: Test, slack: object = {}) {
   const log = { log: () => {}, warnOnce: () => {} };
   /** What waits for a time. */
   const woken: (() => void)[] = [];
-  const ward = startWard<PlatformInput>(t, compile(wirePlatform({ platforms: () => platforms, log })), {
+  const pool = startPool<PlatformInput>(t, compile(wirePlatform({ platforms: () => platforms, log })), {
     onDone: (key) => platforms.ended(key),
   });
   const ports: PlatformsPorts = {
     home: () => loaded,
     runOf: async () => undefined,
-    ward,
+    pool,
     targetPorts: { now: () => clock.ms, wait: () => Promise.resolve(), random: () => 1 },
     wake: (callback) => {
       woken.push(callback);
@@ -69,6 +69,6 @@ export async function openPlatforms(t: Test, slack: object = {}) {
     for (const wake of woken.splice(0)) wake();
   };
   const checks = () => server.requests.filter(({ path }) => path === '/auth.test').length;
-  const state = (key: string) => ward().get(key)?.getSnapshot().value;
-  return { server, ports, platforms, configure, respell, clock, pass, send, ask, granted, checks, state, ward, woken };
+  const state = (key: string) => pool().get(key)?.getSnapshot().value;
+  return { server, ports, platforms, configure, respell, clock, pass, send, ask, granted, checks, state, pool, woken };
 }

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type SourceName, sources } from '../../machines/config/sources.ts';
-import { type Sealed, sealEvent, signsByPrivateKey } from '../../machines/webhook/seal-event.ts';
+import { type SignedEvent, signEvent, signsByPrivateKey } from '../../machines/webhook/sign-event.ts';
 
 export interface Oracle {
   readonly source: SourceName;
@@ -124,14 +124,19 @@ export function payloadsOf({ source }: Oracle): Readonly<Record<string, JsonObje
 }
 
 /** Signs a payload as ours; undefined where only the provider can. */
-export function sealed({ source }: Oracle, secret: string, payload: JsonObject, nowMs: number): Sealed | undefined {
+export function sealed(
+  { source }: Oracle,
+  secret: string,
+  payload: JsonObject,
+  nowMs: number,
+): SignedEvent | undefined {
   const [scheme] = sources[source].schemes as readonly SignatureScheme[];
   if (scheme === undefined || signsByPrivateKey(scheme.algorithm)) return undefined;
-  return sealEvent(scheme, { name: source, secret, publicUrl }, { payload, id, isIdInside: true, path, nowMs });
+  return signEvent(scheme, { name: source, secret, publicUrl }, { payload, id, isIdInside: true, path, nowMs });
 }
 
 /** A request with a signature that was made elsewhere. */
-export function sentWith({ source }: Oracle, body: string, signature: string, nowMs: number): Sealed {
+export function sentWith({ source }: Oracle, body: string, signature: string, nowMs: number): SignedEvent {
   const [scheme] = sources[source].schemes as readonly SignatureScheme[];
   if (scheme === undefined || !('header' in scheme.at)) return { headers: {}, body };
   const headers: Record<string, string> = { [scheme.at.header]: signature };

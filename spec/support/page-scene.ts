@@ -63,7 +63,7 @@ export const writesStream = `
           for (;;) {
             const { value, done } = await texts.read();
             if (done) return controller.close();
-            snapshot += /event: delta|event: vitals/.test(value) ? '' : value;
+            snapshot += /event: delta|event: health/.test(value) ? '' : value;
             write(value);
           }
         };

@@ -10,7 +10,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Sealed } from '../../machines/webhook/seal-event.ts';
+import type { SignedEvent } from '../../machines/webhook/sign-event.ts';
 import {
   bodiesOf,
   digestQuery,
@@ -31,7 +31,7 @@ import {
 interface Library {
   readonly calls: readonly string[];
   readonly sign?: (body: string, secret: string) => string;
-  readonly verify: (sent: Sealed, secret: string) => boolean | Promise<boolean>;
+  readonly verify: (sent: SignedEvent, secret: string) => boolean | Promise<boolean>;
 }
 
 const [folder = '', ...chosen] = process.argv.slice(2);
@@ -182,7 +182,7 @@ for (const oracle of oracles.filter(({ isRecorded }) => isRecorded)) {
   const { library } = oracle;
   const { calls, sign, verify } = (libraries[library] as () => Library)();
   const secret = secretOf(oracle.source);
-  const demand = async (sent: Sealed, isRight: boolean): Promise<void> => {
+  const demand = async (sent: SignedEvent, isRight: boolean): Promise<void> => {
     if ((await verify(sent, secret)) !== isRight)
       throw new Error(`${library} ${isRight ? 'refuses' : 'accepts'} ${JSON.stringify(sent).slice(0, 300)}`);
   };
@@ -193,7 +193,7 @@ for (const oracle of oracles.filter(({ isRecorded }) => isRecorded)) {
     signatures[name] = signature;
   }
   for (const [name, payload] of Object.entries(payloadsOf(oracle))) {
-    const sent = sealed(oracle, secret, payload, nowMs) as Sealed;
+    const sent = sealed(oracle, secret, payload, nowMs) as SignedEvent;
     await demand(sent, true);
     await demand({ ...sent, body: `${sent.body}1` }, false);
     signatures[name] ??= sent.headers[signatureHeader(oracle)] ?? '';

@@ -6,17 +6,21 @@ import { createBursts } from '../../actors/webhook/bursts.ts';
 import { createQueueOrder } from '../../runtime/dispatch/queue-order.ts';
 import type { ResumePorts } from '../../runtime/dispatch/recovery.ts';
 import { createSettleRun } from '../../runtime/dispatch/responses.ts';
-import type { Wards } from '../../runtime/system/wards.ts';
+import type { WorkPools } from '../../runtime/system/work-pools.ts';
 
-export function resumePorts(keeper: JournalKeeper, wards: () => Wards, more: Partial<ResumePorts> = {}): ResumePorts {
+export function resumePorts(
+  keeper: JournalKeeper,
+  pools: () => WorkPools,
+  more: Partial<ResumePorts> = {},
+): ResumePorts {
   const { nowMs = () => 100 } = more;
   const signal = new AbortController().signal;
   return {
     keeper,
     writer: createRecordWriter(keeper),
     bursts: createBursts(keeper),
-    wards,
-    settleRun: createSettleRun({ keeper, wards }),
+    pools,
+    settleRun: createSettleRun({ keeper, pools }),
     nowMs,
     dueMs: nowMs,
     log: { log: () => {}, warnOnce: () => {} },
@@ -27,7 +31,7 @@ export function resumePorts(keeper: JournalKeeper, wards: () => Wards, more: Par
     order: createQueueOrder(() => 0),
     older: { note: () => {}, look: async () => {} },
     bound: () => 1_000,
-    room: () => 1_000 - wards().runs.size,
+    room: () => 1_000 - pools().runs.size,
     inMemory: () => ({ most: 4_000, share: 64, total: 0, queues: new Map() }),
     signal: () => signal,
     ...more,

@@ -1,8 +1,8 @@
-/** A steady clock that a spec turns, with the one wake-up that a lane asks of it. */
+/** A steady clock that a spec turns, with the one wake-up that a queue asks of it. */
 
-import type { LanePorts } from '../../actors/dispatch/lanes.ts';
+import type { QueuePorts } from '../../actors/dispatch/queues.ts';
 
-export interface TurnedTime extends LanePorts {
+export interface TurnedTime extends QueuePorts {
   /** To the next wake-up, if there is one. */
   turn(): boolean;
 }

@@ -8,7 +8,7 @@
 
 import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import { sources } from '../../../machines/config/sources.ts';
-import { sealEvent } from '../../../machines/webhook/seal-event.ts';
+import { signEvent } from '../../../machines/webhook/sign-event.ts';
 import type { Description } from './described-target.ts';
 import { passing, saying } from './platform-target.ts';
 
@@ -32,7 +32,7 @@ export const http: Description = {
     const json = { type, timestamp, data: { ...data, text } };
     const own = isJsonObject(settings.options.headers) ? settings.options.headers : {};
     const use = { name: 'http', secret: option('secret') };
-    const sealed = sealEvent(scheme, use, { payload: json, id, path: '', nowMs: nowMs() });
+    const sealed = signEvent(scheme, use, { payload: json, id, path: '', nowMs: nowMs() });
     return {
       path: '',
       json,

@@ -3,7 +3,7 @@
 import type { EventOutcome } from '../../../machines/base/event-outcome.ts';
 import type { ChipName } from '../../../machines/base/event-query.ts';
 import type { DeliveryRecord, DeliveryRow, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
-import type { Story } from '../../inspector/wire.ts';
+import type { Timeline } from '../../inspector/wire.ts';
 
 /** Why a request was refused; for a route, the newest first. */
 export interface Diagnosis {
@@ -11,7 +11,7 @@ export interface Diagnosis {
   readonly key: string;
   readonly received_at: string;
   readonly outcome: string;
-  readonly findings: NonNullable<Story['findings']>;
+  readonly findings: NonNullable<Timeline['findings']>;
 }
 
 /** The changes to a replayed event; absent fields stay as they were. */

@@ -17,7 +17,7 @@ const checkOf =
   (schema: JsonObject, cpuLimitMs = 60_000) =>
   (args: JsonObject): string | undefined => {
     const verdict = checkArguments(schema, args, limitedTo(cpuLimitMs));
-    return verdict.kind === 'fits' ? undefined : `${verdict.kind === 'unfit' ? '' : 'unchecked: '}${verdict.why}`;
+    return verdict.kind === 'fits' ? undefined : `${verdict.kind === 'invalid' ? '' : 'unchecked: '}${verdict.why}`;
   };
 
 const echo = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
@@ -202,9 +202,9 @@ t.test('LIF-13 · a machine that was too busy is no reason to refuse the next ca
   const starved: TimeLimit = () => ({ kind: 'starved' });
   const cheap = { type: 'object', properties: { text: { type: 'string' } } };
   t.match(checkArguments(cheap, { text: 1 }, starved), { kind: 'unchecked', isFinal: false }, 'compiling');
-  t.match(checkArguments(cheap, { text: 1 }, unhurried), { kind: 'unfit' });
+  t.match(checkArguments(cheap, { text: 1 }, unhurried), { kind: 'invalid' });
   const dear = { properties: { list: { uniqueItems: true } } };
-  t.match(checkArguments(dear, { list: [1, 1] }, unhurried), { kind: 'unfit' });
+  t.match(checkArguments(dear, { list: [1, 1] }, unhurried), { kind: 'invalid' });
   t.match(checkArguments(dear, { list: [1, 1] }, starved), { kind: 'unchecked', isFinal: false }, 'checking');
   t.match(checkArguments(dear, { list: [1, 2] }, unhurried), { kind: 'fits' });
   t.end();
@@ -294,7 +294,7 @@ t.test('LIF-13 · a schema that is listed again is compiled once for its server'
   };
   const listed = (): JsonObject => structuredClone(echo);
   for (let listing = 0; listing < 3; listing += 1)
-    t.match(checkArguments(listed(), { text: 1 }, counted, known), { kind: 'unfit' });
+    t.match(checkArguments(listed(), { text: 1 }, counted, known), { kind: 'invalid' });
   t.equal(pieces, 1);
   checkArguments(listed(), { text: 1 }, counted, createKnownChecks());
   t.equal(pieces, 2, 'another server compiles its own');

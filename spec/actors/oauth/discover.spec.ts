@@ -422,8 +422,8 @@ t.test('OAU-1 · in the browser, the first of several authorization servers that
   for (const path of [paths.metadata, paths.openid]) away.on(path, { status: 503, json: {} });
   list(old, { code_challenge_methods_supported: ['plain'] });
   list(other, { issuer: 'https://another.example' });
-  const unfit = [away.issuer, old.issuer, other.issuer];
-  const server = await resource(t, ...unfit, good.issuer, later.issuer);
+  const invalid = [away.issuer, old.issuer, other.issuer];
+  const server = await resource(t, ...invalid, good.issuer, later.issuer);
 
   t.match(await discoverForBrowser(server.url, look()), {
     kind: 'found',

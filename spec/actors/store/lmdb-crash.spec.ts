@@ -75,7 +75,7 @@ t.test(
     ];
     t.equal(spawnSync('strace', args).status, 0);
 
-    const story = readFileSync(`${home}/trace`, 'utf8')
+    const timeline = readFileSync(`${home}/trace`, 'utf8')
       .split('\n')
       .flatMap((line) => {
         if (line.includes('acknowledged')) return 'acknowledged';
@@ -84,7 +84,7 @@ t.test(
         // The head is written through its own descriptor, which is opened with O_DSYNC: it is on the disk when this ends.
         return line.includes(', 128, ') ? 'head' : line.includes('c:written') ? 'data' : [];
       });
-    t.same(story, ['data', 'flush', 'head', 'acknowledged']);
+    t.same(timeline, ['data', 'flush', 'head', 'acknowledged']);
   },
 );
 

@@ -1,7 +1,7 @@
 import { appendFileSync, chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { breakSeal, checkStoreFile, sealStore } from '../../../actors/store/lmdb-file.ts';
+import { checkStoreFile, removeMarker, writeMarker } from '../../../actors/store/lmdb-file.ts';
 import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
 import { openJournal } from '../../support/open-journal.ts';
 import { fc, runs } from '../../support/property.ts';
@@ -100,7 +100,7 @@ t.test('DUR-1 · ends on pages that point at each other', async (t) => {
   t.match(await checkStoreFile(path), { kind: 'corrupt', what: 'its pages point at each other in a circle' });
 });
 
-const sealOf = (directory: string): string => join(directory, 'closed');
+const markerOf = (directory: string): string => join(directory, 'closed');
 
 /** A store with one record, closed in order. */
 async function closed(t: Test): Promise<string> {
@@ -111,19 +111,19 @@ async function closed(t: Test): Promise<string> {
   return directory;
 }
 
-t.test('DUR-1 · a store that was closed in order is sealed, and opening it breaks the seal', async (t) => {
+t.test('DUR-1 · a store that was closed in order has its marker, and opening it removes it', async (t) => {
   const directory = await closed(t);
-  t.equal(statSync(sealOf(directory)).mode & 0o777, 0o600);
+  t.equal(statSync(markerOf(directory)).mode & 0o777, 0o600);
 
   const journal = await openJournal(directory);
-  t.equal(existsSync(sealOf(directory)), false, 'a crash from here on is noticed');
+  t.equal(existsSync(markerOf(directory)), false, 'a crash from here on is noticed');
   t.same(journal.local?.get('events', 'k')?.value, { n: 1 });
   await journal.close();
-  t.equal(breakSeal(directory), true);
-  t.equal(breakSeal(directory), false, 'it breaks once');
+  t.equal(removeMarker(directory), true);
+  t.equal(removeMarker(directory), false, 'it breaks once');
 });
 
-t.test('DUR-1 · a sealed store is not walked through, an unsealed one is', async (t) => {
+t.test('DUR-1 · a store with its marker is not walked through, one without is', async (t) => {
   const directory = await closed(t);
   const path = join(directory, 'data.mdb');
   // Both heads count a table too many: a walk finds that, and nothing else asks.
@@ -138,31 +138,31 @@ t.test('DUR-1 · a sealed store is not walked through, an unsealed one is', asyn
     'it is another file',
   );
 
-  await sealStore(directory);
+  await writeMarker(directory);
   const journal = await openJournal(directory);
   t.same(journal.local?.get('events', 'k')?.value, { n: 1 });
   await journal.close();
 });
 
-t.test('DUR-1 · what was written after the seal breaks it, and so does one that is cut', async (t) => {
+t.test('DUR-1 · a marker does not hold for what was written after it, nor if it is cut', async (t) => {
   const directory = await closed(t);
   appendFileSync(join(directory, 'data.mdb'), Buffer.alloc(4096));
-  t.equal(breakSeal(directory), false, 'a longer file');
+  t.equal(removeMarker(directory), false, 'a longer file');
 
-  await sealStore(directory);
-  writeFileSync(sealOf(directory), '');
-  t.equal(breakSeal(directory), false, 'a seal without words');
+  await writeMarker(directory);
+  writeFileSync(markerOf(directory), '');
+  t.equal(removeMarker(directory), false, 'an empty marker');
 });
 
-t.test('DUR-1 · a place that cannot be sealed is left without a word', async (t) => {
+t.test('DUR-1 · a place that takes no marker is left without a word', async (t) => {
   const directory = await closed(t);
-  breakSeal(directory);
-  await sealStore(join(directory, 'nowhere'));
-  t.equal(breakSeal(join(directory, 'nowhere')), false);
+  removeMarker(directory);
+  await writeMarker(join(directory, 'nowhere'));
+  t.equal(removeMarker(join(directory, 'nowhere')), false);
   if (process.getuid?.() !== 0) {
     chmodSync(directory, 0o500);
-    await sealStore(directory);
+    await writeMarker(directory);
     chmodSync(directory, 0o700);
-    t.equal(existsSync(sealOf(directory)), false);
+    t.equal(existsSync(markerOf(directory)), false);
   }
 });

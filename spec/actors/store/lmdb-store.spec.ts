@@ -32,7 +32,7 @@ const damages: Readonly<Record<string, (data: Buffer) => Buffer>> = {
   'a file cut after its first page': (data) => data.subarray(0, 4096),
   'a file cut after its heads': (data) => data.subarray(0, 8192),
   'a file cut in the middle': (data) => data.subarray(0, Math.floor(data.length / 2)),
-  'a file with a hole': (data) => Buffer.from(data).fill(0, 16_384, data.length - 16_384),
+  'a file with a placeholder': (data) => Buffer.from(data).fill(0, 16_384, data.length - 16_384),
   'rubbish after its heads': (data) => Buffer.from(data).fill('rubbish', 8192),
 };
 

@@ -52,7 +52,7 @@ t.test('DUR-1 · lands what waits when it is closed, and nothing that comes of i
   t.same(told, ['committed', 'unavailable']);
 });
 
-t.test('DUR-1 · tells every commit that it landed, though one that hears of it fails', async (t) => {
+t.test('DUR-1 · reports every commit that it landed, though one that hears of it fails', async (t) => {
   const uncaught = new Promise((resolve) => process.setUncaughtExceptionCaptureCallback(resolve));
   t.teardown(() => process.setUncaughtExceptionCaptureCallback(null));
   const journal = openMemoryJournal();

@@ -15,7 +15,7 @@ interface Gateway {
   /** An event joins; one whose id was claimed before is refused by the journal. */
   join(eventKey: string, nowMs?: number, id?: string): Promise<Joined>;
   close(): Promise<CommitVerdict>;
-  /** Tells whether the last closing found a burst; where it found one and was refused, the group tries again. */
+  /** Reports whether the last closing found a burst; where it found one and was refused, the group tries again. */
   found(): boolean;
 }
 

@@ -53,7 +53,7 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
   t.equal(impatient.get(`${base}/silent`), undefined, 'it is not waited for');
   t.match(lines[0], /could not be fetched: .*404/);
   t.equal(lines.length, 5);
-  t.equal(keys.size, 1, 'the log tells it once for a host, whatever addresses senders name there');
+  t.equal(keys.size, 1, 'the log reports it once for a host, whatever addresses senders name there');
 
   const areHeld = new Promise<void>((resolve) => {
     allHeld = resolve;

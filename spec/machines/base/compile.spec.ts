@@ -13,7 +13,7 @@ import { fc, runs } from '../../support/property.ts';
 import { type Act, drawn, machineOf, type Sent, script } from '../../support/random-chart.ts';
 
 /** Runs a logic through a script and writes down everything that can be seen of it. */
-function story(logic: AnyActorLogic, script: readonly Sent[], acts: Act[]): unknown[] {
+function timeline(logic: AnyActorLogic, script: readonly Sent[], acts: Act[]): unknown[] {
   const clock = new SimulatedClock();
   const told: unknown[] = [];
   const actor = createActor(logic, {
@@ -57,8 +57,8 @@ t.test('INS-1 · a compiled chart does what the interpreter does, over random ch
     fc.property(drawn, script, (chart, script) => {
       const acts: Act[] = [];
       const machine = machineOf(chart, acts);
-      const interpreted = story(machine, script, acts);
-      const compiled = story(compile(machine), script, acts);
+      const interpreted = timeline(machine, script, acts);
+      const compiled = timeline(compile(machine), script, acts);
       t.strictSame(compiled, interpreted);
       return JSON.stringify(compiled) === JSON.stringify(interpreted);
     }),
@@ -67,7 +67,7 @@ t.test('INS-1 · a compiled chart does what the interpreter does, over random ch
   t.end();
 });
 
-t.test('INS-1 · a compiled actor tells since when it is in its state and which steps it took', (t) => {
+t.test('INS-1 · a compiled actor reports since when it is in its state and which steps it took', (t) => {
   let nowMs = 1_000;
   const machine = setup({}).createMachine({
     id: 'm',

@@ -45,7 +45,7 @@ const watching: fc.Arbitrary<Watching> = fc.record({
 });
 
 /** Runs a child through a script and writes down, in order, everything that anybody can see of it. */
-function story(make: Making, logic: AnyActorLogic, script: readonly Sent[], acts: Act[], seen: Watching): unknown[] {
+function timeline(make: Making, logic: AnyActorLogic, script: readonly Sent[], acts: Act[], seen: Watching): unknown[] {
   const told: unknown[] = [];
   const { parent, clock } = listening(
     (event) => told.push(['parent', event]),
@@ -104,8 +104,8 @@ t.test('INS-1 · a lean actor does what xstate’s own does, over random charts,
     fc.property(drawn, script, watching, (chart, script, seen) => {
       const acts: Act[] = [];
       const logic = compile(machineOf(chart, acts), { watched: () => seen.inspects }) as AnyActorLogic;
-      const own = story(stock, logic, script, acts, seen);
-      const leaner = story(lean, logic, script, acts, seen);
+      const own = timeline(stock, logic, script, acts, seen);
+      const leaner = timeline(lean, logic, script, acts, seen);
       t.strictSame(leaner, own);
       return JSON.stringify(leaner) === JSON.stringify(own);
     }),

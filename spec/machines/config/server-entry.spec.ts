@@ -21,7 +21,7 @@ const keys: readonly (readonly [
   key: string,
   to: 'both' | 'stdio' | 'http',
   fits: readonly unknown[],
-  unfit: readonly unknown[],
+  invalid: readonly unknown[],
 ])[] = [
   ['args', 'stdio', [[], ['-y', 1, true]], ['-y', [{}]]],
   ['cwd', 'stdio', ['/srv', '~'], ['', 5, []]],
@@ -98,7 +98,7 @@ t.test('CFG-1 · the keys are exactly these', (t) => {
 });
 
 t.test('CFG-1 · each key has its type, and belongs to its transport', (t) => {
-  for (const [key, to, fits, unfit] of keys) {
+  for (const [key, to, fits, invalid] of keys) {
     for (const [kind, entry] of [
       ['stdio', stdio],
       ['http', http],
@@ -111,7 +111,7 @@ t.test('CFG-1 · each key has its type, and belongs to its transport', (t) => {
         t.same(found, applies ? [] : ['server-key-transport'], `${kind} ${key}: ${JSON.stringify(value)}`);
       }
     }
-    for (const value of unfit) {
+    for (const value of invalid) {
       const entry = to === 'stdio' ? stdio : http;
       t.not(codes({ ...entry, [key]: value } as JsonObject).length, 0, `${key}: ${JSON.stringify(value)}`);
     }

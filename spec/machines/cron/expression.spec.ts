@@ -82,8 +82,8 @@ t.test('CRN-1 · what is no schedule, or never falls, is named with its field, i
   ];
   for (const [text, problem] of rows) {
     const reading = readSchedule(text);
-    t.equal(reading.kind, 'unfit', text);
-    if (reading.kind === 'unfit') t.match(reading.problem, problem, text);
+    t.equal(reading.kind, 'invalid', text);
+    if (reading.kind === 'invalid') t.match(reading.problem, problem, text);
   }
   t.end();
 });

@@ -74,13 +74,13 @@ t.test('CRN-1 · a job is due by its schedule, by none, or never because its sch
   };
   t.match(timing({}), { kind: 'scheduled', zone: 'UTC', print: '@daily|UTC' });
   t.same(timing({ schedule: null }), { kind: 'none' });
-  t.match(timing({ schedule: '0 0 30 2 *' }), { kind: 'unfit', problem: /never falls/ });
-  t.match(timing({ schedule: 5 }), { kind: 'unfit', problem: /"5" has 1 fields/ });
-  t.match(timing({ schedule: { kind: 'cron' } }), { kind: 'unfit', problem: /fields/ });
+  t.match(timing({ schedule: '0 0 30 2 *' }), { kind: 'invalid', problem: /never falls/ });
+  t.match(timing({ schedule: 5 }), { kind: 'invalid', problem: /"5" has 1 fields/ });
+  t.match(timing({ schedule: { kind: 'cron' } }), { kind: 'invalid', problem: /fields/ });
   const ofHermes = { kind: 'cron', expr: '0 9 * * *', display: '0 9 * * *' };
   t.match(timing({ schedule: ofHermes }), { kind: 'scheduled', print: '0 9 * * *|UTC' });
   t.match(timing({ schedule: { kind: 'interval', minutes: 30 } }), { schedule: { everyMs: 1_800_000 } });
-  t.match(timing({ schedule: ['0 9 * * *'] }), { kind: 'unfit', problem: /^the schedule \["0 9 .* is no text/ });
+  t.match(timing({ schedule: ['0 9 * * *'] }), { kind: 'invalid', problem: /^the schedule \["0 9 .* is no text/ });
   // OpenClaw writes the zone into the schedule.
   const ofOpenClaw = { kind: 'cron', expr: '0 9 * * *', tz: 'Mars/Base' };
   t.match(timing({ schedule: ofOpenClaw, timezone: null }), { problem: /^"Mars\/Base" is no time zone/ });
@@ -88,10 +88,10 @@ t.test('CRN-1 · a job is due by its schedule, by none, or never because its sch
   t.match(timing({ schedule: ofOpenClaw }), { kind: 'scheduled', zone: 'UTC' });
   const once = { kind: 'once', run_at: '2027-01-01T09:00:00+01:00' };
   t.match(timing({ schedule: once }), {
-    kind: 'unfit',
+    kind: 'invalid',
     problem: /^the schedule \{"kind":"once".* is no text; write five/,
   });
-  t.match(timing({ timezone: 'Mars/Olympus' }), { kind: 'unfit', problem: /"Mars\/Olympus" is no time zone/ });
+  t.match(timing({ timezone: 'Mars/Olympus' }), { kind: 'invalid', problem: /"Mars\/Olympus" is no time zone/ });
   t.end();
 });
 

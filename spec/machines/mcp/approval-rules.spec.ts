@@ -44,10 +44,13 @@ t.test('TRU-3 · a rule is made of arguments that the call has, each as the call
     [{ owner: 'acme' }, /no text, number or word "owner"/],
     [{ list: '1' }, /no text, number or word "list"/],
   ] as const;
-  for (const [where, why] of rows) t.match(ruleOf(call, where), { kind: 'unfit', why });
-  t.match(ruleOf(destructive, {}), { kind: 'unfit', why: /marks the tool as destructive; limit the rule/ });
-  t.match(ruleOf({ ...call, args: { key: '${SECRET}' } }, { key: '${SECRET}' }), { kind: 'unfit', why: /cannot keep/ });
-  t.match(ruleOf({ ...call, tool: '${TOOL}' }, {}), { kind: 'unfit', why: /the name of the tool .* cannot keep/ });
+  for (const [where, why] of rows) t.match(ruleOf(call, where), { kind: 'invalid', why });
+  t.match(ruleOf(destructive, {}), { kind: 'invalid', why: /marks the tool as destructive; limit the rule/ });
+  t.match(ruleOf({ ...call, args: { key: '${SECRET}' } }, { key: '${SECRET}' }), {
+    kind: 'invalid',
+    why: /cannot keep/,
+  });
+  t.match(ruleOf({ ...call, tool: '${TOOL}' }, {}), { kind: 'invalid', why: /the name of the tool .* cannot keep/ });
   t.end();
 });
 
@@ -72,7 +75,7 @@ t.test('TRU-3 · TRU-1 · a literal dotted key never counts as the value at the 
     fc.property(head, value, fc.subarray(['head', 'head.ref']), (head, literal, keys) => {
       const args = { head, 'head.ref': literal };
       t.notOk(covers(args, keys), JSON.stringify(args));
-      t.match(ruleOf({ ...call, args }, { 'head.ref': 'ok' }), { kind: 'unfit' });
+      t.match(ruleOf({ ...call, args }, { 'head.ref': 'ok' }), { kind: 'invalid' });
     }),
   );
   t.end();

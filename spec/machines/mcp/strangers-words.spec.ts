@@ -1,5 +1,5 @@
 import t from 'tap';
-import { lastWords, strangersWords } from '../../../machines/mcp/strangers-words.ts';
+import { lastWords, untrustedWords } from '../../../machines/mcp/strangers-words.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('LIF-13 · what a stranger says becomes one short line without secrets and invisible characters', (t) => {
@@ -11,17 +11,17 @@ t.test('LIF-13 · what a stranger says becomes one short line without secrets an
     ['\u001b[1;31mHTTP error:\u001b[39m fetch failed [1m]', 'HTTP error: fetch failed [1m]'],
     ['', ''],
   ];
-  for (const [text, expected] of rows) t.equal(strangersWords(text), expected);
-  t.equal(strangersWords('x'.repeat(10_000)).length, 300);
-  t.equal(strangersWords('x'.repeat(10_000), 20), `${'x'.repeat(19)}…`);
-  t.equal(strangersWords(`${' '.repeat(3_990)}own-key-of-mine`), 'own-key-o…', 'where blanks hide that it was cut');
+  for (const [text, expected] of rows) t.equal(untrustedWords(text), expected);
+  t.equal(untrustedWords('x'.repeat(10_000)).length, 300);
+  t.equal(untrustedWords('x'.repeat(10_000), 20), `${'x'.repeat(19)}…`);
+  t.equal(untrustedWords(`${' '.repeat(3_990)}own-key-of-mine`), 'own-key-o…', 'where blanks hide that it was cut');
   t.end();
 });
 
 t.test('LIF-13 · it is always one line, and never longer than asked for', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 50 }), (text, most) => {
-      const words = strangersWords(text, most);
+      const words = untrustedWords(text, most);
       return [...words].length <= most && !/[\p{Cc}\u{e0000}-\u{e007f}]/u.test(words);
     }),
   );

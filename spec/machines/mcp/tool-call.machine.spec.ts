@@ -156,7 +156,7 @@ t.test('TRU-1 · LIF-13 · what a wait may have changed is found anew before any
   t.same([asked.seen().value, asked.done()], ['calling', ['ask', 'send']], 'a yes is asked for once');
 
   const queued = call({ reached: true, verdicts: [{ kind: 'outdated' }], found: [{}, { asks: true }] });
-  t.same([queued.seen().value, queued.done()], ['approving', ['send', 'ask']], 'in its lane too');
+  t.same([queued.seen().value, queued.done()], ['approving', ['send', 'ask']], 'in its queue too');
   t.equal(queued.seen().context.tries, 0, 'no session had it');
   t.end();
 });

@@ -10,8 +10,8 @@ import type { Place, SignatureScheme } from '../../../machines/config/signature-
 import { type Source, type SourceName, sourceNames, sources } from '../../../machines/config/sources.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal, type Finding, type RefusedRequest } from '../../../machines/webhook/diagnose-refusal.ts';
-import { sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
-import type { Sealed } from '../../../machines/webhook/seal-event.ts';
+import { sampleNames, signSample } from '../../../machines/webhook/samples.ts';
+import type { SignedEvent } from '../../../machines/webhook/sign-event.ts';
 import { signV2 } from '../../../machines/webhook/signature.ts';
 import { fc, runs } from '../../support/property.ts';
 
@@ -65,9 +65,9 @@ function sourceRoute(name: SourceName, url?: string): RouteWithSecret {
   return routeOf({ source: name, ...(isToken ? { verify_token: given } : { secret: given, verify_token: 'v' }) }, url);
 }
 
-function sampleOf(name: SourceName): Sealed {
+function sampleOf(name: SourceName): SignedEvent {
   const sample = sampleNames.find((one) => one.startsWith(`${name}:`)) ?? '';
-  return sealSample(sample, {
+  return signSample(sample, {
     secret: secretOf(name),
     route: { sender: name },
     id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
@@ -77,7 +77,7 @@ function sampleOf(name: SourceName): Sealed {
   });
 }
 
-function refusedOf({ headers, body, query }: Sealed, change: Partial<RefusedRequest> = {}): RefusedRequest {
+function refusedOf({ headers, body, query }: SignedEvent, change: Partial<RefusedRequest> = {}): RefusedRequest {
   return {
     key: 'k1',
     receivedAtMs: nowMs,
@@ -205,10 +205,10 @@ t.test('SRC-5 · the reading of the secret that would match is named, and the ki
   const key = Buffer.from('0123456789abcdef01234567').toString('base64');
   const declared = (more: JsonObject): RouteWithSecret =>
     routeOf({ secret: plainSecret, signature: { header: 'x-sig', ...more } });
-  const v2 = (secret: string): Sealed => ({ headers: signV2(secret, nowMs / 1_000, '{}'), body: '{}' });
+  const v2 = (secret: string): SignedEvent => ({ headers: signV2(secret, nowMs / 1_000, '{}'), body: '{}' });
   const { route } = routeOf({ secret: plainSecret });
   const plain = (secret: string): RouteWithSecret => ({ route, secret: { kind: 'shared', secret } });
-  const rows: readonly (readonly [Sealed, RouteWithSecret, RegExp])[] = [
+  const rows: readonly (readonly [SignedEvent, RouteWithSecret, RegExp])[] = [
     [v2(plainSecret), plain(`whsec_${plainSecret}`), /match without whsec_ before it/],
     [v2(`whsec_${plainSecret}`), plain(plainSecret), /match with whsec_ before it/],
     [v2(plainSecret), plain(` ${plainSecret} `), /without the white space around it/],
@@ -239,7 +239,7 @@ t.test('SRC-5 · the reading of the secret that would match is named, and the ki
 });
 
 /** A request that has what a scheme asks for, and a signature of nothing. */
-function unlike({ at, part, list, prefix = '', timestamp, id }: SignatureScheme): Sealed {
+function unlike({ at, part, list, prefix = '', timestamp, id }: SignatureScheme): SignedEvent {
   const time = { s: '1700000000', ms: '1700000000000', iso: new Date(nowMs).toISOString() };
   const label = part === undefined ? '' : `${part}${list === 'spaces' ? ',' : '='}`;
   const isPart = timestamp !== undefined && 'part' in timestamp.at;
@@ -277,7 +277,7 @@ t.test('SRC-5 · what is missing and what differs is worded by what the scheme o
     ['no source, V2', routeOf({ secret: plainSecret }), [v2Scheme]],
   ];
   const told = routes.map(([name, definition, schemes]) => {
-    const textOf = (sealed: Sealed, given?: string): string => {
+    const textOf = (sealed: SignedEvent, given?: string): string => {
       const payload = (): JsonObject => JSON.parse(sealed.body) as JsonObject;
       const verdict = compileRoute(definition).verify({
         ...sealed,

@@ -27,7 +27,7 @@ t.test('EVT-1 · the real header wins, then the neutral one, then the payload', 
 t.test('EVT-1 · a type that is too long, or no one line of text, is none', (t) => {
   const fits = 'é'.repeat(256);
   const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
-  for (const unfit of [
+  for (const invalid of [
     `${fits}x`,
     'x'.repeat(250_000),
     'a\0b',
@@ -38,15 +38,19 @@ t.test('EVT-1 · a type that is too long, or no one line of text, is none', (t) 
     '\u001b[2J',
     '',
   ]) {
-    const title = JSON.stringify(unfit.slice(0, 12));
-    t.equal(eventTypeOf({}, { event_type: unfit, type: 'next' }), 'next', `${title} in the body`);
-    t.equal(eventTypeOf({}, { type: unfit }), 'unknown', `${title} alone`);
+    const title = JSON.stringify(invalid.slice(0, 12));
+    t.equal(eventTypeOf({}, { event_type: invalid, type: 'next' }), 'next', `${title} in the body`);
+    t.equal(eventTypeOf({}, { type: invalid }), 'unknown', `${title} alone`);
     t.equal(
-      eventTypeOf({ 'x-github-event': latin1(unfit), 'x-gitlab-event': 'next' }, {}),
+      eventTypeOf({ 'x-github-event': latin1(invalid), 'x-gitlab-event': 'next' }, {}),
       'next',
       `${title} in a header`,
     );
-    t.equal(eventTypeOf({ 'x-github-event': latin1(unfit) }, { type: 'body' }), 'body', `${title} in the only header`);
+    t.equal(
+      eventTypeOf({ 'x-github-event': latin1(invalid) }, { type: 'body' }),
+      'body',
+      `${title} in the only header`,
+    );
   }
   t.equal(eventTypeOf({}, { event_type: fits }), fits);
   t.equal(eventTypeOf({ 'x-github-event': latin1(fits) }, {}), fits);

@@ -64,7 +64,7 @@ t.test('DUR-1 · a run that was delivering goes on with what its delivery has be
   t.end();
 });
 
-t.test('DUR-1 · CLI-5 · a run stands as running only while its chart has the attempt that the disk tells', (t) => {
+t.test('DUR-1 · CLI-5 · a run stands as running only while its chart has the attempt that the disk reports', (t) => {
   const waits = { ...run, status: 'queued', cutOffs: 1, reason: 'cut off in attempt 1; waits to be taken up again' };
   const rows: readonly (readonly [string, RunRecord, RunRecord | undefined, object])[] = [
     ['no chart has taken it up', run, undefined, waits],

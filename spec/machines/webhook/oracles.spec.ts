@@ -14,7 +14,7 @@ import { defaultProfile } from '../../../machines/base/names.ts';
 import { readRoute } from '../../../machines/config/read-route.ts';
 import { parseBody } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
-import type { Sealed } from '../../../machines/webhook/seal-event.ts';
+import type { SignedEvent } from '../../../machines/webhook/sign-event.ts';
 import { oracleRow } from '../../house/sources-page.ts';
 import {
   bodiesOf,
@@ -39,8 +39,8 @@ const page = readFileSync('docs/sources.md', 'utf8');
 interface Library {
   /** Of the route; absent where the provider knows a secret. */
   readonly secret?: string;
-  readonly sign?: (body: string) => string | Sealed | Promise<string>;
-  readonly verify: (sent: Sealed) => unknown;
+  readonly sign?: (body: string) => string | SignedEvent | Promise<string>;
+  readonly verify: (sent: SignedEvent) => unknown;
 }
 
 /** The libraries take the time from the system, and minutes may pass between an import and its tests. */
@@ -135,7 +135,7 @@ t.intercept(https, 'get', {
 });
 
 /** How we judge a request. */
-function judge({ source }: Oracle, secret: string, atMs: number): (sent: Sealed) => boolean {
+function judge({ source }: Oracle, secret: string, atMs: number): (sent: SignedEvent) => boolean {
   const written = { source, secret };
   const scope = {
     source: 'static',
@@ -156,7 +156,7 @@ function judge({ source }: Oracle, secret: string, atMs: number): (sent: Sealed)
   };
 }
 
-async function accepts(library: Library, sent: Sealed): Promise<boolean> {
+async function accepts(library: Library, sent: SignedEvent): Promise<boolean> {
   try {
     const found = await library.verify(sent);
     return found !== false;
@@ -166,7 +166,7 @@ async function accepts(library: Library, sent: Sealed): Promise<boolean> {
 }
 
 /** A request with one more character, and one with another signature. */
-function altered(oracle: Oracle, sent: Sealed): readonly Sealed[] {
+function altered(oracle: Oracle, sent: SignedEvent): readonly SignedEvent[] {
   const name = signatureHeader(oracle);
   if (name === '') return [{ ...sent, body: sent.body.replace('"Message":"', '"Message":"1') }];
   const signature = sent.headers[name] ?? '';
@@ -188,7 +188,7 @@ for (const oracle of oracles.filter(({ isRecorded }) => !isRecorded)) {
     const counts = { theirs: 0, ours: 0 };
     for (const [name, body] of Object.entries(library.sign === undefined ? {} : bodiesOf(oracle))) {
       const signed = await library.sign?.(body);
-      const sent = typeof signed === 'string' ? sentWith(oracle, body, signed, nowMs) : (signed as Sealed);
+      const sent = typeof signed === 'string' ? sentWith(oracle, body, signed, nowMs) : (signed as SignedEvent);
       t.ok(ours(sent), `ours of theirs: ${name}`);
       if (oracle.signs === 'key') t.ok(await accepts(library, sent), `theirs: ${name}`);
       for (const other of altered(oracle, sent))

@@ -7,8 +7,8 @@ import { type Source, sourceNames, sources } from '../../../machines/config/sour
 import { parseBody, splitItems } from '../../../machines/webhook/body.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import { deliveryIdOf, eventTypeOf } from '../../../machines/webhook/envelope.ts';
-import { findSample, type SampleSeal, sampleNames, sealSample } from '../../../machines/webhook/samples.ts';
-import type { Sealed } from '../../../machines/webhook/seal-event.ts';
+import { findSample, type SampleToSign, sampleNames, signSample } from '../../../machines/webhook/samples.ts';
+import type { SignedEvent } from '../../../machines/webhook/sign-event.ts';
 import { signatureVerifier } from '../../../machines/webhook/verifier.ts';
 import { measurePresets } from '../../bench/presets.ts';
 
@@ -20,9 +20,9 @@ const ids = ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '0e02b2c3-58cc-4372-a567-f4
 
 function seal(
   name: string,
-  { route = {}, ...given }: { readonly secret?: string; readonly id: string } & Partial<Pick<SampleSeal, 'route'>>,
-): Sealed {
-  return sealSample(name, { path, publicUrl, nowMs, route, ...given });
+  { route = {}, ...given }: { readonly secret?: string; readonly id: string } & Partial<Pick<SampleToSign, 'route'>>,
+): SignedEvent {
+  return signSample(name, { path, publicUrl, nowMs, route, ...given });
 }
 
 /** A secret of the source's own form. */
@@ -83,7 +83,7 @@ t.test('SUB-4 · SRC-1 · each source has samples of two events, which it takes 
     const route = compileRoute(read.value);
     for (const event of events) {
       const sample = `${name}:${event}`;
-      const isSealed = !['discord', 'discord-events', 'sendgrid', 'paypal', 'aws-sns'].includes(name);
+      const hasMarker = !['discord', 'discord-events', 'sendgrid', 'paypal', 'aws-sns'].includes(name);
       const read = ids.map((id) => {
         const { headers, body, query } = seal(sample, { secret: given, route: route.route, id });
         const parsed = parseBody(body, headers, route.body);
@@ -93,7 +93,7 @@ t.test('SUB-4 · SRC-1 · each source has samples of two events, which it takes 
         const payload = (split?.ok === true ? split.items[0] : undefined) ?? parsed.value;
         const request = { headers, body: Buffer.from(body), nowMs, path, query, payload: () => parsed.value };
         const verdict = route.verify(request);
-        t.equal(verdict.kind, isSealed ? 'genuine' : 'refused', `${sample}: ${JSON.stringify(verdict)}`);
+        t.equal(verdict.kind, hasMarker ? 'genuine' : 'refused', `${sample}: ${JSON.stringify(verdict)}`);
         if (name !== 'github' && name !== 'gitlab') t.equal(route.eventType(headers, payload), event, sample);
         return route.deliveryId(headers, payload, request.body, false);
       });

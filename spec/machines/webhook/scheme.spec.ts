@@ -5,7 +5,7 @@ import { type Source, sourceNames, sources } from '../../../machines/config/sour
 import { certificateReader, crc32, isConfirmUrl } from '../../../machines/webhook/certificate.ts';
 import type { CompiledRoute } from '../../../machines/webhook/compile-route.ts';
 import { compileScheme } from '../../../machines/webhook/scheme.ts';
-import { sealEvent } from '../../../machines/webhook/seal-event.ts';
+import { signEvent } from '../../../machines/webhook/sign-event.ts';
 import {
   alarm,
   alarmText,
@@ -454,7 +454,7 @@ t.test('SRC-1 · IDM-2 · a retry that is signed anew is known by its id, or by 
         nowMs: atMs,
       };
       const scheme = source.schemes[0] as SignatureScheme;
-      const sent = sealEvent(scheme, { name, secret, publicUrl }, unsealed, source);
+      const sent = signEvent(scheme, { name, secret, publicUrl }, unsealed, source);
       const id = route.deliveryId(sent.headers, eventOf(route, sent), Buffer.from(sent.body), false);
       const verdict = verdictOf(route, sent, atMs);
       return id ?? (verdict.kind === 'genuine' ? verdict.signed?.digest : undefined);
@@ -472,7 +472,7 @@ t.test('SRC-1 · SUB-4 · each source signs a test event as it verifies one, wit
     const route = routeFor(name);
     for (const scheme of sources[name].schemes as readonly SignatureScheme[]) {
       const unsealed = { payload: { some: 'thing' }, event: 'first.second', id: 'id-1', path: '/webhooks/in', nowMs };
-      const sealed = sealEvent(scheme, { name, secret, publicUrl }, unsealed, sources[name]);
+      const sealed = signEvent(scheme, { name, secret, publicUrl }, unsealed, sources[name]);
       const { headers, body, query } = sealed;
       const sent = { headers, body, query };
       const payload = eventOf(route, sent);
@@ -489,11 +489,11 @@ t.test('SUB-4 · a payload is sent as its owner wrote it, but for what its sourc
   const text = '{ "n": 12345678901234567890 }';
   const unsealed = { payload: { n: '12345678901234567890' }, text, id: 'i', path: '/webhooks/in', nowMs };
   const bodyBy = (name: 'github' | 'sendgrid'): string =>
-    sealEvent(sources[name].schemes[0], { name, secret: plain }, unsealed, { ...sources[name], id: [] }).body;
+    signEvent(sources[name].schemes[0], { name, secret: plain }, unsealed, { ...sources[name], id: [] }).body;
   t.equal(bodyBy('github'), text);
   t.equal(bodyBy('sendgrid'), `[${text}]`);
   const [scheme] = sources.stripe.schemes;
-  const byStripe = sealEvent(scheme, { name: 'stripe', secret: plain }, unsealed, sources.stripe);
+  const byStripe = signEvent(scheme, { name: 'stripe', secret: plain }, unsealed, sources.stripe);
   t.equal(byStripe.body, '{ "n": 12345678901234567890,"id":"i" }');
   t.end();
 });
@@ -517,9 +517,9 @@ t.test('SRC-1 · SUB-4 · a test event of CloudEvents has its attributes encoded
   const unsealed = { payload: {}, event: 'é "1" 50%', id: '~ü', path: '/webhooks/in', nowMs };
   const use = { name: 'cloudevents', secret: plain };
   const [scheme] = sources.cloudevents.schemes;
-  const { headers, body } = sealEvent(scheme, use, unsealed, sources.cloudevents);
+  const { headers, body } = signEvent(scheme, use, unsealed, sources.cloudevents);
   t.match(headers, { 'ce-type': '%C3%A9%20%221%22%2050%25', 'ce-id': '~%C3%BC' });
-  const declared = sealEvent({ ...scheme, id: { header: 'CE-Id' } }, use, unsealed);
+  const declared = signEvent({ ...scheme, id: { header: 'CE-Id' } }, use, unsealed);
   t.match(declared.headers, { 'CE-Id': '~%C3%BC' }, 'in any case of their names');
   t.equal(routeFor('cloudevents').eventType(headers, JSON.parse(body)), unsealed.event);
   t.end();
@@ -555,7 +555,7 @@ t.test('SRC-2 · a scheme that is declared by hand verifies and signs', async (t
   );
   const scheme = route.route.signature as SignatureScheme;
   const use = { name: 'declared', secret, publicUrl };
-  const made = sealEvent(scheme, use, { payload: JSON.parse(body), path: '/webhooks/in', id: 'i', nowMs });
+  const made = signEvent(scheme, use, { payload: JSON.parse(body), path: '/webhooks/in', id: 'i', nowMs });
   const sent = Object.entries(made.headers).map(([name, value]) => [name.toLowerCase(), value]);
   t.same([Object.fromEntries(sent), made.body], [headers, body]);
   for (const [change, why] of [
@@ -594,7 +594,7 @@ t.test('SRC-2 · SUB-4 · a declared list has its time as a part like the others
       t.match(verdictOf(route, sent(value)), { kind: 'refused' }, value);
     const scheme = route.route.signature as SignatureScheme;
     const unsealed = { payload: {}, path: '/webhooks/in', id: 'i', nowMs };
-    const made = sealEvent(scheme, { name: 'declared', secret: plain, publicUrl }, unsealed);
+    const made = signEvent(scheme, { name: 'declared', secret: plain, publicUrl }, unsealed);
     t.same(Object.values(made.headers), [genuine], 'a test event');
   }
   t.end();
@@ -660,7 +660,7 @@ t.test(
     t.match(verdictOf(byName, timed), { kind: 'genuine', scheme: 'grafana', signed: { isTimed: true } });
     t.equal(byName.eventType(timed.headers, JSON.parse(body)), 'firing', 'the rest is the source’s');
     const unsealed = { payload: JSON.parse(body), id: 'i', path: '/webhooks/in', nowMs };
-    const own = sealEvent(byName.route.signature as SignatureScheme, { name: 'grafana', secret: plain }, unsealed);
+    const own = signEvent(byName.route.signature as SignatureScheme, { name: 'grafana', secret: plain }, unsealed);
     const lower = Object.entries(own.headers).map(([name, value]) => [name.toLowerCase(), value]);
     t.same(Object.fromEntries(lower), timed.headers, 'a test is signed likewise');
     t.match(verdictOf(byName, timed, nowMs + 301_000), { kind: 'refused', why: /301 s .* 300 s/ });

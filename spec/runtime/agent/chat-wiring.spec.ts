@@ -3,12 +3,12 @@ import { createActor } from 'xstate';
 import type { ChatInput } from '../../../machines/agent/chat-session.machine.ts';
 import { wireChatSession } from '../../../runtime/agent/chat-wiring.ts';
 import { createChats } from '../../../runtime/agent/chats.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 /** How a turn ends whose profile has these settings, in a gateway that cannot be asked for its servers. */
 function outcome(settings: object | undefined) {
-  const ward = fakeWard<ChatInput>();
-  const chats = createChats(ward.handle as never);
+  const pool = fakePool<ChatInput>();
+  const chats = createChats(pool.handle as never);
   const id = chats.open('work', () => {}) ?? '';
   const logic = wireChatSession({
     chats,

@@ -1,21 +1,21 @@
 import t from 'tap';
 import type { ChatInput } from '../../../machines/agent/chat-session.machine.ts';
 import { createChats } from '../../../runtime/agent/chats.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 const spending = { steps: 1, inputTokens: 1, outputTokens: 1 };
 
 function stage() {
-  const ward = fakeWard<ChatInput>();
-  const chats = createChats(ward.handle as never);
-  return { ward, chats, id: chats.open('default', () => {}) ?? '' };
+  const pool = fakePool<ChatInput>();
+  const chats = createChats(pool.handle as never);
+  return { pool, chats, id: chats.open('default', () => {}) ?? '' };
 }
 
 t.test('CLI-4 · a turn is told to its chart, and answered once that has ended', async (t) => {
-  const { ward, chats, id } = stage();
-  t.same(ward.spawned[0]?.input, { id, profile: 'default' });
+  const { pool, chats, id } = stage();
+  t.same(pool.spawned[0]?.input, { id, profile: 'default' });
   const turn = chats.say(id, 'Hello');
-  t.same(ward.spawned[0]?.heard, [{ type: 'turn.begin' }]);
+  t.same(pool.spawned[0]?.heard, [{ type: 'turn.begin' }]);
   t.equal(chats.say(id, 'again'), undefined, 'one turn at a time');
   t.equal(chats.renew(id), false);
   const row = chats.get(id);
@@ -31,11 +31,11 @@ t.test('CLI-4 · a turn is told to its chart, and answered once that has ended',
 });
 
 t.test('CLI-4 · a turn that ended without an outcome was cancelled', async (t) => {
-  const { ward, chats, id } = stage();
+  const { pool, chats, id } = stage();
   t.equal(chats.cancel(id), false, 'there is no turn');
   const turn = chats.say(id, 'Hello');
   t.equal(chats.cancel(id), true);
-  t.same(ward.spawned[0]?.heard.at(-1), { type: 'turn.cancel' });
+  t.same(pool.spawned[0]?.heard.at(-1), { type: 'turn.cancel' });
   chats.turnEnded(id);
   t.same(await turn, { kind: 'cancelled' });
 });
@@ -54,9 +54,9 @@ t.test('CLI-4 · the next message follows an answer, even if there was none', (t
 });
 
 t.test('CLI-4 · a session that is closed is forgotten', (t) => {
-  const { ward, chats, id } = stage();
+  const { pool, chats, id } = stage();
   chats.close(id);
-  t.same(ward.spawned[0]?.heard, [{ type: 'chat.close' }]);
+  t.same(pool.spawned[0]?.heard, [{ type: 'chat.close' }]);
   t.equal(chats.get(id), undefined);
   t.equal(chats.say(id, 'x'), undefined);
   t.equal(chats.cancel(id), false);
@@ -65,9 +65,9 @@ t.test('CLI-4 · a session that is closed is forgotten', (t) => {
 });
 
 t.test('CLI-4 · CON-2 · a terminal outlives the servers’ half and is told so', (t) => {
-  const ward = fakeWard<ChatInput>();
+  const pool = fakePool<ChatInput>();
   let lives = true;
-  const chats = createChats(() => (lives ? (ward.handle() as never) : undefined));
+  const chats = createChats(() => (lives ? (pool.handle() as never) : undefined));
   const id = chats.open('default', () => {}) ?? '';
   lives = false;
   t.equal(chats.say(id, 'x'), undefined);
@@ -81,12 +81,12 @@ t.test('CLI-4 · CON-2 · a terminal outlives the servers’ half and is told so
 });
 
 t.test('CLI-4 · CON-2 · no session begins while the gateway stops', (t) => {
-  const ward = fakeWard<ChatInput>();
+  const pool = fakePool<ChatInput>();
   let id = '';
   const chats = createChats(
     () =>
       ({
-        ...ward.handle(),
+        ...pool.handle(),
         spawn: (key: string) => {
           id = key;
         },

@@ -10,15 +10,15 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/w
 import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createDaemonView, type ViewPorts } from '../../../runtime/control/daemon-view.ts';
 import { createStateTimes } from '../../../runtime/inspector/state-times.ts';
-import { noWork } from '../../../runtime/inspector/story-sources.ts';
+import { noWork } from '../../../runtime/inspector/timeline-sources.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { createDecisions } from '../../../runtime/webhook/event-log.ts';
 import type { Exchanges } from '../../../runtime/webhook/exchanges.ts';
 import { openKeeper } from '../../support/keeper.ts';
+import { fakePool } from '../../support/pools.ts';
 import { until } from '../../support/processes.ts';
 import { turn } from '../../support/turns.ts';
-import { fakeWard } from '../../support/wards.ts';
 
 const log: Logger = { log: () => {}, warnOnce: () => {} };
 
@@ -80,7 +80,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     every: () => () => {},
     isEachLogged: () => true,
   });
-  const requests = fakeWard<RequestInput>();
+  const requests = fakePool<RequestInput>();
   const exchanges: Exchanges = new Map();
   const view = createDaemonView({
     sendOwn: () => Promise.reject(new Error('nothing is sent')),
@@ -104,7 +104,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     decisions,
     replay: {
       exchanges,
-      wards: () => ({ requests: requests.handle() }) as unknown as Wards,
+      pools: () => ({ requests: requests.handle() }) as unknown as WorkPools,
       nextId: () => 'new',
       nowMs: () => 1,
     },
@@ -156,7 +156,7 @@ const refused: RequestContext = {
   reason: 'no signature',
 };
 
-t.test('CON-4 · the status tells who runs, what listens, what lives and what is wrong', async (t) => {
+t.test('CON-4 · the status reports who runs, what listens, what lives and what is wrong', async (t) => {
   const { view } = await stage([]);
   const known = {
     pid: process.pid,

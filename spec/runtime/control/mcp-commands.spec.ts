@@ -135,7 +135,7 @@ t.test('CON-4 · CLI-5 · a caller that is bound to toolsets sees and calls thos
 });
 
 t.test(
-  'LIF-13 · a call carries who asks, its run and its trace, tells its progress, and ends with who asked',
+  'LIF-13 · a call carries who asks, its run and its trace, reports its progress, and ends with who asked',
   async (t) => {
     const called: CallRequest[] = [];
     const result = { content: [], isError: false };
@@ -242,7 +242,7 @@ t.test('CON-4 · TRU-3 · who watches tools or questions hears of them until it 
 });
 
 t.test(
-  'OAU-8 · DEV-1 · DEV-5 · a login tells its progress and its end, and is cancelled by who began it',
+  'OAU-8 · DEV-1 · DEV-5 · a login reports its progress and its end, and is cancelled by who began it',
   async (t) => {
     const begun: LoginRequest[] = [];
     let verdict: LoginVerdict = { kind: 'loggedIn' };

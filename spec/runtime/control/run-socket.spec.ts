@@ -145,8 +145,8 @@ t.test(
       process.umask = umask;
     });
     const counts = new Map<string, number>();
-    // In lanes, so that the folder of one run is made while the socket of another is.
-    const lane = async (): Promise<void> => {
+    // In queues, so that the folder of one run is made while the socket of another is.
+    const queue = async (): Promise<void> => {
       for (let n = 0; n < 50; n += 1) {
         const { prompt, mcpConfig, socket, remove } = await writeRunFiles(settings, run);
         const modes = [dirname(prompt), prompt, mcpConfig, socket].map((path) =>
@@ -156,7 +156,7 @@ t.test(
         await remove();
       }
     };
-    await Promise.all(Array.from({ length: 20 }, lane));
+    await Promise.all(Array.from({ length: 20 }, queue));
     t.same(Object.fromEntries(counts), { '700,600,600,600': 1000 });
     t.same(setsOfUmask, []);
   },

@@ -44,7 +44,7 @@ async function serveFollower(t: Test) {
       return () => {};
     },
   });
-  return { ...served, tell: (record: string) => listener(record) };
+  return { ...served, report: (record: string) => listener(record) };
 }
 
 t.test('CLI-3 · the socket and its folder are private, whatever lay there', async (t) => {
@@ -384,11 +384,11 @@ t.test('CLI-3 · a command that asks late whether its client is there learns tha
 });
 
 t.test('CLI-3 · INS-2 · the last words before the socket closes are said', async (t) => {
-  const { client, server, tell } = await serveFollower(t);
+  const { client, server, report } = await serveFollower(t);
   const heard: unknown[] = [];
   client.onNotification((_, params) => void heard.push(params));
   await client.call('inspect.follow');
-  tell(JSON.stringify({ n: 'last' }));
+  report(JSON.stringify({ n: 'last' }));
 
   await server.close();
 
@@ -397,7 +397,7 @@ t.test('CLI-3 · INS-2 · the last words before the socket closes are said', asy
 });
 
 t.test('CLI-3 · a reader that does not read is cut off, with one line', async (t) => {
-  const { path, lines, tell } = await serveFollower(t);
+  const { path, lines, report } = await serveFollower(t);
   const socket = connect(path);
   await new Promise((resolve) => socket.once('connect', resolve));
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -405,7 +405,7 @@ t.test('CLI-3 · a reader that does not read is cut off, with one line', async (
   socket.write('{"jsonrpc":"2.0","id":1,"method":"inspect.follow"}\n');
   const record = JSON.stringify({ text: 'x'.repeat(100_000) });
   await until(() => {
-    tell(record);
+    report(record);
     return lines.length > 0;
   });
   t.same(lines, ['control: a reader is too slow and was cut off']);
@@ -484,7 +484,7 @@ t.test('LIF-13 · CLI-3 · a reader that takes nothing is cut off, and its answe
 
 t.test('LIF-13 · CLI-3 · a stream that its reader cannot follow never costs an answer', async (t) => {
   const size = 5_000_000;
-  let tell: (record: string) => void = () => {};
+  let report: (record: string) => void = () => {};
   let asked = false;
   const { path, lines } = await serve(t, {
     status: () => {
@@ -493,7 +493,7 @@ t.test('LIF-13 · CLI-3 · a stream that its reader cannot follow never costs an
     },
     tree: () => ({ id: 'supervisor' }) as never,
     follow: (_query, given) => {
-      tell = given;
+      report = given;
       return () => {};
     },
   });
@@ -501,7 +501,7 @@ t.test('LIF-13 · CLI-3 · a stream that its reader cannot follow never costs an
   socket.write('{"jsonrpc":"2.0","id":0,"method":"inspect.follow"}\n');
   ask(1);
   await until(() => asked);
-  for (let n = 0; n < 100; n += 1) tell(JSON.stringify({ text: 'y'.repeat(100_000) }));
+  for (let n = 0; n < 100; n += 1) report(JSON.stringify({ text: 'y'.repeat(100_000) }));
   let heard = '';
   socket.on('data', (chunk) => {
     heard += chunk.toString('latin1');
@@ -524,14 +524,14 @@ t.test('CLI-3 · CON-2 · one that listens no more answers who is there until it
 });
 
 t.test('CLI-3 · CON-2 · a reader that stands still keeps no daemon from ending', async (t) => {
-  const { path, server, tell } = await serveFollower(t);
+  const { path, server, report } = await serveFollower(t);
   const socket = connect(path);
   await new Promise((resolve) => socket.once('connect', resolve));
   const follows = new Promise((resolve) => socket.once('data', resolve));
   socket.write('{"jsonrpc":"2.0","id":1,"method":"inspect.follow"}\n');
   await follows;
   socket.pause();
-  for (let n = 0; n < 20; n += 1) tell(JSON.stringify({ text: 'x'.repeat(100_000) }));
+  for (let n = 0; n < 20; n += 1) report(JSON.stringify({ text: 'x'.repeat(100_000) }));
 
   await server.close();
 

@@ -34,7 +34,7 @@ interface Rig {
   pass(ms: number, setBy?: number): Promise<void>;
   settle(): Promise<void>;
   jobs(records: readonly JsonObject[], profile?: string): Promise<void>;
-  /** Ends a run, and tells of it unless nobody does. */
+  /** Ends a run, and reports of it unless nobody does. */
   end(run: string, told?: boolean): Promise<void>;
   standing(job?: string, profile?: string): string | undefined;
   history(job?: string): Promise<readonly FiringRow[]>;
@@ -101,7 +101,7 @@ async function rig(
     every: () => () => {},
     log,
   });
-  const root = createActor(createMachine({ invoke: { id: 'cronJobs', src: cron.ward, systemId: 'cronJobs' } }), {
+  const root = createActor(createMachine({ invoke: { id: 'cronJobs', src: cron.pool, systemId: 'cronJobs' } }), {
     clock,
   });
   root.start();

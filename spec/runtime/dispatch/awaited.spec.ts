@@ -44,7 +44,7 @@ async function stage() {
         tick = callback;
         return () => {};
       },
-      wards: () =>
+      pools: () =>
         ({
           deliverySettled(key: string, { status }: DeliveryRecord) {
             settled.push([key, status]);
@@ -119,7 +119,7 @@ t.test('DIS-2 · SCA-2 · a sender is answered in time while the database does n
       tick = callback;
       return () => {};
     },
-    wards: () =>
+    pools: () =>
       ({
         deliverySettled: () => t.fail('its outcome cannot be known'),
         requests: { get: (key: string) => ({ send: () => late.push(key) }) },

@@ -4,7 +4,7 @@ import type { JournalKeeper } from '../../../actors/store/keeper.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
 import { createCancelRun } from '../../../runtime/dispatch/cancel-run.ts';
 import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
-import { startWard } from '../../support/wards.ts';
+import { startPool } from '../../support/pools.ts';
 
 type Status = RunRecord['status'];
 type Told = { readonly type: 'run.cancel'; readonly by: string } | { readonly type: 'run.answer' };
@@ -44,11 +44,11 @@ const keeper = {
 t.test(
   'DIS-3 · a run under way is told and waited for, one that has answered or ended is not called back',
   async (t) => {
-    const ward = startWard<{ record: { status: Status } }>(t, run);
-    const cancel = createCancelRun({ ...usual, runs: ward as never, keeper });
-    ward().spawn('running', { record: { status: 'running' } });
-    ward().spawn('answering', { record: { status: 'running' } });
-    ward().get('answering')?.send({ type: 'run.answer' });
+    const pool = startPool<{ record: { status: Status } }>(t, run);
+    const cancel = createCancelRun({ ...usual, runs: pool as never, keeper });
+    pool().spawn('running', { record: { status: 'running' } });
+    pool().spawn('answering', { record: { status: 'running' } });
+    pool().get('answering')?.send({ type: 'run.answer' });
 
     t.same(await cancel('running', 'cli'), { kind: 'cancelled' });
     t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });

@@ -1,17 +1,17 @@
 import t from 'tap';
 import { createPlaces } from '../../../actors/dispatch/places.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { ChurnMap } from '../../../machines/base/churn-map.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { Roster } from '../../../machines/base/roster.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createCrashedWork } from '../../../runtime/dispatch/crashed-work.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { wireRun } from '../../../runtime/dispatch/runs.ts';
 import { openKeeper } from '../../support/keeper.ts';
+import { fakePools, startPool } from '../../support/pools.ts';
 import { until } from '../../support/processes.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
-import { fakeWards, startWard } from '../../support/wards.ts';
 
 const run = plainRun;
 const delivery = plainDelivery;
@@ -19,25 +19,25 @@ const delivery = plainDelivery;
 async function openWork() {
   const { keeper } = await openKeeper();
   const writer = createRecordWriter(keeper);
-  const { wards, deliveries } = fakeWards(() => 9);
+  const { pools, deliveries } = fakePools(() => 9);
   const put = (collection: 'runs' | 'deliveries', key: string, value: object) =>
     keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs: 1 }]);
   const crashed = createCrashedWork({
     keeper,
     writer,
-    wards: () => wards,
-    settleRun: createSettleRun({ keeper, wards: () => wards }),
+    pools: () => pools,
+    settleRun: createSettleRun({ keeper, pools: () => pools }),
     nowMs: () => 9,
     nextOrder: () => 9,
     redact: (text) => text,
     crowded: () => false,
     left: () => {},
   });
-  return { keeper, writer, wards, put, crashed, deliveries };
+  return { keeper, writer, pools, put, crashed, deliveries };
 }
 
 t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent is stopped', async (t) => {
-  const { keeper, writer, wards } = await openWork();
+  const { keeper, writer, pools } = await openWork();
   const places = createPlaces(1);
   const begun: string[] = [];
   let stopped = false;
@@ -45,10 +45,10 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     keeper,
     writer,
     places,
-    wards: () => wards,
+    pools: () => pools,
     routeLimit: () => Number.POSITIVE_INFINITY,
     isWithin: () => false,
-    runEnds: new Roster(),
+    runEnds: new ChurnMap(),
     redact: (text) => text,
     crowded: () => false,
     left: () => {},
@@ -65,14 +65,14 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     },
   });
   const crashes: string[] = [];
-  const ward = startWard<{ key: string; record: RunRecord }>(t, compile(work.logic), {
+  const pool = startPool<{ key: string; record: RunRecord }>(t, compile(work.logic), {
     onCrashed: (key) => {
       crashes.push(key);
       work.release(key);
     },
   });
-  ward().spawn('one', { key: 'one', record: run });
-  ward().spawn('two', { key: 'two', record: run });
+  pool().spawn('one', { key: 'one', record: run });
+  pool().spawn('two', { key: 'two', record: run });
   await until(() => begun.length === 1);
 
   const poison = {
@@ -81,12 +81,12 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
       throw new Error('a flaw of the chart');
     },
   };
-  ward().get('one')?.send(poison);
+  pool().get('one')?.send(poison);
 
   await until(() => begun.length === 2);
   t.same([crashes, begun, stopped], [['one'], ['one', 'two'], true]);
   t.match(places.load(), { running: 1, waiting: 0 });
-  ward().clear();
+  pool().clear();
 });
 
 t.test('DUR-2 · INS-1 · what a crashed run or delivery leaves is closed as what is known of it', async (t) => {

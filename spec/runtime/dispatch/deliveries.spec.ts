@@ -1,18 +1,18 @@
 import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
-import { Roster } from '../../../machines/base/roster.ts';
+import { ChurnMap } from '../../../machines/base/churn-map.ts';
 import { usualRetries } from '../../../machines/dispatch/next-try.ts';
 import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { DeliveryEvent } from '../../../machines/webhook/delivery.machine.ts';
 import { claimName, type DeliveryRecord, type RunRecord, signatureClaim } from '../../../machines/webhook/record.ts';
 import { wireDelivery } from '../../../runtime/dispatch/deliveries.ts';
 import { createSettleRun, type RunEnds, releaseOf } from '../../../runtime/dispatch/responses.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
+import { fakePool } from '../../support/pools.ts';
 import { plainDelivery } from '../../support/records.ts';
-import { fakeWard } from '../../support/wards.ts';
 
 const record: DeliveryRecord = {
   ...plainDelivery,
@@ -54,17 +54,17 @@ async function stage(
   const steps: unknown[] = [];
   const places: string[] = [];
   const wakes: { readonly callback: () => void; readonly waitMs: number }[] = [];
-  const runs = fakeWard<unknown>(() => ({ value: run?.value ?? '', context: { record: run?.record } }));
+  const runs = fakePool<unknown>(() => ({ value: run?.value ?? '', context: { record: run?.record } }));
   if (run !== undefined) runs.handle().spawn('k', {} as never);
-  const runEnds: RunEnds = new Roster();
+  const runEnds: RunEnds = new ChurnMap();
   const stored = () => {
     const found = disk.journal.local?.get('deliveries', 'k');
     return found && [found.value.status, found.dueAtMs];
   };
-  const wards = {
+  const pools = {
     runs: runs.handle(),
     deliverySettled: (_: string, settled: DeliveryRecord) => steps.push(['told', settled.status, stored()]),
-  } as unknown as Wards;
+  } as unknown as WorkPools;
   const { logic } = wireDelivery({
     keeper,
     writer,
@@ -94,8 +94,8 @@ async function stage(
       wakes.push(wake);
       return () => void wakes.splice(0, wakes.length, ...wakes.filter((one) => one !== wake));
     },
-    wards: () => wards,
-    settleRun: createSettleRun({ keeper, wards: () => wards }),
+    pools: () => pools,
+    settleRun: createSettleRun({ keeper, pools: () => pools }),
     runEnds,
     retried: (_, { status }) => void steps.push(['retried', status]),
     crowded: () => crowded,
@@ -209,7 +209,7 @@ t.test('DIS-2 · a sending ends with the wait of its sender, unless that one han
   }
 });
 
-t.test('IDM-2 · DLV-4 · a direct delivery that a person drops tells its sender so, and frees its id', async (t) => {
+t.test('IDM-2 · DLV-4 · a direct delivery that a person drops reports its sender so, and frees its id', async (t) => {
   const one = await stage(t, { from: direct, hasPlace: false });
   one.actor.send({ type: 'delivery.drop' });
   for (let n = 0; n < 3; n += 1) await one.disk.settle();

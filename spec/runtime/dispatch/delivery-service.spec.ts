@@ -6,9 +6,9 @@ import { Refusal } from '../../../runtime/control/refusal.ts';
 import { createDeliveryService } from '../../../runtime/dispatch/delivery-service.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';
+import { fakePools } from '../../support/pools.ts';
 import { plainDelivery } from '../../support/records.ts';
 import { turn } from '../../support/turns.ts';
-import { fakeWards } from '../../support/wards.ts';
 
 const delivery: DeliveryRecord = { ...plainDelivery, status: 'deadLettered', reason: 'it was dead' };
 
@@ -16,7 +16,7 @@ async function openService(...records: readonly (readonly [string, Partial<Deliv
   const disk = gate();
   const { keeper: opened } = await openKeeper(disk.journal);
   const keeper: typeof opened = { ...opened, isElsewhere: (heldBy) => heldBy === 'other' };
-  const { wards, deliveries } = fakeWards();
+  const { pools, deliveries } = fakePools();
   let room = 1_000;
   const asked: string[] = [];
   const service = createDeliveryService({
@@ -29,8 +29,8 @@ async function openService(...records: readonly (readonly [string, Partial<Deliv
       placeOf: ({ extra }) => String(extra.chat_id ?? 'home'),
       rows: () => [],
     },
-    wards: () => wards,
-    settleRun: createSettleRun({ keeper, wards: () => wards }),
+    pools: () => pools,
+    settleRun: createSettleRun({ keeper, pools: () => pools }),
     keyOf: async (id) => {
       if (/^(?:several|twice)/.test(id))
         throw new Refusal(id.startsWith('several') ? 'id-ambiguous' : 'delivery-ambiguous', 'of events');
@@ -244,7 +244,7 @@ t.test('DLV-4 · what is put back while many live waits on disk alone, for whoev
   t.match(it.stored('k1200'), { value: { status: 'queued' }, dueAtMs: 100, heldBy: undefined });
 });
 
-t.test('DLV-2 · CLI-2 · a row tells the place that a text goes to: by its last try, else by now', async (t) => {
+t.test('DLV-2 · CLI-2 · a row reports the place that a text goes to: by its last try, else by now', async (t) => {
   const it = await openService(
     ['k1', { status: 'delivered', chat: 'then' }],
     ['k2', { status: 'queued' }],

@@ -19,7 +19,7 @@ t.test(
     const it = await openPlatforms(t, { api_base: `http://127.0.0.1:${await freePort()}` });
     t.match(await it.send(), { outcome: { kind: 'transient' } });
     t.equal(it.state('slack'), 'failed');
-    it.ward().get('slack')?.send({ type: 'platform.delivered' });
+    it.pool().get('slack')?.send({ type: 'platform.delivered' });
     t.equal(it.state('slack'), 'connected');
   },
 );
@@ -52,7 +52,7 @@ t.test('INS-1 · a connection whose chart crashes again and again stands as fail
   const it = await openPlatforms(t);
   await it.send();
   const crash = (): void => {
-    it.ward().clear();
+    it.pool().clear();
     it.platforms.crashed('slack', new Error('a flaw'));
   };
   for (let crashes = 1; crashes <= 5; crashes += 1) {
@@ -74,7 +74,7 @@ t.test('INS-1 · a connection whose chart crashes again and again stands as fail
 
 t.test('DLV-4 · what is said to an entry that was changed meanwhile holds its successor up by nothing', async (t) => {
   const { ports, configure } = await openPlatforms(t);
-  const targets = createLiveTargets({ ...ports, ward: () => undefined });
+  const targets = createLiveTargets({ ...ports, pool: () => undefined });
   await targets.reconcile();
   const old = targets.find('default', 'slack');
   configure({ home_channel: 'C0123456789' });
@@ -84,8 +84,8 @@ t.test('DLV-4 · what is said to an entry that was changed meanwhile holds its s
   const limited = { kind: 'rateLimited', retryAfterMs: 30_000, reason: 'slow down' } as const;
 
   targets.learn(old, limited, 0);
-  t.equal(now.lane?.pauseNow(), undefined);
+  t.equal(now.queue?.pauseNow(), undefined);
 
   targets.learn(now, limited, 0);
-  t.match(now.lane?.pauseNow(), { reason: 'slow down' });
+  t.match(now.queue?.pauseNow(), { reason: 'slow down' });
 });

@@ -7,9 +7,9 @@ import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import { refillDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
 import { openKeeper } from '../../support/keeper.ts';
+import { fakePools } from '../../support/pools.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
 import { resumePorts } from '../../support/resuming.ts';
-import { fakeWards } from '../../support/wards.ts';
 
 const delivery: DeliveryRecord = { ...plainDelivery, runKey: 'e', status: 'waitingToRetry' };
 const run: RunRecord = { ...plainRun, status: 'delivering', attempt: 1 };
@@ -19,8 +19,8 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
   const nowMs = () => clock.ms;
   const { keeper } = await openKeeper();
   t.teardown(() => keeper.close());
-  const { wards, runs, deliveries } = fakeWards(nowMs);
-  const ports = resumePorts(keeper, () => wards, {
+  const { pools, runs, deliveries } = fakePools(nowMs);
+  const ports = resumePorts(keeper, () => pools, {
     nowMs,
     deduplicatesForMs: () => deduplicatesForMs,
     hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
@@ -82,7 +82,7 @@ t.test('DUR-1 · OBS-1 · DIS-2 · the log names an interrupted direct delivery 
 });
 
 t.test(
-  'DUR-1 · a sending that was cut off tells its run too, or is queued again where the platform knows it',
+  'DUR-1 · a sending that was cut off reports its run too, or is queued again where the platform knows it',
   async (t) => {
     const cut = { ...delivery, runKey: 'ended', status: 'sending', startedAtMs: 900 };
     const blind = await openResume(t);
@@ -149,7 +149,7 @@ t.test(
   },
 );
 
-t.test('DLV-4 · numbers tell the order of deliveries, where the clock was set back between them', async (t) => {
+t.test('DLV-4 · numbers report the order of deliveries, where the clock was set back between them', async (t) => {
   const it = await openResume(t, { room: 3 });
   for (const [key, more] of [
     ['1', { queuedAtMs: 9_000, order: 9_000 }],
@@ -224,8 +224,8 @@ t.test('DUR-1 · DLV-4 · however much waits, a start lets the event loop turn a
     count('noted');
     note(...given);
   };
-  const opening = it.ports.wards();
-  const wards = {
+  const opening = it.ports.pools();
+  const pools = {
     ...opening,
     open: (...given: Parameters<typeof opening.open>): void => {
       count('opened');
@@ -241,7 +241,7 @@ t.test('DUR-1 · DLV-4 · however much waits, a start lets the event loop turn a
 
   await resumeWork({
     ...it.ports,
-    wards: () => wards,
+    pools: () => pools,
     hold: () => count('held'),
     older: { ...it.ports.older, note: noting },
     room: () => 1_000 - it.runs.spawned.length,

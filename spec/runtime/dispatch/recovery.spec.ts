@@ -6,9 +6,9 @@ import { claimName, type DeliveryRecord, type GroupRecord, type RunRecord } from
 import { type ResumePorts, refillRuns, resumeWork } from '../../../runtime/dispatch/recovery.ts';
 import { diskFull, openKeeper, turn } from '../../support/keeper.ts';
 import { lentTime } from '../../support/lent-time.ts';
+import { fakePools } from '../../support/pools.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
 import { resumePorts } from '../../support/resuming.ts';
-import { fakeWards } from '../../support/wards.ts';
 
 const run: RunRecord = { ...plainRun, eventKey: 'e1', queuedAtMs: 1 };
 const delivery: DeliveryRecord = { ...plainDelivery, eventKey: 'e1', deliveryId: 'd1', target: 'log', queuedAtMs: 1 };
@@ -33,15 +33,15 @@ async function left(...records: readonly (readonly [Collection, string, object])
 
 async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
   const { keeper, refused } = await openKeeper(journal);
-  const { wards, runs, groups, deliveries } = fakeWards();
+  const { pools, runs, groups, deliveries } = fakePools();
   const lines: (readonly unknown[])[] = [];
-  const ports = resumePorts(keeper, () => wards, {
+  const ports = resumePorts(keeper, () => pools, {
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
     ...more,
   });
   const { writer, bursts } = ports;
-  const inputs = (ward: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
-    ward.spawned.map(({ key, input }) => [key, input]);
+  const inputs = (pool: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
+    pool.spawned.map(({ key, input }) => [key, input]);
   return {
     ports,
     keeper,
@@ -176,7 +176,7 @@ t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the 
   const { runs, groups } = spawned();
   t.match(runs, [['b0', { record: { status: 'queued' } }]]);
   t.same(groups, [['default/r/7', { key: 'default/r/7', profile: 'default', route: 'r', inFlight: 'b0', atMs: 100 }]]);
-  t.match(ports.wards().groups.get('default/r/7'), { id: 'default/r/7' });
+  t.match(ports.pools().groups.get('default/r/7'), { id: 'default/r/7' });
   const joining = {
     key: 'default/r/7',
     profile: 'default',
@@ -274,7 +274,7 @@ t.test('DUR-1 · CON-2 · a drain ends a recovery at once, and the next start ta
     const journal = await left(...records);
     const life = new AbortController();
     const it = await stage(journal, { signal: () => life.signal });
-    const opening = it.ports.wards();
+    const opening = it.ports.pools();
     let opened = 0;
     const open: typeof opening.open = (...given) => {
       opened += 1;
@@ -282,7 +282,7 @@ t.test('DUR-1 · CON-2 · a drain ends a recovery at once, and the next start ta
       opening.open(...given);
     };
 
-    await resumeWork({ ...it.ports, wards: () => ({ ...opening, open }) });
+    await resumeWork({ ...it.ports, pools: () => ({ ...opening, open }) });
     t.equal(it.spawned()[spawnedIn].length, 60, collection);
     await refillRuns(it.ports);
     t.equal(it.spawned()[spawnedIn].length, 60, 'nor is anything taken later');
@@ -324,12 +324,12 @@ const parts: readonly (readonly [
   [
     'opening its chart',
     1,
-    ({ wards }, flaw) => ({
-      wards: () => ({
-        ...wards(),
+    ({ pools }, flaw) => ({
+      pools: () => ({
+        ...pools(),
         open: (work) => {
           flaw('key' in work ? work.key : undefined);
-          wards().open(work);
+          pools().open(work);
         },
       }),
     }),

@@ -6,10 +6,10 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { type Memory, roomFor, runShare } from '../../../machines/webhook/work-queue.ts';
 import { createRefill } from '../../../runtime/dispatch/refill.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
+import { fakePools } from '../../support/pools.ts';
 import { until } from '../../support/processes.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
 import { resumePorts } from '../../support/resuming.ts';
-import { fakeWards } from '../../support/wards.ts';
 
 const run = { ...plainRun, queuedAtMs: 1 };
 const delivery = plainDelivery;
@@ -26,10 +26,10 @@ interface Settings {
 
 async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner = 'gateway' }: Settings = {}) {
   const { keeper } = await openKeeper(journal, owner);
-  const { wards, runs, deliveries, groups } = fakeWards();
+  const { pools, runs, deliveries, groups } = fakePools();
   const living = (): number => runs.handle().size;
   const inMemory = (name: 'runs' | 'deliveries'): Memory => {
-    const { size: total, queues } = wards[name];
+    const { size: total, queues } = pools[name];
     return { most, share: runShare(most, 4), total, queues };
   };
   let ticks: () => void = () => {};
@@ -55,7 +55,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
       return journal.take(collection, query);
     }) as typeof journal.take,
   };
-  const resume = resumePorts(keeper, () => wards, {
+  const resume = resumePorts(keeper, () => pools, {
     keeper: {
       ...keeper,
       journal: () => watched,
@@ -94,7 +94,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
       ]);
       if (heldBy === undefined) continue;
       resume.writer.begin('runs', key);
-      wards.open({ kind: 'run', key, record: value as never });
+      pools.open({ kind: 'run', key, record: value as never });
     }
   }
   /** The oldest end. */
@@ -271,7 +271,7 @@ t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (
 });
 
 t.test(
-  'DIS-3 · DUR-1 · what the ends did not find is found by the clock: a late commit, a cron job without a ward',
+  'DIS-3 · DUR-1 · what the ends did not find is found by the clock: a late commit, a cron job without a pool',
   async (t) => {
     const it = await openRefill({ most: 20 });
     await it.arrive(10, 0);

@@ -4,11 +4,11 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
+import { fakePools } from '../../support/pools.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
-import { fakeWards } from '../../support/wards.ts';
 
 t.test('SCA-1 · DLV-7 · of deliveries that end at two gateways at once, the last one closes the run', async (t) => {
-  const { wards } = fakeWards();
+  const { pools } = fakePools();
   const keepers = await openTwoKeepers();
   const [one] = keepers;
   const of = (order: number, status: DeliveryRecord['status']): DeliveryRecord => ({
@@ -24,7 +24,7 @@ t.test('SCA-1 · DLV-7 · of deliveries that end at two gateways at once, the la
   ]);
   await Promise.all(
     keepers.map((keeper, index) =>
-      createSettleRun({ keeper, wards: () => wards })(of(index + 1, 'delivered'), (also) =>
+      createSettleRun({ keeper, pools: () => pools })(of(index + 1, 'delivered'), (also) =>
         createRecordWriter(keeper).write(
           [{ collection: 'deliveries', key: keys[index] ?? '', value: of(index + 1, 'delivered'), dueAtMs: null }],
           also,
@@ -37,8 +37,8 @@ t.test('SCA-1 · DLV-7 · of deliveries that end at two gateways at once, the la
 
 t.test('DLV-7 · of deliveries that end or begin anew at the same time, the run has the last word', async (t) => {
   const { keeper } = await openKeeper();
-  const { wards } = fakeWards();
-  const settleRun = createSettleRun({ keeper, wards: () => wards });
+  const { pools } = fakePools();
+  const settleRun = createSettleRun({ keeper, pools: () => pools });
   const put = (collection: 'runs' | 'deliveries', key: string, value: object) =>
     ({ kind: 'put', collection, key, value: value as JsonObject }) as const;
   const of = (order: number, status: DeliveryRecord['status']): DeliveryRecord => ({

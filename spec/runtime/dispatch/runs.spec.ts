@@ -5,18 +5,18 @@ import type { RunAgent } from '../../../actors/dispatch/run-agent.ts';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { ChurnMap } from '../../../machines/base/churn-map.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { Roster } from '../../../machines/base/roster.ts';
 import type { NoticePlace } from '../../../machines/config/notice-place.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { RunEnds } from '../../../runtime/dispatch/responses.ts';
 import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { diskFull, gate, openKeeper, turn } from '../../support/keeper.ts';
+import { fakePool } from '../../support/pools.ts';
 import { plainEvent, plainRun } from '../../support/records.ts';
 import { deferred } from '../../support/turns.ts';
-import { fakeWard } from '../../support/wards.ts';
 
 const event: EventRecord = {
   ...plainEvent,
@@ -41,7 +41,7 @@ async function stage(
   await keeper.commit([
     { kind: 'put', collection: 'events', key: 'k', value: { ...event, onFailure } as unknown as JsonObject },
   ]);
-  const deliveries = fakeWard<DeliveryInput>();
+  const deliveries = fakePool<DeliveryInput>();
   const commits: string[][] = [];
   const left: string[] = [];
   let isFull = false;
@@ -55,7 +55,7 @@ async function stage(
   };
   const places = createPlaces(concurrency);
   const writer = createRecordWriter(seenKeeper);
-  const runEnds: RunEnds = new Roster();
+  const runEnds: RunEnds = new ChurnMap();
   const { logic, abandon } = wireRun({
     keeper: seenKeeper,
     writer,
@@ -70,7 +70,7 @@ async function stage(
     left: (key) => void left.push(key),
     nowMs: () => 9,
     nextOrder: () => 10,
-    wards: () => ({ deliveries: deliveries.handle() }) as unknown as Wards,
+    pools: () => ({ deliveries: deliveries.handle() }) as unknown as WorkPools,
   });
   const clock = new SimulatedClock();
   const start = (key: string, record: RunRecord = queued) => {

@@ -12,20 +12,20 @@ import type { Journal } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { ChurnMap } from '../../../machines/base/churn-map.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import { done, fault } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { Roster } from '../../../machines/base/roster.ts';
-import { createWard, wardHandle } from '../../../machines/base/ward.ts';
+import { createPool, poolHandle } from '../../../machines/base/pool.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
 import { endLostRuns, refillRuns } from '../../../runtime/dispatch/recovery.ts';
 import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
+import { createWorkPools } from '../../../runtime/system/work-pools.ts';
 import { turn } from '../../support/keeper.ts';
+import { fakePool } from '../../support/pools.ts';
 import { fc, runs } from '../../support/property.ts';
 import { plainRun } from '../../support/records.ts';
 import { resumePorts } from '../../support/resuming.ts';
-import { fakeWard } from '../../support/wards.ts';
 
 const away = fault('journal-unavailable', 'the connection broke');
 
@@ -111,7 +111,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
       waiting.add(resolve);
       signal.addEventListener('abort', reject, { once: true });
     });
-  const none = fakeWard();
+  const none = fakePool();
   const ports = {
     keeper,
     writer,
@@ -120,14 +120,14 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
     redact: (text: string) => text,
     crowded: () => true,
     left: () => {},
-    wards: () => wards,
+    pools: () => pools,
   };
   const work = wireRun({
     ...ports,
     places: createPlaces(4),
     routeLimit: () => Number.POSITIVE_INFINITY,
     isWithin: () => false,
-    runEnds: new Roster(),
+    runEnds: new ChurnMap(),
     runAgent: createRunAgent({
       event: async (of) => (await shared.get('events', of))?.value,
       runnerOf: () => ({ run, timeoutMs: 1e9, servers: [], skill: () => undefined }),
@@ -137,7 +137,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
       log,
     }),
   });
-  const ward = createWard({
+  const pool = createPool({
     name: 'runs',
     logic: compile(work.logic),
     onDone: (of) => {
@@ -148,15 +148,15 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
       throw new Error(`${of}: ${error}`);
     },
   });
-  const actor = createActor(ward as never, { clock } as never).start();
-  const charts = wardHandle(actor as never);
-  const wards = createWards(
+  const actor = createActor(pool as never, { clock } as never).start();
+  const charts = poolHandle(actor as never);
+  const pools = createWorkPools(
     { requests: none.handle(), groups: none.handle(), deliveries: none.handle(), runs: charts as never },
     nowMs,
     { began: (collection, of) => writer.begin(collection, of) },
   );
   const recovered: unknown[] = [];
-  const resume = resumePorts(keeper, () => wards, {
+  const resume = resumePorts(keeper, () => pools, {
     ...{ writer, nowMs },
     recovered: ({ key, from }) => void recovered.push([key, from]),
     bound: () => 100,
@@ -185,7 +185,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
         { kind: 'put', collection: 'events', key: of, value: event, expect: 'absent' },
         { kind: 'put', collection: 'runs', key: of, value: record, expect: 'absent', dueAtMs: 1, heldBy: session },
       ]);
-      if (verdict.kind === 'committed') wards.open({ kind: 'run', key: of, record });
+      if (verdict.kind === 'committed') pools.open({ kind: 'run', key: of, record });
     },
     /** What it holds is not known any more. */
     disown() {

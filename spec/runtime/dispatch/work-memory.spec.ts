@@ -4,10 +4,10 @@ import { plainDelivery } from '../../support/records.ts';
 
 function memoryOf(given: { isShared?: boolean; leads?: boolean; isParked?: boolean } = {}) {
   const { isShared = false, leads = true, isParked = false } = given;
-  const ward = { size: 100, queues: new Map([['rdefault/busy', 100]]) };
+  const pool = { size: 100, queues: new Map([['rdefault/busy', 100]]) };
   return createWorkMemory({
     keeper: { leads: () => leads } as never,
-    wards: () => ({ runs: ward, deliveries: ward }) as never,
+    pools: () => ({ runs: pool, deliveries: pool }) as never,
     places: { load: () => ({ running: 4, ready: 6, waiting: 90 }) as never },
     concurrency: () => 8,
     most: 1_000,

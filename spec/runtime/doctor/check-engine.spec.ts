@@ -27,9 +27,9 @@ t.test(
       ['absent', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
       ['unloadable', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
       ['unloadable', 'uws', [['wrong', 'front-fallback', 'why; webhooks do not listen']]],
-      ['unfit', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
-      ['unfit', 'uws', [['warning', 'front-fallback', 'why']]],
-      ['unfit', 'node', []],
+      ['invalid', 'auto', [['note', 'front-fallback', 'why; node:http serves']]],
+      ['invalid', 'uws', [['warning', 'front-fallback', 'why']]],
+      ['invalid', 'node', []],
     ] as const) {
       const found = await checkEngine(on(front), { ...well, native: async () => ({ kind, text: 'why' }) });
       const shown = found.flatMap((one) => (one.level === 'good' ? [] : [[one.level, one.code, one.what]]));

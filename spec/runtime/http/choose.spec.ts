@@ -15,7 +15,7 @@ const settings = { host: '127.0.0.1', port: 0, bodyTimeoutMs: 1_000 };
 /** Stands for the native library: it takes all that node:http takes, under the other name. */
 const sound: OpenFront = async (at, handle) => ({ ...(await openNodeFront(at, handle)), kind: 'uws' });
 /** The same for a library that refuses trailers, as the one of today does. */
-const unfit: OpenFront = (at, handle) =>
+const invalid: OpenFront = (at, handle) =>
   sound(at, (exchange) => {
     if (exchange.head.headers['transfer-encoding'] === undefined) handle(exchange);
     else exchange.reply({ status: 505, body: '{}' });
@@ -46,8 +46,8 @@ t.test('RTE-4 · auto takes the native library where it loads and takes what a s
     ['auto', { ...loads, open: sound }, 'uws', 'info HTTP server: uWebSockets.js'],
     ['auto', broken, 'node', 'warn HTTP server: node:http (uWebSockets.js cannot load: no such libc)'],
     ['auto', absent, 'node', 'info HTTP server: node:http'],
-    ['auto', { ...loads, open: unfit }, 'node', `warn HTTP server: node:http ${refuses}`],
-    ['uws', { ...loads, open: unfit }, 'uws', `warn HTTP server: uWebSockets.js ${refuses}`],
+    ['auto', { ...loads, open: invalid }, 'node', `warn HTTP server: node:http ${refuses}`],
+    ['uws', { ...loads, open: invalid }, 'uws', `warn HTTP server: uWebSockets.js ${refuses}`],
   ] as const) {
     const { front, lines } = await opened(t, { choice, library });
     const remark = /\(uWebSockets\.js (.+)\)/.exec(line)?.[1];

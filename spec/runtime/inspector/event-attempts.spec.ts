@@ -4,7 +4,7 @@ import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { attemptsOf, openedDelivery } from '../../../runtime/inspector/event-attempts.ts';
 import { answerOf } from '../../../runtime/inspector/event-checks.ts';
 import { spansOf } from '../../../runtime/inspector/event-spans.ts';
-import type { StorySources } from '../../../runtime/inspector/story-sources.ts';
+import type { TimelineSources } from '../../../runtime/inspector/timeline-sources.ts';
 
 const record = {
   target: 'slack',
@@ -53,7 +53,7 @@ t.test(
       const sources = {
         ...{ key: 'e', event: { status: 'delivering', receivedAtMs: 0 }, questions: [], callsUnderWay: [], calls: [] },
         ...{ deliveries: [{ key: 'd', record: { ...record, ...one } }], transcript: [], stateOf: () => undefined },
-      } as unknown as StorySources;
+      } as unknown as TimelineSources;
       const [request] = spansOf(sources, []);
       return [answerOf(sources, undefined)?.status, request?.end];
     };

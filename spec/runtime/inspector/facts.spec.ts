@@ -54,7 +54,7 @@ t.test('INS-1 · what an actor works on is read from its context, at the top or 
       },
       { profile: 'default', server: 'files', tool: 'mcp__files__read', by: 'run', attempt: 1, key: 'r1' },
     ],
-    ['a ward', { name: 'requests', size: 2, spawned: 9, finished: 7, crashed: 0 }, { size: 2 }],
+    ['a pool', { name: 'requests', size: 2, spawned: 9, finished: 7, crashed: 0 }, { size: 2 }],
     [
       'a platform',
       { profile: 'default', target: 'slack', name: 'team_chat_a' },

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { type AnyActorRef, assign, createActor, setup } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
-import { createWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
+import { createPool, type PoolHandle, poolHandle } from '../../../machines/base/pool.ts';
 import { createFeed } from '../../../runtime/inspector/feed.ts';
 import { createHistory } from '../../../runtime/inspector/history.ts';
 import { createRows } from '../../../runtime/inspector/rows.ts';
@@ -9,7 +9,7 @@ import { createStateTimes } from '../../../runtime/inspector/state-times.ts';
 import { createSubjects } from '../../../runtime/inspector/subjects.ts';
 import { createTap } from '../../../runtime/inspector/tap.ts';
 import { createWatcher } from '../../../runtime/inspector/watcher.ts';
-import type { DeltaMessage, Vitals } from '../../../runtime/inspector/wire.ts';
+import type { DeltaMessage, Health } from '../../../runtime/inspector/wire.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 
 /** Passes through `checking` without a pause, waits, and ends when told. */
@@ -48,7 +48,7 @@ function assemble(t: Test) {
   redactor.learn(secret);
   let flush: (() => void) | undefined;
   const root = createActor(
-    createWard({ name: 'things', logic: compile(child, { now: () => 5, trail: 8, watched: () => tap.watched() }) }),
+    createPool({ name: 'things', logic: compile(child, { now: () => 5, trail: 8, watched: () => tap.watched() }) }),
   );
   const failures: unknown[] = [];
   const tap = createTap(
@@ -69,7 +69,7 @@ function assemble(t: Test) {
     subjects,
     history,
     redactor,
-    vitals: () => ({}) as Vitals,
+    health: () => ({}) as Health,
     nowMs: () => 5,
     wake: (callback) => {
       flush = callback;
@@ -87,7 +87,7 @@ function assemble(t: Test) {
     history,
     watcher,
     failures,
-    ward: wardHandle(root) as unknown as WardHandle<{ readonly deliveryId?: string }>,
+    pool: poolHandle(root) as unknown as PoolHandle<{ readonly deliveryId?: string }>,
     /** Lets the batch that gathers be sent. */
     batch(): void {
       flush?.();
@@ -103,12 +103,12 @@ function assemble(t: Test) {
 }
 
 t.test('INS-3 · while nobody watches nothing is heard, and the last one to leave takes the tap along', (t) => {
-  const { feed, tap, ward, history, isGathering } = assemble(t);
-  ward.spawn('a', {})?.send({ type: 'go' });
+  const { feed, tap, pool, history, isGathering } = assemble(t);
+  pool.spawn('a', {})?.send({ type: 'go' });
   t.equal(tap.watched(), false);
   t.notOk(isGathering());
   const [one, other] = [feed.follow(() => {}), feed.follow(() => {})];
-  ward.spawn('b', {});
+  pool.spawn('b', {});
   t.ok(tap.watched() === true && isGathering());
   one();
   t.equal(tap.watched(), true);
@@ -119,7 +119,7 @@ t.test('INS-3 · while nobody watches nothing is heard, and the last one to leav
 });
 
 t.test('INS-3 · who wants steps alone hears the same steps, and no record of the rest is made', (t) => {
-  const { tap, ward } = assemble(t);
+  const { tap, pool } = assemble(t);
   const run = (wanted: true | 'steps', key: string): string[] => {
     const heard: string[] = [];
     const leave = tap.listen(wanted, (inspected) => {
@@ -127,11 +127,11 @@ t.test('INS-3 · who wants steps alone hears the same steps, and no record of th
         readonly event?: { readonly type: string };
         readonly actorRef: AnyActorRef;
       };
-      // The ward is not compiled, and tells everything.
+      // The pool is not compiled, and reports everything.
       if (actorRef.id === key) heard.push(`${inspected.type} ${event?.type ?? ''}`);
     });
     t.equal(tap.watched(), wanted);
-    ward.spawn(key, {})?.send({ type: 'go' });
+    pool.spawn(key, {})?.send({ type: 'go' });
     leave();
     return heard;
   };
@@ -149,8 +149,8 @@ t.test('INS-3 · who wants steps alone hears the same steps, and no record of th
 });
 
 t.test('INS-1 · a late viewer sees the present, then what changes of it', (t) => {
-  const { feed, ward, batch, followed } = assemble(t);
-  ward.spawn('early', { deliveryId: 'd1' });
+  const { feed, pool, batch, followed } = assemble(t);
+  pool.spawn('early', { deliveryId: 'd1' });
   const deltas = followed();
   t.match(
     feed.snapshot().actors.map(({ id, state, meta }) => ({ id, state, meta })),
@@ -159,8 +159,8 @@ t.test('INS-1 · a late viewer sees the present, then what changes of it', (t) =
       { id: 'things/early', state: 'waiting', meta: { delivery: 'd1' } },
     ],
   );
-  const late = ward.spawn('late', { deliveryId: 'd2' });
-  ward.get('early')?.send({ type: 'fail', why: `refused ${secret}` });
+  const late = pool.spawn('late', { deliveryId: 'd2' });
+  pool.get('early')?.send({ type: 'fail', why: `refused ${secret}` });
   batch();
   t.match(deltas, [
     {
@@ -187,9 +187,9 @@ t.test('INS-1 · a late viewer sees the present, then what changes of it', (t) =
 });
 
 t.test('INS-1 · one that came and went within a batch is its steps, and no row', (t) => {
-  const { ward, batch, followed } = assemble(t);
+  const { pool, batch, followed } = assemble(t);
   const deltas = followed();
-  ward.spawn('brief', {})?.send({ type: 'go' });
+  pool.spawn('brief', {})?.send({ type: 'go' });
   batch();
   t.same(
     deltas[0]?.changed.map(({ id }) => id),
@@ -204,9 +204,9 @@ t.test('INS-1 · one that came and went within a batch is its steps, and no row'
 });
 
 t.test('INS-1 · one that ends in the batch in which it began is gone for a viewer that came in between', (t) => {
-  const { feed, ward, batch, followed } = assemble(t);
+  const { feed, pool, batch, followed } = assemble(t);
   const deltas = followed();
-  const brief = ward.spawn('brief', {});
+  const brief = pool.spawn('brief', {});
   t.ok(feed.snapshot().actors.some(({ id }) => id === 'things/brief'));
 
   brief?.send({ type: 'go' });
@@ -217,12 +217,12 @@ t.test('INS-1 · one that ends in the batch in which it began is gone for a view
 });
 
 t.test('INS-1 · one that is stopped is gone, and one that takes its address is there', (t) => {
-  const { ward, batch, followed } = assemble(t);
-  ward.spawn('a', {});
-  ward.spawn('b', {});
+  const { pool, batch, followed } = assemble(t);
+  pool.spawn('a', {});
+  pool.spawn('b', {});
   const deltas = followed();
-  ward.clear();
-  ward.spawn('a', {});
+  pool.clear();
+  pool.spawn('a', {});
   batch();
   t.same(deltas[0]?.gone, ['things/b']);
   t.ok(deltas[0]?.changed.some(({ id }) => id === 'things/a'));
@@ -230,9 +230,9 @@ t.test('INS-1 · one that is stopped is gone, and one that takes its address is 
 });
 
 t.test('INS-2 · a batch is bounded, and says what it leaves out', (t) => {
-  const { ward, batch, followed } = assemble(t);
+  const { pool, batch, followed } = assemble(t);
   const deltas = followed();
-  for (let index = 0; index < 6_000; index += 1) ward.spawn(String(index), {});
+  for (let index = 0; index < 6_000; index += 1) pool.spawn(String(index), {});
   batch();
   t.equal(deltas[0]?.steps.length, 1_000);
   t.equal(deltas[0]?.skipped, 5_000);
@@ -243,7 +243,7 @@ t.test('INS-2 · a batch is bounded, and says what it leaves out', (t) => {
 });
 
 t.test('INS-3 · a listener that fails disturbs no actor and no other listener', (t) => {
-  const { tap, ward, failures } = assemble(t);
+  const { tap, pool, failures } = assemble(t);
   let heard = 0;
   t.teardown(
     tap.listen(true, () => {
@@ -255,15 +255,15 @@ t.test('INS-3 · a listener that fails disturbs no actor and no other listener',
       heard += 1;
     }),
   );
-  const one = ward.spawn('a', {});
+  const one = pool.spawn('a', {});
   t.equal((one?.getSnapshot() as { value?: unknown }).value, 'waiting');
   t.ok(heard > 0 && failures.length === heard);
   t.end();
 });
 
 t.test('INS-3 · records have the shape of @statelyai/inspect, and the living are introduced first', (t) => {
-  const { watcher, ward } = assemble(t);
-  ward.spawn('early', { deliveryId: 'd1' });
+  const { watcher, pool } = assemble(t);
+  pool.spawn('early', { deliveryId: 'd1' });
   const introduced = watcher.introduce({ full: true });
   t.match(introduced, [
     { type: '@xstate.actor', name: 'supervisor', sessionId: String, definition: String },
@@ -282,7 +282,7 @@ t.test('INS-3 · records have the shape of @statelyai/inspect, and the living ar
 
   const records: Record<string, unknown>[] = [];
   t.teardown(watcher.follow({ full: true, actor: 'early' }, (record) => records.push(JSON.parse(record))));
-  ward.get('early')?.send({ type: 'fail', why: secret });
+  pool.get('early')?.send({ type: 'fail', why: secret });
   t.match(records, [
     { type: '@xstate.event', event: { type: 'fail', why: '[redacted]' }, sessionId: introduced[1]?.sessionId },
     { type: '@xstate.microstep', from: 'waiting', to: 'failed', reason: '[redacted]', delivery_id: 'd1' },
@@ -297,13 +297,13 @@ t.test('INS-3 · records have the shape of @statelyai/inspect, and the living ar
 });
 
 t.test('INS-3 · the quick spelling of a step says what the whole record says of it', (t) => {
-  const { watcher, ward } = assemble(t);
+  const { watcher, pool } = assemble(t);
   const quick: Record<string, unknown>[] = [];
   const whole: Record<string, unknown>[] = [];
   t.teardown(watcher.follow({ actor: 'odd' }, (record) => quick.push(JSON.parse(record))));
   t.teardown(watcher.follow({ actor: 'odd', full: true }, (record) => whole.push(JSON.parse(record))));
-  ward.spawn('odd "name"\n', { deliveryId: 'd"1' });
-  ward.get('odd "name"\n')?.send({ type: 'fail', why: `${secret} said "no"` });
+  pool.spawn('odd "name"\n', { deliveryId: 'd"1' });
+  pool.get('odd "name"\n')?.send({ type: 'fail', why: `${secret} said "no"` });
   t.ok(quick.length > 2);
   const steps = whole.filter(({ type }) => type === '@xstate.microstep' || type === '@xstate.actor');
   t.same(
@@ -321,12 +321,12 @@ t.test('INS-3 · the quick spelling of a step says what the whole record says of
 });
 
 t.test('INS-2 · who follows one delivery sees its first steps too, and nothing of others', (t) => {
-  const { watcher, ward } = assemble(t);
+  const { watcher, pool } = assemble(t);
   const records: Record<string, unknown>[] = [];
   t.teardown(watcher.follow({ delivery: 'wanted' }, (record) => records.push(JSON.parse(record))));
-  ward.spawn('a', { deliveryId: 'other' });
-  ward.spawn('b', {});
-  ward.spawn('c', { deliveryId: 'wanted' });
+  pool.spawn('a', { deliveryId: 'other' });
+  pool.spawn('b', {});
+  pool.spawn('c', { deliveryId: 'wanted' });
   t.same(
     records.map(({ actor, type }) => [actor, type]),
     [
@@ -338,14 +338,14 @@ t.test('INS-2 · who follows one delivery sees its first steps too, and nothing 
 });
 
 t.test('INS-2 · of an actor that gets its delivery late, a bounded number of first steps is kept', (t) => {
-  const { watcher, ward } = assemble(t);
+  const { watcher, pool } = assemble(t);
   let records = 0;
   t.teardown(
     watcher.follow({ delivery: 'wanted' }, () => {
       records += 1;
     }),
   );
-  const one = ward.spawn('a', {});
+  const one = pool.spawn('a', {});
   for (let step = 0; step < 500; step += 1) one?.send({ type: 'name', delivery: null });
   one?.send({ type: 'name', delivery: 'wanted' });
   t.equal(records, 101);

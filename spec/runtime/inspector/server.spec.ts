@@ -121,7 +121,7 @@ t.test('INS-1 · INS-2 · the stream begins with the present and goes on with wh
     meta: { route: 'co', delivery: 'before', waiting: 1 },
   });
   for (const { parent } of snapshot?.actors ?? []) t.ok(parent === null || byId.has(parent), String(parent));
-  t.match(snapshot?.vitals, { ready: true, url: daemon.url, pid: daemon.child.pid });
+  t.match(snapshot?.health, { ready: true, url: daemon.url, pid: daemon.child.pid });
 
   await postSigned(`${daemon.url}/webhooks/co`, { id: 'y' }, { secret, id: 'after' });
   const rows = (): readonly ActorRow[] => stream.deltas.flatMap(({ changed }) => changed);
@@ -309,16 +309,16 @@ t.test('INS-2 · the reason why an event was ignored or refused is found by its 
   await postSigned(`${daemon.url}/webhooks/gh`, { x: '2' }, { secret, id: 'ignored', headers: push });
   await postSigned(`${daemon.url}/webhooks/gh`, { x: '1' }, { secret: 'wrong', id: 'refused', headers: push });
   // What owes nobody anything is written down after its answer.
-  const storyOf = (id: string): Promise<JsonObject> =>
+  const timelineOf = (id: string): Promise<JsonObject> =>
     eventually(async () => {
       const told = (await page.rpc('inspect.why', { id })) as unknown as JsonObject;
       return told.verdict === undefined ? undefined : told;
     });
-  t.match(await storyOf('ignored'), {
+  t.match(await timelineOf('ignored'), {
     status: 'ignored',
     verdict: 'Ignored: a filter does not hold: x equals "1" saw "2".',
   });
-  t.match(await storyOf('refused'), { status: 'refused', verdict: /signature is not genuine/, cure: /secret/ });
+  t.match(await timelineOf('refused'), { status: 'refused', verdict: /signature is not genuine/, cure: /secret/ });
   const told = await askCli(['inspect', 'why', 'ignored'], home.path);
   t.equal(told.code, 0);
   t.match(told.stdout, /■ matching .*saw "2" {2}FIL-1/);

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import t from 'tap';
 import type { Feed } from '../../../runtime/inspector/feed.ts';
 import { createViewers } from '../../../runtime/inspector/viewers.ts';
-import type { DeltaMessage, SnapshotMessage, Vitals } from '../../../runtime/inspector/wire.ts';
+import type { DeltaMessage, Health, SnapshotMessage } from '../../../runtime/inspector/wire.ts';
 
 t.test('INS-2 · a viewer that does not read gets no more until it reads, and then the present', async (t) => {
   const listeners = new Set<(delta: DeltaMessage) => void>();
@@ -11,9 +11,9 @@ t.test('INS-2 · a viewer that does not read gets no more until it reads, and th
   const feed: Feed = {
     snapshot() {
       snapshots += 1;
-      return { at: snapshots, actors: [], more: {}, steps: [], vitals: {} as Vitals } satisfies SnapshotMessage;
+      return { at: snapshots, actors: [], more: {}, steps: [], health: {} as Health } satisfies SnapshotMessage;
     },
-    vitals: () => ({}) as Vitals,
+    health: () => ({}) as Health,
     followers: () => listeners.size,
     follow(listener) {
       listeners.add(listener);
@@ -44,7 +44,7 @@ t.test('INS-2 · a viewer that does not read gets no more until it reads, and th
     for (const listener of listeners) listener(big);
     await new Promise((resolve) => setImmediate(resolve));
   }
-  t.ok(waiting < 2 * 1_048_576, `${waiting} bytes waited of the fifty million that there were to tell`);
+  t.ok(waiting < 2 * 1_048_576, `${waiting} bytes waited of the fifty million that there were to report`);
   t.equal(snapshots, 1);
 
   let heard = '';

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { compile } from '../../../machines/base/compile.ts';
-import { absentWard } from '../../../machines/base/ward.ts';
+import { absentPool } from '../../../machines/base/pool.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
 import {
   type ApprovalQuestion,
@@ -9,7 +9,7 @@ import {
   wireApproval,
 } from '../../../runtime/mcp/approvals.ts';
 import { newMark } from '../../../runtime/system/ids.ts';
-import { startWard } from '../../support/wards.ts';
+import { startPool } from '../../support/pools.ts';
 
 const tool: ApprovalQuestion = {
   profile: 'default',
@@ -34,7 +34,7 @@ const form: ApprovalQuestion = {
 
 function start(t: Test, mark = newMark()): Approvals {
   const approvals: Approvals = createApprovals(
-    startWard<ApprovalInput>(
+    startPool<ApprovalInput>(
       t,
       compile(wireApproval({ approvals: () => approvals, log: { log: () => {}, warnOnce: () => {} } })),
     ),
@@ -97,7 +97,7 @@ t.test('TRU-3 · a run or a caller with 32 open questions asks no person more, a
 t.test('TRU-1 · LIF-9 · a question that nobody has room for is denied at once', (t) => {
   const answers: string[] = [];
   const approvals = createApprovals(
-    () => absentWard('approvals'),
+    () => absentPool('approvals'),
     () => 0,
     newMark(),
   );
@@ -254,11 +254,11 @@ t.test('TRU-1 · TRU-3 · a yes for the run covers the tool as it was shown, for
   ];
   const loose = ask('without a run', { run: undefined as never, caller: 'cli' });
   t.match(approvals.answer(loose, true, 'page', undefined, { remember: 'run' }), {
-    kind: 'unfit',
+    kind: 'invalid',
     reason: /^no run asked this/,
   });
   t.match(approvals.answer(others[2] ?? '', true, 'page', undefined, { remember: 'run' }), {
-    kind: 'unfit',
+    kind: 'invalid',
     reason: 'its run has ended',
   });
   t.same(answers, [], 'what cannot be remembered is not answered either');

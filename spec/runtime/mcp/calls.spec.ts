@@ -1,24 +1,24 @@
 import { getEventListeners } from 'node:events';
 import t from 'tap';
-import { absentWard } from '../../../machines/base/ward.ts';
+import { absentPool } from '../../../machines/base/pool.ts';
 import type { CallInput, CallOutput } from '../../../machines/mcp/tool-call.machine.ts';
 import { askerOf, createCalls } from '../../../runtime/mcp/calls.ts';
 import { lentTime } from '../../support/lent-time.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 const request = { profile: 'default', name: 'mcp__s__t', args: { a: 1 }, caller: 'cli' };
 const output = (more: Partial<CallOutput> = {}): CallOutput => ({ fault: null, ...more }) as CallOutput;
 
 function stage() {
-  const ward = fakeWard<CallInput>();
+  const pool = fakePool<CallInput>();
   const withdrawn: string[] = [];
-  return { ward, withdrawn, calls: createCalls(ward.handle as never, Date.now, (id) => void withdrawn.push(id)) };
+  return { pool, withdrawn, calls: createCalls(pool.handle as never, Date.now, (id) => void withdrawn.push(id)) };
 }
 
 t.test('CON-4 · a call is answered with its result once its chart has settled', async (t) => {
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   const answer = calls.start(request);
-  const [{ key, input } = { key: '', input: {} }] = ward.spawned;
+  const [{ key, input } = { key: '', input: {} }] = pool.spawned;
   t.same(input, { id: key, profile: 'default', name: 'mcp__s__t', caller: 'cli' }, 'arguments lie in no context');
   const row = calls.get(key);
   t.same(row?.request.args, { a: 1 });
@@ -29,13 +29,13 @@ t.test('CON-4 · a call is answered with its result once its chart has settled',
 });
 
 t.test('CON-4 · a fault is the answer, even where a result was there; a crash is an uncertain outcome', async (t) => {
-  const { ward, calls, withdrawn } = stage();
+  const { pool, calls, withdrawn } = stage();
   const fault = { code: 'timed_out', message: 'slow' } as const;
   const first = calls.start(request);
-  calls.settled(ward.spawned[0]?.key ?? '', output({ fault }));
+  calls.settled(pool.spawned[0]?.key ?? '', output({ fault }));
   t.same(await first, { kind: 'fault', fault });
   const second = calls.start(request);
-  const row = calls.get(ward.spawned[1]?.key ?? '');
+  const row = calls.get(pool.spawned[1]?.key ?? '');
   let abandoned = 0;
   if (row !== undefined) {
     row.approval = 'a1';
@@ -43,31 +43,31 @@ t.test('CON-4 · a fault is the answer, even where a result was there; a crash i
       abandoned += 1;
     };
   }
-  calls.crashed(ward.spawned[1]?.key ?? '');
+  calls.crashed(pool.spawned[1]?.key ?? '');
   t.same([withdrawn, abandoned], [['a1'], 1], 'and no person is asked for it any more, nor its server');
   t.match(await second, { kind: 'fault', fault: { code: 'outcome_uncertain' } });
   calls.crashed('no such call');
 });
 
 t.test('LIF-3 · who gives a call up cancels it; one given up before it began is cancelled too', async (t) => {
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   const stop = new AbortController();
   const answer = calls.start({ ...request, signal: stop.signal });
-  t.same(ward.spawned[0]?.heard, []);
+  t.same(pool.spawned[0]?.heard, []);
   stop.abort();
-  t.same(ward.spawned[0]?.heard, [{ type: 'call.cancel' }]);
-  calls.settled(ward.spawned[0]?.key ?? '', output({ fault: { code: 'cancelled', message: 'x' } }));
+  t.same(pool.spawned[0]?.heard, [{ type: 'call.cancel' }]);
+  calls.settled(pool.spawned[0]?.key ?? '', output({ fault: { code: 'cancelled', message: 'x' } }));
   t.match(await answer, { kind: 'fault', fault: { code: 'cancelled' } });
 
   void calls.start({ ...request, signal: AbortSignal.abort() });
-  t.same(ward.spawned[1]?.heard, [{ type: 'call.cancel' }]);
+  t.same(pool.spawned[1]?.heard, [{ type: 'call.cancel' }]);
 });
 
 t.test('INS-2 · what a run has under way is known by its key, until it has settled', (t) => {
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   void calls.start({ ...request, run: 'r1' });
   void calls.start(request);
-  const [mine] = ward.spawned;
+  const [mine] = pool.spawned;
   t.match(calls.ofRun('r1'), [{ id: mine?.key, tool: 'mcp__s__t' }]);
   const row = calls.get(mine?.key ?? '');
   if (row !== undefined) row.approval = 'a1';
@@ -77,10 +77,10 @@ t.test('INS-2 · what a run has under way is known by its key, until it has sett
   t.end();
 });
 
-t.test('TRU-3 · SRV-1 · an entry that went tells the calls that it found and that no session has', (t) => {
-  const { ward, calls } = stage();
+t.test('TRU-3 · SRV-1 · an entry that went reports the calls that it found and that no session has', (t) => {
+  const { pool, calls } = stage();
   for (let each = 0; each < 3; each += 1) void calls.start(request);
-  const [waiting, sent, unfound] = ward.spawned;
+  const [waiting, sent, unfound] = pool.spawned;
   for (const child of [waiting, sent]) {
     const row = calls.get(child?.key ?? '');
     if (row !== undefined) row.tool = { name: 'mcp__s__t', server: 's', tool: 't', kind: 'native', definition: {} };
@@ -97,10 +97,10 @@ t.test('TRU-3 · SRV-1 · an entry that went tells the calls that it found and t
 });
 
 t.test('LIF-9 · LIF-11 · a stop ends what no session has, what waits for its turn too', async (t) => {
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   const answers = [calls.start(request), calls.start(request)] as const;
-  const [sent, queued] = ward.spawned;
-  for (const { key } of ward.spawned) ward.move(key, 'calling');
+  const [sent, queued] = pool.spawned;
+  for (const { key } of pool.spawned) pool.move(key, 'calling');
   const row = calls.get(sent?.key ?? '');
   if (row !== undefined) row.sentTo = 's';
   calls.stop();
@@ -111,27 +111,27 @@ t.test('LIF-9 · LIF-11 · a stop ends what no session has, what waits for its t
 });
 
 t.test('TRU-1 · LIF-9 · who calls a gateway that stops is refused at once: nobody is asked for it', async (t) => {
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   calls.stop();
   const fault = { code: 'server_unavailable', message: /not run: the gateway is starting or stopping/ };
   for (const more of [{}, { signal: new AbortController().signal }])
     t.match(await calls.start({ ...request, ...more }), { kind: 'fault', fault });
-  t.same(ward.spawned, []);
+  t.same(pool.spawned, []);
 });
 
 t.test(
-  'CON-2 · CON-4 · a call before its ward lives, or after, is refused; to give it up then harms nothing',
+  'CON-2 · CON-4 · a call before its pool lives, or after, is refused; to give it up then harms nothing',
   async (t) => {
-    const ward = fakeWard<CallInput>();
+    const pool = fakePool<CallInput>();
     let lives = false;
-    const calls = createCalls(() => (lives ? ward.handle() : absentWard('calls')));
+    const calls = createCalls(() => (lives ? pool.handle() : absentPool('calls')));
     t.match(await calls.start(request), { kind: 'fault', fault: { code: 'server_unavailable' } });
     lives = true;
     const stop = new AbortController();
     void calls.start({ ...request, signal: stop.signal });
     lives = false;
     stop.abort();
-    t.same(ward.spawned[0]?.heard, []);
+    t.same(pool.spawned[0]?.heard, []);
     t.match(await calls.start({ ...request, signal: stop.signal }), { fault: { code: 'server_unavailable' } });
     const { signal } = new AbortController();
     t.match(await calls.start({ ...request, signal }), { fault: { code: 'server_unavailable' } });
@@ -141,10 +141,10 @@ t.test(
 
 t.test('TRU-3 · TRU-5 · who waits for a person hears of it at once and every ten seconds, while it waits', (t) => {
   const time = lentTime(t);
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   const heard: string[] = [];
   void calls.start({ ...request, onWaiting: (question) => void heard.push(question) });
-  const key = ward.spawned[0]?.key ?? '';
+  const key = pool.spawned[0]?.key ?? '';
   let isOpen = false;
   calls.waits(key, 'a1', () => isOpen);
   t.same(heard, [], 'it was answered at once');
@@ -164,7 +164,7 @@ t.test('TRU-3 · TRU-5 · who waits for a person hears of it at once and every t
   time.pass(60_000);
   t.equal(heard.length, 4, 'so is the call');
   void calls.start(request);
-  calls.waits(ward.spawned[1]?.key ?? '', 'a4', () => true);
+  calls.waits(pool.spawned[1]?.key ?? '', 'a4', () => true);
   calls.waits('no such call', 'a5', () => true);
   t.equal(heard.length, 4);
   t.end();
@@ -179,9 +179,9 @@ t.test('TRU-3 · the questions of a run are counted together, and those of each 
 });
 
 t.test('LIF-11 · two calls have two ids and two answers', async (t) => {
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   const answers = [calls.start(request), calls.start(request)];
-  const keys = ward.spawned.map(({ key }) => key);
+  const keys = pool.spawned.map(({ key }) => key);
   t.equal(new Set(keys).size, 2);
   for (const [index, key] of [...keys].reverse().entries())
     calls.settled(key, output({ fault: { code: 'rpc_error', message: String(index) } }));
@@ -192,13 +192,13 @@ t.test('LIF-11 · two calls have two ids and two answers', async (t) => {
 });
 
 t.test('LIF-11 · many calls of one run are no leak to Node', async (t) => {
-  const { ward, calls } = stage();
+  const { pool, calls } = stage();
   const warnings: string[] = [];
   const hear = ({ message }: Error): void => void warnings.push(message);
   process.on('warning', hear);
   const { signal } = new AbortController();
   const answers = Array.from({ length: 15 }, () => calls.start({ ...request, signal }));
-  for (const { key } of ward.spawned) calls.settled(key, output());
+  for (const { key } of pool.spawned) calls.settled(key, output());
   await Promise.all(answers);
   await new Promise(setImmediate);
   process.off('warning', hear);

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { createCallLanes } from '../../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
+import { createCallQueues } from '../../../actors/mcp/call-queues.ts';
 import { openRemoteSession } from '../../../actors/mcp/remote-session.ts';
 import type { Listing, Session, Settle } from '../../../actors/mcp/session.ts';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
@@ -242,7 +242,7 @@ t.test(
         registry: () => ({ listing: () => listing, all: () => tools as never }),
         settings: () => settings as never,
         connections: () => ({ get: () => connection }) as never,
-        lanes: createCallLanes(),
+        queues: createCallQueues(),
         steadyMs: () => 5,
         log: { log: () => {}, warnOnce: () => {} },
       }),

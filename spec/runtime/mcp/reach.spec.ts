@@ -2,7 +2,7 @@ import t from 'tap';
 import type { BreakerState } from '../../../machines/mcp/retry-plan.ts';
 import { toolName } from '../../../machines/mcp/tool-name.ts';
 import { createReach } from '../../../runtime/mcp/reach.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 interface Connection {
   readonly value: string;
@@ -13,13 +13,13 @@ interface Connection {
 }
 
 function stage(connections: Readonly<Record<string, Connection>>) {
-  const servers = fakeWard<Connection>(
+  const servers = fakePool<Connection>(
     ({ value, server = 's', tools = 0, why = null, breaker = { kind: 'closed', failures: 0 } }) => ({
       value,
       context: { server, profile: 'work', tools, why, breaker },
     }),
   );
-  const calls = fakeWard<object>();
+  const calls = fakePool<object>();
   for (const [key, input] of Object.entries(connections)) servers.handle().spawn(key, input as never);
   for (const id of ['1', '2']) calls.handle().spawn(id, {} as never);
   let nowMs = 0;
@@ -78,7 +78,7 @@ t.test('LIF-6 · LIF-7 · every other state is woken, and the calls wait for the
   t.end();
 });
 
-t.test('LIF-7 · a server that cannot be reached tells every call why', (t) => {
+t.test('LIF-7 · a server that cannot be reached reports every call why', (t) => {
   const { wait, heard, reach, gone } = stage({ s: { value: 'parked' } });
   wait('s', '1');
   wait('s', '2');

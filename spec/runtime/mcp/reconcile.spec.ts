@@ -1,14 +1,14 @@
 import t from 'tap';
 import type { SchemaCache } from '../../../actors/mcp/schema-cache.store.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { absentWard } from '../../../machines/base/ward.ts';
+import { absentPool } from '../../../machines/base/pool.ts';
 import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import type { ConnectionInput } from '../../../machines/mcp/server-connection.machine.ts';
 import { createReconcile } from '../../../runtime/mcp/reconcile.ts';
 import { createRegistry, type Registry } from '../../../runtime/mcp/registry.ts';
 import { createRespawns } from '../../../runtime/system/respawns.ts';
+import { fakePool } from '../../support/pools.ts';
 import { turn } from '../../support/turns.ts';
-import { fakeWard } from '../../support/wards.ts';
 
 interface Given {
   readonly [name: string]: JsonObject & { readonly problem?: string };
@@ -19,7 +19,7 @@ const tools = [{ name: 'one' }];
 
 function stage(first: Given, remembered: readonly string[] = []) {
   let config: Readonly<Record<string, Given>> = { default: first };
-  const ward = fakeWard<ConnectionInput>();
+  const pool = fakePool<ConnectionInput>();
   let steadyMs = 0;
   const waits: { readonly callback: () => void; readonly waitMs: number }[] = [];
   const registries = new Map<string, Registry>();
@@ -38,7 +38,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
   const removed: string[] = [];
   const closed = { count: 0 };
   const applied = { count: 0 };
-  const wards = { live: true };
+  const pools = { live: true };
   const reconcile = createReconcile({
     entries: () =>
       Object.entries(config).map(([profile, servers]) => ({
@@ -48,7 +48,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
           ...(problem === undefined ? {} : { problem }),
         })) as never,
       })),
-    ward: () => (wards.live ? ward.handle() : absentWard('connections')),
+    pool: () => (pools.live ? pool.handle() : absentPool('connections')),
     registry,
     cache: () => cache,
     retired: (key: string, how: string) => void retired.push(`${key} ${how}`),
@@ -78,8 +78,8 @@ function stage(first: Given, remembered: readonly string[] = []) {
     removed,
     applied,
     closed,
-    wards,
-    ward,
+    pools,
+    pool,
     registry,
     /** Takes over another configuration. */
     change(next: Given, others: Readonly<Record<string, Given>> = {}) {
@@ -88,12 +88,12 @@ function stage(first: Given, remembered: readonly string[] = []) {
     },
     /** The connection does what it is told, and ends. */
     end(key: string) {
-      ward.end(key);
+      pool.end(key);
       reconcile.ended(key);
     },
     /** Its chart crashes; returns how long it is waited for, if it is. */
     crash(key: string): number | undefined {
-      ward.end(key);
+      pool.end(key);
       reconcile.crashed(key, new Error('a flaw'));
       return waits[0]?.waitMs;
     },
@@ -103,7 +103,7 @@ function stage(first: Given, remembered: readonly string[] = []) {
       steadyMs += due?.waitMs ?? 0;
       due?.callback();
     },
-    heard: () => ward.spawned.map(({ key, heard }) => [key, ...heard.map(({ type }) => type)].join(' ')),
+    heard: () => pool.spawned.map(({ key, heard }) => [key, ...heard.map(({ type }) => type)].join(' ')),
   };
 }
 
@@ -134,7 +134,7 @@ t.test('LIF-12 · what is kept of a removed server is dropped once its connectio
 });
 
 t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t) => {
-  const { reconcile, ward } = stage(
+  const { reconcile, pool } = stage(
     {
       usual: { command: 'x' },
       off: { command: 'x', enabled: false },
@@ -147,7 +147,7 @@ t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t
   );
   reconcile.run();
   t.same(
-    ward.spawned.map(({ key, input }) => [key, input.begin, input.tools]),
+    pool.spawned.map(({ key, input }) => [key, input.begin, input.tools]),
     [
       ['usual', 'connecting', 0],
       ['off', 'disabled', 0],
@@ -157,8 +157,8 @@ t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t
       ['remote', 'connecting', 0],
     ],
   );
-  t.equal(ward.spawned[2]?.input.why, 'config.yaml:3:1: it has both');
-  t.same([ward.spawned[0]?.input.keepaliveMs, ward.spawned[5]?.input.keepaliveMs], [0, 180_000], 'LIF-4');
+  t.equal(pool.spawned[2]?.input.why, 'config.yaml:3:1: it has both');
+  t.same([pool.spawned[0]?.input.keepaliveMs, pool.spawned[5]?.input.keepaliveMs], [0, 180_000], 'LIF-4');
   t.end();
 });
 
@@ -183,16 +183,16 @@ t.test('LIF-12 · a change connects what was added, retires what was removed, re
 });
 
 t.test('LIF-12 · a second change while the first one still closes leads to the last word', (t) => {
-  const { change, end, ward, reconcile } = stage({ s: { command: 'one' } });
+  const { change, end, pool, reconcile } = stage({ s: { command: 'one' } });
   reconcile.run();
   change({ s: { command: 'two' } });
   change({ s: { command: 'three' } });
   end('s');
-  t.equal(ward.spawned.length, 2);
+  t.equal(pool.spawned.length, 2);
   t.match(reconcile.settings('default', 's')?.transport, { command: 'three' });
   change({});
   end('s');
-  t.equal(ward.spawned.length, 2, 'what is gone does not come back');
+  t.equal(pool.spawned.length, 2, 'what is gone does not come back');
   t.equal(reconcile.settings('default', 's'), undefined);
   t.end();
 });
@@ -207,10 +207,10 @@ t.test('LIF-12 · tools that were listed under other settings are forgotten; a c
 });
 
 t.test('OAU-9 · PRF-2 · a server of one name in two profiles is two connections', (t) => {
-  const { change, ward, reconcile } = stage({});
+  const { change, pool, reconcile } = stage({});
   change({ s: { command: 'x' } }, { work: { s: { command: 'y' } } });
   t.same(
-    ward.spawned.map(({ key, input }) => [key, input.profile, input.server]),
+    pool.spawned.map(({ key, input }) => [key, input.profile, input.server]),
     [
       ['s', 'default', 's'],
       ['s@work', 'work', 's'],
@@ -221,20 +221,20 @@ t.test('OAU-9 · PRF-2 · a server of one name in two profiles is two connection
 });
 
 t.test('LIF-12 · PRF-2 · a profile that is not served any more has no tools', (t) => {
-  const { change, ward, registry } = stage({}, ['s']);
+  const { change, pool, registry } = stage({}, ['s']);
   change({}, { work: { s: { command: 'x', lazy: true } } });
   t.equal(registry('work').all().length, 1);
   change({});
   t.equal(registry('work').all().length, 0);
-  t.same(ward.spawned[0]?.heard, [{ type: 'server.stop', why: 'its entry was removed' }]);
+  t.same(pool.spawned[0]?.heard, [{ type: 'server.stop', why: 'its entry was removed' }]);
   t.end();
 });
 
 t.test('LIF-12 · a connection that crashed comes back with its entry', (t) => {
-  const { end, ward, reconcile } = stage({ s: { command: 'x' } });
+  const { end, pool, reconcile } = stage({ s: { command: 'x' } });
   reconcile.run();
   end('s');
-  t.equal(ward.spawned.length, 2);
+  t.equal(pool.spawned.length, 2);
   t.end();
 });
 
@@ -260,19 +260,19 @@ t.test('LIF-9 · the end waits for every connection, and none is spawned any mor
   t.equal(none.closed.count, 1);
   const gone = stage({ a: { command: 'x' } });
   gone.reconcile.run();
-  gone.wards.live = false;
+  gone.pools.live = false;
   await gone.reconcile.retireAll();
-  t.equal(gone.closed.count, 1, 'a ward that is gone is not waited for');
+  t.equal(gone.closed.count, 1, 'a pool that is gone is not waited for');
 });
 
 t.test('LIF-9 · INS-1 · a connection whose chart crashes while the daemon stops is not waited for', async (t) => {
-  const { crash, reconcile, ward, closed } = stage({ a: { command: 'x' } });
+  const { crash, reconcile, pool, closed } = stage({ a: { command: 'x' } });
   reconcile.run();
   const ending = reconcile.retireAll();
-  t.same(ward.living('a')?.heard, [{ type: 'server.stop', why: 'the gateway stops' }]);
+  t.same(pool.living('a')?.heard, [{ type: 'server.stop', why: 'the gateway stops' }]);
   crash('a');
   await ending;
-  t.same([ward.spawned.length, closed.count], [1, 1], 'and does not come again');
+  t.same([pool.spawned.length, closed.count], [1, 1], 'and does not come again');
 });
 
 t.test('LIF-5 · LIF-8 · CFG-3 · what an entry says of its connection reaches the chart, from memory too', (t) => {
@@ -281,12 +281,12 @@ t.test('LIF-5 · LIF-8 · CFG-3 · what an entry says of its connection reaches 
     max_lifetime_seconds: 120,
     circuit_breaker: { failures: 3, reset_seconds: 9 },
   };
-  const { reconcile, ward, change, end, applied } = stage(
+  const { reconcile, pool, change, end, applied } = stage(
     { plain: { command: 'x', ...life }, lazy: { command: 'x', ...life, lazy: true, approvals: [{ tool: 'one' }] } },
     ['lazy'],
   );
   reconcile.run();
-  for (const { input } of ward.spawned) {
+  for (const { input } of pool.spawned) {
     t.match(input, {
       profile: 'default',
       transport: 'stdio',
@@ -304,36 +304,36 @@ t.test('LIF-5 · LIF-8 · CFG-3 · what an entry says of its connection reaches 
   end('plain');
   change({ plain: { command: 'x', ...life, problem: 'config.yaml:4:1: the same, on another line' } });
   end('plain');
-  t.match(ward.living('plain')?.input, { begin: 'failed', why: /^config\.yaml:4:1/ });
+  t.match(pool.living('plain')?.input, { begin: 'failed', why: /^config\.yaml:4:1/ });
   t.end();
 });
 
 t.test('INS-1 · a connection whose chart crashes comes again after waits that grow, and then stands as failed', (t) => {
-  const { change, crash, end, waited, reconcile, ward } = stage({ s: { command: 'x' } });
+  const { change, crash, end, waited, reconcile, pool } = stage({ s: { command: 'x' } });
   reconcile.run();
   const waits: unknown[] = [];
   for (let crashes = 1; crashes <= 5; crashes += 1) {
     waits.push(crash('s'));
     reconcile.run();
-    t.equal(ward.living('s'), undefined, 'a reload does not shorten the wait');
+    t.equal(pool.living('s'), undefined, 'a reload does not shorten the wait');
     waited();
-    t.equal(ward.living('s')?.input.begin, 'connecting');
+    t.equal(pool.living('s')?.input.begin, 'connecting');
   }
   t.same(waits, [200, 400, 800, 1_600, 3_200]);
 
   t.equal(crash('s'), undefined);
 
-  t.match(ward.living('s')?.input, { begin: 'failed', why: /"s": it crashed in the gateway again and again: a flaw;/ });
+  t.match(pool.living('s')?.input, { begin: 'failed', why: /"s": it crashed in the gateway again and again: a flaw;/ });
   crash('s');
-  t.equal(ward.living('s'), undefined, 'one that crashes even so is left alone');
+  t.equal(pool.living('s'), undefined, 'one that crashes even so is left alone');
   reconcile.run();
-  t.equal(ward.living('s')?.input.begin, 'connecting', 'until a person asks again');
+  t.equal(pool.living('s')?.input.begin, 'connecting', 'until a person asks again');
   t.equal(crash('s'), 200);
   change({ s: { command: 'y' } });
-  t.equal(ward.living('s')?.input.begin, 'connecting', 'another entry has crashed nothing yet');
+  t.equal(pool.living('s')?.input.begin, 'connecting', 'another entry has crashed nothing yet');
   change({});
   end('s');
   crash('s');
-  t.equal(ward.living('s'), undefined);
+  t.equal(pool.living('s'), undefined);
   t.end();
 });

@@ -18,8 +18,8 @@ import { wireServerRequest } from '../../../runtime/mcp/server-request-wiring.ts
 import { createServerRequests, type ServerRequests } from '../../../runtime/mcp/server-requests.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
+import { startPool } from '../../support/pools.ts';
 import { turn } from '../../support/turns.ts';
-import { startWard } from '../../support/wards.ts';
 
 const model: ModelSettings = { provider: 'anthropic', baseUrl: 'http://127.0.0.1', name: 'house', maxSteps: 5 };
 const none: Tokens = { input: 0, output: 0 };
@@ -52,15 +52,15 @@ function stage(
   redactor.learn('hunter2hunter2');
   const log = { log: () => {}, warnOnce: () => {} };
   const approvals: Approvals = createApprovals(
-    startWard<ApprovalInput>(t, compile(wireApproval({ approvals: () => approvals, log }))),
+    startPool<ApprovalInput>(t, compile(wireApproval({ approvals: () => approvals, log }))),
     () => 0,
     '',
   );
   const requests: ServerRequests = createServerRequests(
-    () => ward(),
+    () => pool(),
     () => live.steadyMs,
   );
-  const ward = startWard<ServerRequestInput>(
+  const pool = startPool<ServerRequestInput>(
     t,
     compile(
       wireServerRequest({
@@ -94,7 +94,7 @@ function stage(
     requests.handlersOf('default', 's').elicit(params, signal, calls.map(call));
   const sample = (params: JsonObject = { messages: [] }, signal = never) =>
     requests.handlersOf('default', 's').sample(params, signal, [call('c1')]);
-  return { live, held, requests, askedModel, approvals, elicit, sample, ward };
+  return { live, held, requests, askedModel, approvals, elicit, sample, pool };
 }
 
 const tool: ApprovalQuestion = {
@@ -215,13 +215,13 @@ t.test(
 );
 
 t.test('SRV-1 · a form that its server takes back is before nobody any more', async (t) => {
-  const { approvals, elicit, ward } = stage(t);
+  const { approvals, elicit, pool } = stage(t);
   const stop = new AbortController();
   const answer = elicit(form, { signal: stop.signal });
   t.equal(approvals.list().length, 1);
   stop.abort();
   t.same(await answer, { kind: 'answered', result: { action: 'cancel' } });
-  t.same([approvals.list(), ward().size], [[], 0]);
+  t.same([approvals.list(), pool().size], [[], 0]);
 });
 
 t.test('SRV-1 · SRV-2 · what policy refuses bothers nobody', async (t) => {

@@ -1,21 +1,21 @@
 import t from 'tap';
 import type { AskingCall } from '../../../actors/mcp/open-calls.ts';
-import { absentWard, type WardHandle } from '../../../machines/base/ward.ts';
+import { absentPool, type PoolHandle } from '../../../machines/base/pool.ts';
 import type { ServerRequestInput } from '../../../machines/mcp/server-request.machine.ts';
 import { createServerRequests } from '../../../runtime/mcp/server-requests.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 function stage() {
-  const ward = fakeWard<ServerRequestInput>();
+  const pool = fakePool<ServerRequestInput>();
   let nowMs = 0;
   const withdrawn: string[] = [];
   const requests = createServerRequests(
-    ward.handle as never,
+    pool.handle as never,
     () => nowMs,
     (approval) => void withdrawn.push(approval),
   );
   return {
-    ward,
+    pool,
     withdrawn,
     requests,
     at: (ms: number) => {
@@ -27,18 +27,18 @@ const call = (id: string): AskingCall => ({ id, hold: () => () => {} });
 const never = (): AbortSignal => new AbortController().signal;
 
 t.test('SRV-1 · SRV-2 · each request of a server is a chart of its own, and is answered once', async (t) => {
-  const { ward, requests } = stage();
+  const { pool, requests } = stage();
   const handlers = requests.handlersOf('work', 's');
   const form = handlers.elicit({ message: 'Who?' }, never(), []);
   const text = handlers.sample({ messages: [] }, never(), []);
   t.match(
-    ward.spawned.map(({ input }) => input),
+    pool.spawned.map(({ input }) => input),
     [
       { profile: 'work', server: 's', kind: 'elicitation' },
       { profile: 'work', server: 's', kind: 'sampling' },
     ],
   );
-  const [first = '', second = ''] = ward.spawned.map(({ key }) => key);
+  const [first = '', second = ''] = pool.spawned.map(({ key }) => key);
   t.same(requests.get(first)?.params, { message: 'Who?' });
   requests.answered(second, { kind: 'refused', reason: 'no model' });
   requests.answered(first, { kind: 'answered', result: { action: 'decline' } });
@@ -49,9 +49,9 @@ t.test('SRV-1 · SRV-2 · each request of a server is a chart of its own, and is
 });
 
 t.test('SRV-1 · SRV-2 · a request whose chart crashes is refused, and does not count as waiting', async (t) => {
-  const { ward, requests, withdrawn } = stage();
+  const { pool, requests, withdrawn } = stage();
   const answer = requests.handlersOf('default', 's').elicit({}, never(), []);
-  const key = ward.spawned[0]?.key ?? '';
+  const key = pool.spawned[0]?.key ?? '';
   const row = requests.get(key);
   if (row !== undefined) row.question = 'a1';
   t.equal(requests.waiting('default', 's'), 1);
@@ -62,9 +62,9 @@ t.test('SRV-1 · SRV-2 · a request whose chart crashes is refused, and does not
 });
 
 t.test('SRV-1 · what a server asks for its calls is taken back with the last of them', (t) => {
-  const { ward, requests } = stage();
+  const { pool, requests } = stage();
   for (const calls of [['1', '2'], []]) void requests.handlersOf('work', 's').elicit({}, never(), calls.map(call));
-  const [busy, idle] = ward.spawned;
+  const [busy, idle] = pool.spawned;
   requests.callEnded('3');
   requests.callEnded('1');
   t.same(busy?.heard, [], 'the other call may be the one that it asks for');
@@ -74,17 +74,17 @@ t.test('SRV-1 · what a server asks for its calls is taken back with the last of
 });
 
 t.test('SRV-1 · a request that its server takes back is cancelled', async (t) => {
-  const { ward, requests } = stage();
+  const { pool, requests } = stage();
   const stop = new AbortController();
   void requests.handlersOf('default', 's').elicit({}, stop.signal, []);
   stop.abort();
-  t.same(ward.spawned[0]?.heard, [{ type: 'request.cancel' }]);
+  t.same(pool.spawned[0]?.heard, [{ type: 'request.cancel' }]);
   void requests.handlersOf('default', 's').elicit({}, AbortSignal.abort(), []);
-  t.same(ward.spawned[1]?.heard, [{ type: 'request.cancel' }], 'one that was taken back already too');
+  t.same(pool.spawned[1]?.heard, [{ type: 'request.cancel' }], 'one that was taken back already too');
 });
 
 t.test('SRV-1 · the forms before a person are counted by server and profile', (t) => {
-  const { ward, requests } = stage();
+  const { pool, requests } = stage();
   for (const [profile, server] of [
     ['default', 's'],
     ['default', 's'],
@@ -93,12 +93,12 @@ t.test('SRV-1 · the forms before a person are counted by server and profile', (
     void requests.handlersOf(profile, server).elicit({}, never(), []);
   }
   t.equal(requests.waiting('default', 's'), 0, 'nobody was asked yet');
-  for (const { key } of ward.spawned) Object.assign(requests.get(key) ?? {}, { question: `a-${key}` });
+  for (const { key } of pool.spawned) Object.assign(requests.get(key) ?? {}, { question: `a-${key}` });
   t.same(
     [requests.waiting('default', 's'), requests.waiting('work', 's'), requests.waiting('default', 'other')],
     [2, 1, 0],
   );
-  requests.answered(ward.spawned[0]?.key ?? '', { kind: 'refused', reason: 'x' });
+  requests.answered(pool.spawned[0]?.key ?? '', { kind: 'refused', reason: 'x' });
   t.equal(requests.waiting('default', 's'), 1);
   t.end();
 });
@@ -115,16 +115,16 @@ t.test('SRV-2 · the rate counts the admitted of the last minute, by server and 
   t.end();
 });
 
-t.test('INS-1 · SRV-1 · a request that is taken back when the ward is gone, or comes then, harms nobody', async (t) => {
-  const ward = fakeWard<ServerRequestInput>();
-  let handle = ward.handle as never as () => WardHandle<ServerRequestInput>;
+t.test('INS-1 · SRV-1 · a request that is taken back when the pool is gone, or comes then, harms nobody', async (t) => {
+  const pool = fakePool<ServerRequestInput>();
+  let handle = pool.handle as never as () => PoolHandle<ServerRequestInput>;
   const requests = createServerRequests(
     () => handle(),
     () => 0,
   );
   const stop = new AbortController();
   void requests.handlersOf('default', 's').elicit({}, stop.signal, []);
-  handle = () => absentWard('serverRequests');
+  handle = () => absentPool('serverRequests');
   stop.abort();
   t.same(await requests.handlersOf('default', 's').sample({}, never(), []), {
     kind: 'refused',

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { assign, setup } from 'xstate';
 import { createSettled } from '../../../runtime/mcp/settled.ts';
-import { startWard } from '../../support/wards.ts';
+import { startPool } from '../../support/pools.ts';
 
 const never = new AbortController().signal;
 
@@ -29,12 +29,12 @@ const connection = setup({
 });
 
 t.test('DIS-3 · a server on its first way is waited for, however that ends', async (t) => {
-  const ward = startWard(t, connection);
-  const settled = createSettled(ward as never);
-  const one = ward().spawn('one', { profile: 'default', tools: 0 });
-  const two = ward().spawn('two', { profile: 'default', tools: 0 });
-  ward().spawn('other', { profile: 'work', tools: 0 });
-  ward().spawn('known', { profile: 'default', tools: 3 });
+  const pool = startPool(t, connection);
+  const settled = createSettled(pool as never);
+  const one = pool().spawn('one', { profile: 'default', tools: 0 });
+  const two = pool().spawn('two', { profile: 'default', tools: 0 });
+  pool().spawn('other', { profile: 'work', tools: 0 });
+  pool().spawn('known', { profile: 'default', tools: 3 });
   let isOver = false;
   const waiting = settled('default', 60_000, never).then(() => {
     isOver = true;
@@ -49,9 +49,9 @@ t.test('DIS-3 · a server on its first way is waited for, however that ends', as
 });
 
 t.test('DIS-3 · the wait is bounded, and ends with the run', async (t) => {
-  const ward = startWard(t, connection);
-  const settled = createSettled(ward as never);
-  ward().spawn('one', { profile: 'default', tools: 0 });
+  const pool = startPool(t, connection);
+  const settled = createSettled(pool as never);
+  pool().spawn('one', { profile: 'default', tools: 0 });
   await settled('default', 10, never);
   const stop = new AbortController();
   const waiting = settled('default', 60_000, stop.signal);

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { createCallLanes } from '../../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
+import { createCallQueues } from '../../../actors/mcp/call-queues.ts';
 import { threadTimeMs } from '../../../actors/mcp/schema-time.ts';
 import type { Session } from '../../../actors/mcp/session.ts';
 import { compile } from '../../../machines/base/compile.ts';
@@ -14,8 +14,8 @@ import { createRegistry } from '../../../runtime/mcp/registry.ts';
 import { wireToolCall } from '../../../runtime/mcp/tool-calls.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
+import { fakePool, startPool } from '../../support/pools.ts';
 import { turn } from '../../support/turns.ts';
-import { fakeWard, startWard } from '../../support/wards.ts';
 
 /** What a session was given, and how the spec ends it. */
 interface Sent {
@@ -50,7 +50,7 @@ function stage(
   const registry = createRegistry(logger);
   registry.configure([settings]);
   registry.learn('s', { tools, capabilities: { tools: {}, resources: {} } });
-  const connections = fakeWard<object>(() => ({
+  const connections = fakePool<object>(() => ({
     value: state,
     context: { session: 3, server: 's', profile: 'work', tools: 2, breaker: { kind: 'closed', failures: 0 } },
   }));
@@ -74,7 +74,7 @@ function stage(
   const redactor = createRedactor();
   redactor.learn('hunter2hunter2');
   const approvals: Approvals = createApprovals(
-    startWard<ApprovalInput>(
+    startPool<ApprovalInput>(
       t,
       compile(wireApproval({ approvals: () => approvals, log: { log: () => {}, warnOnce: () => {} } })),
     ),
@@ -83,16 +83,16 @@ function stage(
   );
   const reach = createReach({
     connections: connections.handle,
-    calls: () => ward(),
+    calls: () => pool(),
     configured: () => true,
     steadyMs: () => 0,
   } as never);
   const calls: Calls = createCalls(
-    () => ward(),
+    () => pool(),
     () => 0,
     approvals.withdraw,
   );
-  const ward = startWard<CallInput>(
+  const pool = startPool<CallInput>(
     t,
     compile(
       wireToolCall({
@@ -100,7 +100,7 @@ function stage(
         rules: () => [],
         approvals,
         reach,
-        lanes: createCallLanes(),
+        queues: createCallQueues(),
         sessions: {
           get: (key: string) => (key === 's@work' ? live.session : undefined),
           lose: (key: string, how: unknown, of: unknown) => void told.push(['lost', key, how, of === session]),
@@ -457,7 +457,7 @@ t.test(
 );
 
 t.test(
-  'LIF-13 · a result is cut to what one may hold, and the log tells; a tool that goes meanwhile is told',
+  'LIF-13 · a result is cut to what one may hold, and the log reports; a tool that goes meanwhile is told',
   async (t) => {
     const { calls, sent, log, live } = stage(t, { max_result_chars: 1_000 });
     const answer = calls.start(request);
@@ -519,7 +519,7 @@ t.test('TRU-1 · LIF-13 · what a server lists once it is reached decides, not w
   }
 });
 
-t.test('TRU-1 · FLT-4 · a listing that comes while a person thinks, or in a lane, is heeded too', async (t) => {
+t.test('TRU-1 · FLT-4 · a listing that comes while a person thinks, or in a queue, is heeded too', async (t) => {
   const { calls, approvals, registry, sent } = stage(t, { trust: 'untrusted' });
   const asked = calls.start(request);
   registry.learn('s', { tools: [], capabilities: { tools: {} } });

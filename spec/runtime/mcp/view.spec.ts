@@ -9,7 +9,7 @@ import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
 import { invisibleWords } from '../../support/mcp/odd-tools.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 interface Connection {
   readonly server: string;
@@ -22,7 +22,7 @@ interface Connection {
 const log = { log: () => {}, warnOnce: () => {} };
 
 function stage(t: Test, rows: readonly Connection[], approvals: object = {}) {
-  const ward = fakeWard<Connection>(({ server, profile = 'default', state, why = null, breaker = closedBreaker }) => ({
+  const pool = fakePool<Connection>(({ server, profile = 'default', state, why = null, breaker = closedBreaker }) => ({
     value: state,
     since: 1_000,
     context: {
@@ -36,7 +36,7 @@ function stage(t: Test, rows: readonly Connection[], approvals: object = {}) {
     },
   }));
   for (const row of rows)
-    ward.handle().spawn(row.profile === undefined ? row.server : `${row.server}@${row.profile}`, row as never);
+    pool.handle().spawn(row.profile === undefined ? row.server : `${row.server}@${row.profile}`, row as never);
   const registry = createRegistry(log);
   const names = [...new Set(rows.map(({ server }) => server))];
   registry.configure(names.map((name) => settingsOf({ command: 'x' }, name)));
@@ -54,7 +54,7 @@ function stage(t: Test, rows: readonly Connection[], approvals: object = {}) {
             : undefined,
         keys: () => [...names].reverse(),
       },
-      connections: ward.handle,
+      connections: pool.handle,
       registry: (profile: string) => (profile === 'default' ? registry : undefined),
       logFolder: () => folder,
     } as never,
@@ -62,11 +62,11 @@ function stage(t: Test, rows: readonly Connection[], approvals: object = {}) {
     () => 60_000,
     () => ({ count: 0, failed: 0 }),
   );
-  return { view, ward, registry, folder };
+  return { view, pool, registry, folder };
 }
 
 t.test('LIF-1 · CON-4 · each connection is a row with its state, since when and why, secrets redacted', (t) => {
-  const { view, ward } = stage(t, [
+  const { view, pool } = stage(t, [
     { server: 'a', state: 'connected' },
     { server: 'b', state: 'failed', why: 'HTTP 403: token hunter2-hunter2 is not allowed' },
     { server: 'a', profile: 'work', state: 'connected' },
@@ -103,7 +103,7 @@ t.test('LIF-1 · CON-4 · each connection is a row with its state, since when an
   ]);
   t.same(view.states(), { connected: 2, failed: 1 });
   t.same(
-    ward.spawned.map(({ heard }) => heard),
+    pool.spawned.map(({ heard }) => heard),
     [[], [], []],
     'looking connects nothing',
   );
@@ -218,14 +218,14 @@ t.test(
 );
 
 t.test('CLI-5 · a connection is made anew by its name, in its profile', (t) => {
-  const { view, ward } = stage(t, [
+  const { view, pool } = stage(t, [
     { server: 'a', state: 'parked' },
     { server: 'a', profile: 'work', state: 'parked' },
   ]);
   t.equal(view.reconnect('work', 'a'), true);
   t.equal(view.reconnect('default', 'none'), false);
   t.same(
-    ward.spawned.map(({ heard }) => heard),
+    pool.spawned.map(({ heard }) => heard),
     [[], [{ type: 'server.connect' }]],
   );
   t.end();

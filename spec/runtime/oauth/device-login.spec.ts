@@ -4,7 +4,7 @@ import { loginStage } from '../../support/oauth/login-stage.ts';
 import { oauthError, paths } from '../../support/oauth/scripted-server.ts';
 
 t.test(
-  'DEV-1 · DEV-4 · a device login tells its code, asks at its interval, and stores what is approved',
+  'DEV-1 · DEV-4 · a device login reports its code, asks at its interval, and stores what is approved',
   async (t) => {
     const { authority, begin, clock, credentials, inState } = await loginStage(t);
     const login = begin('device', { timeout: 120 });

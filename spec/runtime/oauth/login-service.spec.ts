@@ -6,13 +6,13 @@ import type { LoginInput } from '../../../machines/oauth/login-step.ts';
 import { createLoginService, type LoginRequest } from '../../../runtime/oauth/login-service.ts';
 import { createLogins } from '../../../runtime/oauth/logins.ts';
 import { tokenStore } from '../../support/oauth/token-store.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 const url = 'https://mcp.example/mcp';
 
 function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
-  const browser = fakeWard<LoginInput>();
-  const device = fakeWard<LoginInput>();
+  const browser = fakePool<LoginInput>();
+  const device = fakePool<LoginInput>();
   const { credentials } = tokenStore(t);
   const logins = createLogins({ browser: browser.handle, device: device.handle });
   const service = createLoginService({

@@ -3,15 +3,15 @@ import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
 import type { LoginInput } from '../../../machines/oauth/login-step.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 import { createLogins, type LiveLogin } from '../../../runtime/oauth/logins.ts';
+import { fakePool } from '../../support/pools.ts';
 import { turn } from '../../support/turns.ts';
-import { fakeWard } from '../../support/wards.ts';
 
 const never = new AbortController().signal;
 const hub = { profile: 'default', server: 'hub', startedFrom: 'terminal', flow: 'browser' } as const;
 
 function stage() {
-  const browser = fakeWard<LoginInput>();
-  const device = fakeWard<LoginInput>();
+  const browser = fakePool<LoginInput>();
+  const device = fakePool<LoginInput>();
   const logins = createLogins({ browser: browser.handle, device: device.handle });
   const closed: string[] = [];
   const live = (name: string): LiveLogin => ({
@@ -24,7 +24,7 @@ function stage() {
   return { browser, device, logins, closed, live };
 }
 
-t.test('OAU-8 · OAU-9 · one login of a server and profile at a time, each in the ward of its flow', async (t) => {
+t.test('OAU-8 · OAU-9 · one login of a server and profile at a time, each in the pool of its flow', async (t) => {
   const { browser, device, logins, closed, live } = stage();
 
   const first = logins.start(hub, live('first'), never);

@@ -1,9 +1,9 @@
-/** What /metrics and /ready tell of a real daemon that has work of every kind. */
+/** What /metrics and /ready report of a real daemon that has work of every kind. */
 
 import t from 'tap';
 import { createActor, createMachine } from 'xstate';
 import type { McpView } from '../../../runtime/mcp/view.ts';
-import { createVitals } from '../../../runtime/observe/health.ts';
+import { createHealth } from '../../../runtime/observe/health.ts';
 import { createMetrics, metricCatalogue } from '../../../runtime/observe/metrics.ts';
 import { makeHome } from '../../support/home.ts';
 import { ask, linkOf } from '../../support/inspector.ts';
@@ -11,7 +11,7 @@ import { entryOf, eventually, startGateway } from '../../support/mcp/gateway.ts'
 import { started } from '../../support/mcp/http-peer.ts';
 import { postSigned } from '../../support/sign.ts';
 
-const secret = 'vitals-spec-secret-of-the-webhook';
+const secret = 'health-spec-secret-of-the-webhook';
 const routes = {
   gh: { filters: [{ field: 'n', equals: 1 }], prompt: 'n is {n}', deliver: 'log' },
   co: { coalesce: { key: 'key', window_seconds: 600 }, prompt: 'burst', deliver: 'log' },
@@ -146,12 +146,12 @@ t.test('OBS-1 · ADP-2 · while a part is not well, /ready says 503 and names it
   t.same([samples.get('agent_ready'), samples.get('agent_journal_up')], [0, 0]);
 });
 
-t.test('OBS-1 · a look at the page does not empty what the metrics tell of the loop', async (t) => {
+t.test('OBS-1 · a look at the page does not empty what the metrics report of the loop', async (t) => {
   const root = createActor(createMachine({})).start();
   t.teardown(() => root.stop());
   const none = () => [];
   let elsewhere: number | undefined;
-  const signs = createVitals({
+  const signs = createHealth({
     root: () => root,
     mcp: { approvals: none, states: () => ({}) } as unknown as McpView,
     metrics: createMetrics(),
@@ -174,14 +174,14 @@ t.test('OBS-1 · a look at the page does not empty what the metrics tell of the 
     signs.measure().find(({ name, labels }) => name === 'nodejs_eventloop_lag_seconds' && labels?.[0] === '0.99')
       ?.value ?? 0;
   told();
-  signs.vitals();
+  signs.health();
   await eventually(() => {
     for (const heldUntilMs = performance.now() + 400; performance.now() < heldUntilMs; );
     return told() > 0.2 || undefined;
   });
-  t.ok(signs.vitals().lagMs > 200);
-  t.notHas(signs.vitals(), { approvals: 0 }, 'the questions of the others are not known yet');
+  t.ok(signs.health().lagMs > 200);
+  t.notHas(signs.health(), { approvals: 0 }, 'the questions of the others are not known yet');
   elsewhere = 2;
-  t.equal(signs.vitals().approvals, 2, 'those of other gateways are counted too');
+  t.equal(signs.health().approvals, 2, 'those of other gateways are counted too');
   t.ok(told() > 0.2, 'after a look too');
 });

@@ -91,13 +91,13 @@ t.test('OBS-1 · an event is one trace through run, call and delivery, begun by 
 
   const kept = (await gateway.control.call('webhook.delivery', { id: 'd1' })) as unknown as { record: JsonObject };
   t.equal(kept.record.traceparent, `00-${traceId}-${webhook?.spanId}-01`, 'and it is kept with the event');
-  const story = (await gateway.control.call('inspect.why', { id: 'd1' })) as unknown as {
-    chapters: readonly { kind: string; title: string }[];
+  const timeline = (await gateway.control.call('inspect.why', { id: 'd1' })) as unknown as {
+    phases: readonly { kind: string; title: string }[];
   };
   t.match(
-    story.chapters.find(({ kind }) => kind === 'call'),
+    timeline.phases.find(({ kind }) => kind === 'call'),
     { title: 'mcp__peer__echo' },
-    'the call is part of the story',
+    'the call is part of the timeline',
   );
 
   const before = collector.spans.length;

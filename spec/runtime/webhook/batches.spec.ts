@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
 import { type Bursts, createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
 import type { Burst } from '../../../machines/webhook/coalesce.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { wireGroup } from '../../../runtime/webhook/batches.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
 
@@ -34,13 +34,13 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = fa
     hasRoom: () => !isCrowded,
     nowMs: () => 50,
     log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },
-    wards: () =>
+    pools: () =>
       ({
         open(one) {
           if (trips('opening')) throw unforeseen;
           opened.push([one, disk.journal.local?.get('runs', 'e1') !== undefined]);
         },
-      }) as Wards,
+      }) as WorkPools,
   });
   async function join(
     eventKey: string,

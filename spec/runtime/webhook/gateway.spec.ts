@@ -5,23 +5,23 @@ import { agentRunMachine } from '../../../machines/webhook/agent-run.machine.ts'
 import { coalescingGroupMachine } from '../../../machines/webhook/coalescing-group.machine.ts';
 import { deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
 import type { FrontKeeper } from '../../../runtime/http/front-keeper.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { wireGateway } from '../../../runtime/webhook/gateway.ts';
 import { lentTime } from '../../support/lent-time.ts';
+import { fakePool } from '../../support/pools.ts';
 import { deferred, turn } from '../../support/turns.ts';
-import { fakeWard } from '../../support/wards.ts';
 
 const inert = fromTransition((state: undefined) => state, undefined) as unknown as AnyActorLogic;
 
-/** The gateway's chart with its real effects, over fronts and wards in the hand. The time is the spec's. */
+/** The gateway's chart with its real effects, over fronts and pools in the hand. The time is the spec's. */
 function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
   const time = lentTime(t);
   const steps: string[] = [];
   const lines: unknown[] = [];
-  const groups = fakeWard<unknown>(() => ({ value: 'pending' }), coalescingGroupMachine);
-  const runs = fakeWard<unknown>(() => ({ value: 'running' }), agentRunMachine);
-  const requests = fakeWard<unknown>(() => ({ value: 'scripting' }));
-  const deliveries = fakeWard<{ readonly record: object }>(() => ({ value: 'sending' }), deliveryMachine);
+  const groups = fakePool<unknown>(() => ({ value: 'pending' }), coalescingGroupMachine);
+  const runs = fakePool<unknown>(() => ({ value: 'running' }), agentRunMachine);
+  const requests = fakePool<unknown>(() => ({ value: 'scripting' }));
+  const deliveries = fakePool<{ readonly record: object }>(() => ({ value: 'sending' }), deliveryMachine);
   const places = createPlaces(2);
   const answered = deferred<void>();
   /** The wall clock goes back while time passes: no wait may ask it. */
@@ -37,12 +37,12 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     front: () => undefined,
     standsAs: () => true,
   };
-  const wards = {
+  const pools = {
     requests: requests.handle(),
     groups: groups.handle(),
     runs: runs.handle(),
     deliveries: deliveries.handle(),
-  } as unknown as Wards;
+  } as unknown as WorkPools;
   const logic = wireGateway({
     requests: inert,
     groups: inert,
@@ -55,7 +55,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     places,
     park: () => void steps.push('park'),
     cut: () => void steps.push('cut'),
-    wards: () => wards,
+    pools: () => pools,
     nowMs: () => -nowMs,
     steadyMs: () => nowMs,
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
@@ -181,17 +181,17 @@ t.test('CON-2 · DUR-1 · what rests on disk as well is not waited for, unless a
     ['deliveries', 'waitingToRetry', { answerByMs: 9 }, true],
     ['deliveries', 'marking', {}, true],
   ];
-  for (const [ward, value, record, isWaitedFor] of rows) {
+  for (const [pool, value, record, isWaitedFor] of rows) {
     const one = await listening(t, { drainTimeoutMs: 60_000 });
-    one[ward].handle().spawn('k', { record } as never);
-    one[ward].move('k', value);
+    one[pool].handle().spawn('k', { record } as never);
+    one[pool].move('k', value);
     one.ref.send({ type: 'gateway.drain' });
     one.answered.resolve();
     await turn();
     t.equal(
       one.ref.getSnapshot().status,
       isWaitedFor ? 'active' : 'done',
-      `${ward} ${value} ${JSON.stringify(record)}`,
+      `${pool} ${value} ${JSON.stringify(record)}`,
     );
     one.giveBack();
   }

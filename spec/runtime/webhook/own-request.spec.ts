@@ -1,11 +1,11 @@
 import t from 'tap';
-import { absentWard, type WardHandle } from '../../../machines/base/ward.ts';
+import { absentPool, type PoolHandle } from '../../../machines/base/pool.ts';
 import type { EventRecord } from '../../../machines/webhook/record.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { type Exchanges, textOf } from '../../../runtime/webhook/exchanges.ts';
 import { type ReplayChanges, replayEvent } from '../../../runtime/webhook/own-request.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 const event = {
   deliveryId: 'd1',
@@ -15,12 +15,12 @@ const event = {
   body: '{"ä":1}',
 } as unknown as EventRecord;
 
-function replay(record: EventRecord, changes: ReplayChanges = {}, absent?: WardHandle<RequestInput>) {
+function replay(record: EventRecord, changes: ReplayChanges = {}, absent?: PoolHandle<RequestInput>) {
   const exchanges: Exchanges = new Map();
-  const requests = fakeWard<RequestInput>();
+  const requests = fakePool<RequestInput>();
   const answered = replayEvent('k1', record, changes, {
     exchanges,
-    wards: () => ({ requests: absent ?? requests.handle() }) as unknown as Wards,
+    pools: () => ({ requests: absent ?? requests.handle() }) as unknown as WorkPools,
     nextId: () => 'k2',
     nowMs: () => 9,
   });
@@ -74,7 +74,7 @@ t.test('DUR-2 · LIM-1 · what a person changes goes in place of it, its size de
 });
 
 t.test('INS-1 · DUR-2 · while no gateway stands a replay is refused, and leaves nothing behind', async (t) => {
-  const { exchanges, answered } = replay(event, {}, absentWard('requests'));
+  const { exchanges, answered } = replay(event, {}, absentPool('requests'));
   await t.rejects(answered, { code: 'gateway-busy' });
   t.equal(exchanges.get('k2'), undefined);
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { type Exchanges, type LivePart, liveRequest, parsedOf } from '../../../runtime/webhook/exchanges.ts';
 import { createParts, maxParts, type Settlement } from '../../../runtime/webhook/parts.ts';
 import { type RequestPorts, wireRequest } from '../../../runtime/webhook/requests.ts';
@@ -43,11 +43,11 @@ function stage({
     },
   };
   let ids = 0;
-  const wards = { requests } as unknown as Wards;
+  const pools = { requests } as unknown as WorkPools;
   const turns: (() => void)[] = [];
   const { splitBody, underWay } = createParts({
     exchanges,
-    wards: () => wards,
+    pools: () => pools,
     nextId: () => {
       ids += 1;
       return `k${ids}`;
@@ -222,7 +222,7 @@ t.test('SEC-6 · SCA-1 · on a shared journal each item is looked up before all 
             return holder;
           },
           traceparentOf: () => undefined,
-          wards: () => ({ open() {} }) as unknown as Wards,
+          pools: () => ({ open() {} }) as unknown as WorkPools,
         };
         createActor(wireRequest(ports as RequestPorts), { input }).start();
       },

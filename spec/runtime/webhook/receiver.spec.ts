@@ -1,27 +1,27 @@
 import t from 'tap';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import type { Exchange, Reply, RequestHead } from '../../../runtime/http/front.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import type { LiveRequest } from '../../../runtime/webhook/exchanges.ts';
 import { createReceiver } from '../../../runtime/webhook/receiver.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { fakePool } from '../../support/pools.ts';
 
 function stage({ living = 0, parts = 0, stopped = false } = {}) {
   const exchanges = new Map<string, LiveRequest>();
-  const requests = fakeWard<RequestInput>();
+  const requests = fakePool<RequestInput>();
   const traced: unknown[] = [];
   let made = 0;
   const handle = requests.handle();
   const receive = createReceiver({
     exchanges,
-    wards: () =>
+    pools: () =>
       ({
         requests: {
           ...handle,
           ...(living === 0 ? {} : { size: living }),
           ...(stopped ? { spawn: () => undefined } : {}),
         },
-      }) as unknown as Wards,
+      }) as unknown as WorkPools,
     nextId: (atMs) => {
       made += 1;
       return `${atMs}-${made}`;

@@ -12,11 +12,11 @@ import type { ListMembership } from '../../../machines/webhook/filter.ts';
 import type { SignatureHolder } from '../../../machines/webhook/record.ts';
 import type { RequestFacts } from '../../../machines/webhook/request-rules.ts';
 import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
-import { sealEvent } from '../../../machines/webhook/seal-event.ts';
+import { signEvent } from '../../../machines/webhook/sign-event.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createBodyBudget } from '../../../runtime/http/body-budget.ts';
 import type { BodyOutcome, Reply } from '../../../runtime/http/front.ts';
-import type { Wards } from '../../../runtime/system/wards.ts';
+import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { type Exchanges, liveRequest, parsedOf } from '../../../runtime/webhook/exchanges.ts';
 import { wireRequest } from '../../../runtime/webhook/requests.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
@@ -147,11 +147,11 @@ async function stage(
       return script ?? { kind: 'missing' };
     },
     traceparentOf: (live) => live?.headers.traceparent,
-    wards: () =>
+    pools: () =>
       ({
         open: (one: unknown) => void opened.push(one),
         senderLeft: (key: string) => void alone.push(key),
-      }) as unknown as Wards,
+      }) as unknown as WorkPools,
   });
   exchanges.set(
     'k1',
@@ -286,7 +286,7 @@ t.test('SRC-1 · LIM-3 · a body is read once, for its signature, a handshake an
     const raw = pair.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
     const isDiscord = sender === 'discord';
     const unsealed = { payload: { n: 7 }, event: 'a', id: 'd1', path: '/webhooks/r', nowMs: 1_000 };
-    const sealed = sealEvent(
+    const sealed = signEvent(
       scheme as SignatureScheme,
       { name: sender, secret: isDiscord ? undefined : secret },
       unsealed,

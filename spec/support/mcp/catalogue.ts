@@ -142,7 +142,7 @@ export const standardTools: readonly PeerTool[] = [
   {
     definition: {
       name: 'progress',
-      description: 'Tells its progress: steps, one each everyMs',
+      description: 'Reports its progress: steps, one each everyMs',
       inputSchema: anyObject,
     },
     run: async ({ steps = 3, everyMs = 10 }, call) => {

@@ -16,13 +16,13 @@ export type Harm =
   | 'doubling-schema'
   /** The same with several tools, each with a schema of its own. */
   | 'doubling-schemas'
-  /** Says without end that its tools changed; its tool tells how often it said so and how often it was asked. */
+  /** Says without end that its tools changed; its tool reports how often it said so and how often it was asked. */
   | 'changes'
   /** Writes notifications without end, from its first connection on. */
   | 'flood'
   /** Writes progress of its call without end, and never answers. */
   | 'progress'
-  /** Asks for so many forms at once; its tool tells how many were answered. */
+  /** Asks for so many forms at once; its tool reports how many were answered. */
   | 'forms'
   /** Asks on and on and reads nothing any more. */
   | 'deaf'

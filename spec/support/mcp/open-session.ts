@@ -1,4 +1,4 @@
-/** Opens a session as the project does, and writes down the facts it tells. */
+/** Opens a session as the project does, and writes down the facts it reports. */
 
 import { setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';

@@ -6,7 +6,7 @@ import type { Credentials } from '../../../actors/oauth/credentials.store.ts';
 import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { createWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
+import { createPool, type PoolHandle, poolHandle } from '../../../machines/base/pool.ts';
 import type { BrowserLoginContext } from '../../../machines/oauth/browser-login.machine.ts';
 import type { LoginInput } from '../../../machines/oauth/login-step.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
@@ -31,10 +31,10 @@ export async function loginStage(t: Test, change: (credentials: Credentials) => 
   });
   const { credentials, log, logged } = tokenStore(t);
   const clock = new SimulatedClock();
-  const wards = new Map<string, WardHandle<LoginInput>>();
+  const pools = new Map<string, PoolHandle<LoginInput>>();
   const logins: Logins = createLogins({
-    browser: () => wards.get('browser') as WardHandle<LoginInput>,
-    device: () => wards.get('device') as WardHandle<LoginInput>,
+    browser: () => pools.get('browser') as PoolHandle<LoginInput>,
+    device: () => pools.get('device') as PoolHandle<LoginInput>,
   });
   const ports = { logins, credentials: () => change(credentials), nowMs: () => 1_000, log };
   const onDone = (key: string, end: BrowserLoginContext): void => {
@@ -46,12 +46,12 @@ export async function loginStage(t: Test, change: (credentials: Credentials) => 
   };
   const logics = { browser: compile(wireBrowserLogin(ports)), device: compile(wireDeviceLogin(ports)) };
   for (const [name, logic] of Object.entries(logics)) {
-    const actor = createActor(createWard({ name, logic: logic as never, onDone }), { clock }).start();
+    const actor = createActor(createPool({ name, logic: logic as never, onDone }), { clock }).start();
     t.teardown(() => actor.stop());
-    wards.set(name, wardHandle(actor as never) as unknown as WardHandle<LoginInput>);
+    pools.set(name, poolHandle(actor as never) as unknown as PoolHandle<LoginInput>);
   }
 
-  /** Begins a login of `hub`; what it tells, and what comes of it. */
+  /** Begins a login of `hub`; what it reports, and what comes of it. */
   function begin(flow: 'browser' | 'device' = 'browser', entry: JsonObject = {}) {
     const told: LoginProgress[] = [];
     const person = new AbortController();
@@ -85,7 +85,7 @@ export async function loginStage(t: Test, change: (credentials: Credentials) => 
       code: () => eventually(async () => told.find(({ kind }) => kind === 'code')),
     };
   }
-  const inState = (ward: string, state: string) =>
-    eventually(async () => wards.get(ward)?.get('hub')?.getSnapshot().value === state || undefined);
+  const inState = (pool: string, state: string) =>
+    eventually(async () => pools.get(pool)?.get('hub')?.getSnapshot().value === state || undefined);
   return { authority, begin, clock, credentials, inState, logged, logins, serverUrl: url };
 }

@@ -27,7 +27,7 @@ export type Handler = (seen: SeenByServer) => Answer | Promise<Answer>;
 
 export interface ScriptedServer extends ListeningServer {
   readonly issuer: string;
-  /** Tells the answers at a path from now on; undefined: the usual ones again. */
+  /** Reports the answers at a path from now on; undefined: the usual ones again. */
   on(path: string, handler: Handler | Answer | undefined): void;
   /** The usual answer, to be changed by a handler. */
   usual(seen: SeenByServer): Answer;

@@ -31,10 +31,10 @@ export function useCell<Value>(cell: Cell<Value>): Value {
   const [, redraw] = useState(0);
   const value = cell.get();
   useEffect(() => {
-    const tell = (): void => redraw((times) => times + 1);
+    const report = (): void => redraw((times) => times + 1);
     // It may have changed between drawing and this effect.
-    if (!Object.is(cell.get(), value)) tell();
-    return cell.onChange(tell);
+    if (!Object.is(cell.get(), value)) report();
+    return cell.onChange(report);
   }, [cell]);
   return value;
 }

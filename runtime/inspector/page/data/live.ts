@@ -5,7 +5,7 @@
  */
 
 import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
-import type { DeltaMessage, LivingRow, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
+import type { DeltaMessage, Health, LivingRow, SnapshotMessage, StepRow } from '../../wire.ts';
 import { createCell } from './cell.ts';
 import { createFrames } from './frames.ts';
 import { guarded, listenOnce, type StreamedEvent } from './listen.ts';
@@ -47,15 +47,15 @@ const frames = createFrames({
 });
 document.addEventListener('visibilitychange', frames.resume);
 /** The other pages of this browser. */
-const pages = new BroadcastChannel('agent-vitals');
-pages.onmessage = ({ data }: MessageEvent<Vitals>) => {
+const pages = new BroadcastChannel('agent-health');
+pages.onmessage = ({ data }: MessageEvent<Health>) => {
   if (document.hidden) heard.set(data);
 };
 
 export const link = createCell<Link>('connecting');
 export const living = createCell<Living>({ rows, more, version });
 /** The latest health that was drawn. */
-export const vitals = createCell<Vitals | undefined>(undefined);
+export const health = createCell<Health | undefined>(undefined);
 /** How many gateways share the journal; undefined if only this one uses it, or before the first message. */
 export const nodes = createCell<number | undefined>(undefined);
 /** The served profiles; undefined if there is one, or before the first message. */
@@ -66,7 +66,7 @@ export const routesVersion = createCell<number | undefined>(undefined);
 const returns = createCell(0);
 let wasReady = true;
 /** The latest health, updated while the page is hidden too. */
-export const heard = createCell<Vitals | undefined>(undefined);
+export const heard = createCell<Health | undefined>(undefined);
 
 /** Returns the kept steps of one actor, oldest first. */
 export function stepsOf(actor: string): StepRow[] {
@@ -121,14 +121,14 @@ function take({ name, data }: StreamedEvent): void {
   heardAtMs = Date.now();
   if (name === 'snapshot') takeSnapshot(JSON.parse(data) as SnapshotMessage);
   else if (name === 'delta') takeDelta(JSON.parse(data) as DeltaMessage);
-  else if (name === 'vitals') {
-    hear(JSON.parse(data) as Vitals);
-    frames.request(drawVitals);
+  else if (name === 'health') {
+    hear(JSON.parse(data) as Health);
+    frames.request(drawHealth);
   } else if (name === 'full') isFull = true;
 }
 
 /** For the hidden pages too, for which one listens. */
-function hear(health: Vitals): void {
+function hear(health: Health): void {
   heard.set(health);
   pages.postMessage(health);
 }
@@ -137,8 +137,8 @@ function takeSnapshot(snapshot: SnapshotMessage): void {
   rows.clear();
   for (const row of snapshot.actors) rows.set(row.id, row);
   more = snapshot.more;
-  hear(snapshot.vitals);
-  drawVitals();
+  hear(snapshot.health);
+  drawHealth();
   steps.length = 0;
   news = [];
   link.set('live');
@@ -153,7 +153,7 @@ function takeDelta(delta: DeltaMessage): void {
   remember(delta.steps);
   news.push(...delta.steps);
   if (news.length > mostSteps) news.splice(0, news.length - mostSteps);
-  if (delta.steps.length > 0) frames.request(tell);
+  if (delta.steps.length > 0) frames.request(report);
   if (delta.gone.length > 0 || delta.changed.length > 0) frames.request(draw);
 }
 
@@ -162,15 +162,15 @@ function remember(taken: readonly StepRow[]): void {
   if (steps.length > mostSteps * 2) steps.splice(0, steps.length - mostSteps);
 }
 
-function tell(): void {
+function report(): void {
   const batch = news;
   news = [];
   for (const listener of [...stepListeners]) guarded(() => listener(batch), reportError);
 }
 
-function drawVitals(): void {
+function drawHealth(): void {
   const seen = heard.get();
-  vitals.set(seen);
+  health.set(seen);
   nodes.set(seen?.nodes);
   routesVersion.set(seen?.routes);
   const isReady = seen?.ready !== false;

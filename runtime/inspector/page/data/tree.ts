@@ -50,14 +50,14 @@ export function isFiltering(filter: TreeFilter): boolean {
 }
 
 /** Returns whether the row is a pool, which has children of one kind and does nothing itself. */
-export function isWard({ machine }: { readonly machine: string }): boolean {
+export function isPool({ machine }: { readonly machine: string }): boolean {
   return machine.endsWith('Pool');
 }
 
 /** Returns how many of the rows are actors; pools are not counted. */
 export function countActors(rows: Iterable<LivingRow>): number {
   let count = 0;
-  for (const row of rows) if (!isWard(row)) count += 1;
+  for (const row of rows) if (!isPool(row)) count += 1;
   return count;
 }
 
@@ -101,7 +101,7 @@ export function treeLines(
   for (const row of rows.values()) {
     if (filtering && !shown.has(row.id)) continue;
     // A pool without children is left out.
-    if (!filtering && isWard(row) && !parents.has(row.id) && (row.meta?.size ?? 0) === 0) continue;
+    if (!filtering && isPool(row) && !parents.has(row.id) && (row.meta?.size ?? 0) === 0) continue;
     const parent = row.parent !== null && rows.has(row.parent) ? row.parent : null;
     if (parent === null) roots.push(row);
     else {
@@ -125,7 +125,7 @@ export function treeLines(
         position: at + 1,
         siblings: siblings.length,
       });
-      if (open) visit(isWard(row) ? troubledFirst(children) : children, depth + 1, row.id);
+      if (open) visit(isPool(row) ? troubledFirst(children) : children, depth + 1, row.id);
     }
   };
   visit(roots, 0, null);

@@ -7,13 +7,13 @@ import { useNow } from '../data/clock.ts';
 import { useCommands } from '../data/commands.ts';
 import { connection } from '../data/connection.ts';
 import { formatSpan } from '../data/format.ts';
-import { vitals } from '../data/live.ts';
+import { health } from '../data/live.ts';
 import { guest, signOut } from '../data/session.ts';
 import { Icon } from '../parts/icons.tsx';
 
 export function Foot(): JSX.Element {
   const joined = useCell(connection);
-  const seen = useCell(vitals);
+  const seen = useCell(health);
   const now = useNow();
   const who = useCell(guest);
   const isUnready = joined === 'live' && seen?.ready === false;

@@ -10,7 +10,7 @@ import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
 import { sentenceCase } from '../data/format.ts';
 import { useKeptFocus, useMovedFocus } from '../data/kept-focus.ts';
-import { heard, vitals } from '../data/live.ts';
+import { health, heard } from '../data/live.ts';
 import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
 import { guest } from '../data/session.ts';
@@ -47,13 +47,13 @@ export function Shell(): JSX.Element {
   useKeptFocus();
   useMovedFocus(at);
   useEffect(() => {
-    const tell = (): void => {
+    const report = (): void => {
       const waiting = heard.get()?.approvals ?? 0;
       document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${sentenceCase(row.name)} · agent inspector`;
     };
-    tell();
+    report();
     // Also while the page is hidden, when only its title is visible.
-    return heard.onChange(tell);
+    return heard.onChange(report);
   }, [row]);
   useEffect(() => listenToKeys({ palette: () => setOpened('palette'), sheet: () => setOpened('sheet') }), []);
   useEffect(ignoreDoubleClicks, []);
@@ -121,7 +121,7 @@ function useTyped(isOut: boolean): { readonly isOut: boolean; readonly keeps: bo
 
 /** Announces new questions; those from before the page was opened are only counted. */
 function useApprovalNews(): void {
-  const waiting = useCell(vitals)?.approvals;
+  const waiting = useCell(health)?.approvals;
   const before = useRef(waiting);
   useEffect(() => {
     if (waiting === undefined) return;

@@ -10,7 +10,7 @@ import { useCell } from '../data/cell.ts';
 import { daemonNow } from '../data/clock.ts';
 import { connection, silentSince } from '../data/connection.ts';
 import { formatClock } from '../data/format.ts';
-import { tryNow, vitals } from '../data/live.ts';
+import { health, tryNow } from '../data/live.ts';
 import { useAsked } from '../data/rpc.ts';
 import { fetchProven, hasPasswords, keepPlace } from '../data/session.ts';
 import { withCode } from '../parts/basics.tsx';
@@ -25,7 +25,7 @@ let own: string | undefined;
 /** One banner for all content below, which stays readable. */
 export function Banners(): JSX.Element | null {
   const joined = useCell(connection);
-  const { version, ready } = useCell(vitals) ?? {};
+  const { version, ready } = useCell(health) ?? {};
   own ??= version;
   const files = useAsked('own files', statusesOfFiles);
   const isReplaced = files.asked.kind === 'there' && files.asked.value.includes(404);
@@ -74,7 +74,7 @@ async function statusesOfFiles(): Promise<number[]> {
 }
 
 function NotReady(): JSX.Element {
-  const seen = useCell(vitals);
+  const seen = useCell(health);
   const { asked, again } = useAsked(
     'readiness',
     async () => (await (await fetchProven('./ready')).json()) as Readiness,

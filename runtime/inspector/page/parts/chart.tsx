@@ -83,7 +83,7 @@ function Chart({
                 drawn={arrow}
                 lit={trail.has(arrow.id)}
                 taken={taken === arrow.id && played.state !== undefined}
-                onTell={setTold}
+                onReport={setTold}
               />
             ))}
           </g>
@@ -245,19 +245,19 @@ interface ArrowProps {
   readonly drawn: DrawnArrow;
   readonly lit: boolean;
   readonly taken: boolean;
-  readonly onTell: (arrow: DrawnArrow | undefined) => void;
+  readonly onReport: (arrow: DrawnArrow | undefined) => void;
 }
 
-const Arrow = memo(function Arrow({ drawn, lit, taken, onTell }: ArrowProps): JSX.Element {
+const Arrow = memo(function Arrow({ drawn, lit, taken, onReport }: ArrowProps): JSX.Element {
   const { id, path, words, at } = drawn;
   const look = lit || taken ? ' lit' : '';
   return (
     <g
       class={`arrow${lit ? ' lit' : ''}${taken ? ' taken' : ''}`}
       data-arrow={id}
-      onPointerEnter={() => onTell(drawn)}
+      onPointerEnter={() => onReport(drawn)}
       // A finger leaves where it is lifted: the words stay until it touches elsewhere.
-      onPointerLeave={({ pointerType }) => pointerType === 'touch' || onTell(undefined)}
+      onPointerLeave={({ pointerType }) => pointerType === 'touch' || onReport(undefined)}
     >
       <path class="reach" d={path} />
       <path class={`edge${look}`} d={path} marker-end={look === '' ? 'url(#tip)' : 'url(#tip-lit)'} />

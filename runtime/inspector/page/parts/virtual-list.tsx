@@ -115,7 +115,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
     if (count > 0) onMove(next);
   }
 
-  function tellReading(): void {
+  function reportReading(): void {
     const held = box.current;
     if (held === null || onReading === undefined) return;
     onReading(held.scrollTop > 0 || held.matches(':hover') || held === document.activeElement);
@@ -133,12 +133,12 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       aria-activedescendant={at >= first && at < end ? idOf(at) : undefined}
       onScroll={() => {
         measure();
-        tellReading();
+        reportReading();
       }}
-      onPointerEnter={tellReading}
-      onPointerLeave={tellReading}
-      onFocus={tellReading}
-      onBlur={tellReading}
+      onPointerEnter={reportReading}
+      onPointerLeave={reportReading}
+      onFocus={reportReading}
+      onBlur={reportReading}
       onKeyDown={onKeyDown}
     >
       <div class="tall" role="presentation" style={{ height: `${count * rowHeight}px` }}>

@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { LivingRow } from '../../wire.ts';
 import { counted } from '../data/format.ts';
 import { wordsOfActor } from '../data/standing.ts';
-import { isWard, type TreeLine } from '../data/tree.ts';
+import { isPool, type TreeLine } from '../data/tree.ts';
 import { useMedia } from '../data/use-media.ts';
 import { withCode } from '../parts/basics.tsx';
 import { Mark, toneOf } from '../parts/chip.tsx';
@@ -88,12 +88,12 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
   const waiting = row.meta?.size ?? row.meta?.waiting ?? 0;
   const about = row.why ?? aboutOf(row, name);
   // A pool is only a container; its children are of interest.
-  const isPool = isWard(row);
+  const isWhole = isPool(row);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree around it takes the keys.
     <div
       id={`actor-${row.id}`}
-      class={`it ${isPool ? '' : toneOf(standing)}${chosen ? ' at' : ''}${dimmed ? ' dimmed' : ''}`}
+      class={`it ${isWhole ? '' : toneOf(standing)}${chosen ? ' at' : ''}${dimmed ? ' dimmed' : ''}`}
       role="treeitem"
       tabIndex={-1}
       aria-level={depth + 1}
@@ -115,12 +115,12 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
       >
         {children > 0 ? <i class={`caret${open ? ' open' : ''}`} /> : null}
       </span>
-      {isPool ? null : <Mark standing={standing} />}
-      <span class={isPool ? 'pool cut' : 'name cut'} title={name}>
+      {isWhole ? null : <Mark standing={standing} />}
+      <span class={isWhole ? 'pool cut' : 'name cut'} title={name}>
         {name}
       </span>
       {waiting > 0 ? (
-        <span class="count plain" title={isPool ? undefined : counted(waiting, 'waits', 'wait')}>
+        <span class="count plain" title={isWhole ? undefined : counted(waiting, 'waits', 'wait')}>
           {waiting.toLocaleString('en')}
           <span class="unseen"> {row.meta?.size === undefined ? 'waiting' : waiting === 1 ? 'child' : 'children'}</span>
         </span>
@@ -129,7 +129,7 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
       <span class="muted small cut about" title={about}>
         {withCode(about)}
       </span>
-      <span class="st">{isPool ? '' : stateWords(row)}</span>
+      <span class="st">{isWhole ? '' : stateWords(row)}</span>
     </div>
   );
 }

@@ -18,7 +18,7 @@ import { mergeSteps } from '../data/merge-steps.ts';
 import { usePlayed } from '../data/player.ts';
 import { look, useAsked, useLast } from '../data/rpc.ts';
 import { wordsOfActor } from '../data/standing.ts';
-import { isWard } from '../data/tree.ts';
+import { isPool } from '../data/tree.ts';
 import { useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { StateChart } from '../parts/chart.tsx';
@@ -95,7 +95,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
       )}
       <Why standing={standing} why={row.why} />
       <Timers timers={known?.timers ?? []} />
-      {isWard(row) ? null : <StateChart machine={row.machine} state={row.state} played={played} trail={trail} />}
+      {isPool(row) ? null : <StateChart machine={row.machine} state={row.state} played={played} trail={trail} />}
       <ActorTabs steps={steps} details={known} />
     </section>
   );

@@ -11,7 +11,7 @@ import { useCell } from '../data/cell.ts';
 import { daemonNow } from '../data/clock.ts';
 import type { Place } from '../data/hash.ts';
 import { useKeys } from '../data/keys.ts';
-import { vitals } from '../data/live.ts';
+import { health } from '../data/live.ts';
 import { useNoticeState } from '../data/notices.ts';
 import { goFiltered } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
@@ -210,7 +210,7 @@ function useLine(open: readonly ApprovalRow[], stays: (id: string) => boolean): 
 
 /** The questions that wait, of the chosen profile. */
 export function useApprovalCount(): CountProps {
-  const all = useCell(vitals)?.approvals ?? 0;
+  const all = useCell(health)?.approvals ?? 0;
   const profile = useProfile();
   const { asked } = useFollowed(changing, `approvals of ${profile ?? ''}`, async () =>
     profile === undefined ? 0 : rowsOf(await call('approvals.list'), profile).length,

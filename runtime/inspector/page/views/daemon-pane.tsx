@@ -3,11 +3,11 @@
 import type { JSX } from 'preact';
 import { useCell } from '../data/cell.ts';
 import { formatWord } from '../data/format.ts';
-import { vitals } from '../data/live.ts';
+import { health } from '../data/live.ts';
 import { Facts, Panel } from '../parts/panel.tsx';
 
 export function DaemonPane(): JSX.Element | null {
-  const seen = useCell(vitals);
+  const seen = useCell(health);
   if (seen === undefined) return null;
   const { runs, memoryBytes, lagMs, home, url } = seen;
   const tables = [

@@ -78,7 +78,7 @@ t.test('DLV-3 · the comment goes to the client on standard input, as words and 
   t.same(client.last()?.words.slice(0, 3), ['issue', 'comment', '8']);
 });
 
-t.test('DLV-3 · an unfit repo or number is refused before any client starts', async (t) => {
+t.test('DLV-3 · an invalid repo or number is refused before any client starts', async (t) => {
   const client = standIn(t);
   const repos: Json[] = [
     'app',

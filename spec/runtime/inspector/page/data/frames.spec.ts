@@ -30,16 +30,16 @@ t.test('INS-2 · however much is heard, it is drawn four times a second', async 
   const { frames, pass } = frozen();
   const drawn: string[] = [];
   const rows = (): void => void drawn.push('rows');
-  const vitals = (): void => void drawn.push('vitals');
+  const health = (): void => void drawn.push('health');
 
   for (let ms = 0; ms < 990; ms += 10) {
     frames.request(rows);
-    if (ms === 500) frames.request(vitals);
+    if (ms === 500) frames.request(health);
     pass(10);
   }
 
   t.equal(drawn.filter((one) => one === 'rows').length, 1_000 / frameMs);
-  t.equal(drawn.filter((one) => one === 'vitals').length, 1);
+  t.equal(drawn.filter((one) => one === 'health').length, 1);
 });
 
 t.test('INS-2 · a hidden page draws nothing, and all that came once it is in sight', async (t) => {

@@ -10,11 +10,11 @@ import { deferred } from '../../../../support/turns.ts';
 const at = (address: string) => (signal: AbortSignal) => fetch(address, { signal });
 
 /** A daemon's stream that says what it is given to say, and knows who has left it. */
-async function streamOf(t: Test, tell: (res: ServerResponse) => void) {
+async function streamOf(t: Test, report: (res: ServerResponse) => void) {
   const left: Promise<unknown>[] = [];
   const server = createServer((_, res) => {
     left.push(once(res, 'close'));
-    tell(res);
+    report(res);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {
@@ -92,7 +92,7 @@ t.test('INS-2 · a stream without a message for 8 s is lost, before its answer a
       };
       resolve(new Response(new ReadableStream({ start })));
     });
-  for (const body of [undefined, 'event: vitals\ndata: {}\n\n']) {
+  for (const body of [undefined, 'event: health\ndata: {}\n\n']) {
     let ended: string | undefined;
     const heard = deferred<void>();
     const listening = listenOnce({
@@ -135,7 +135,7 @@ t.test('INS-2 · a listener that fails keeps the others from nothing', async (t)
 const events = [
   { name: 'snapshot', data: '{"actors":[]}' },
   { name: 'delta', data: '{"gone":["a\\n\\nb"]}' },
-  { name: 'vitals', data: '{}' },
+  { name: 'health', data: '{}' },
 ];
 const text = `retry: 1000\n\n${events.map(({ name, data }) => `event: ${name}\ndata: ${data}\n\n`).join('')}`;
 

@@ -8,8 +8,8 @@ import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import type { WaitingQuestion } from '../mcp/approvals.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { CallUnderWay } from '../mcp/calls.ts';
-import { counted, iso, ownQuestions, seconds, type WorkOfRun } from './story-sources.ts';
-import type { Chapter, Stair } from './wire.ts';
+import { counted, iso, ownQuestions, seconds, type WorkOfRun } from './timeline-sources.ts';
+import type { Phase, Step } from './wire.ts';
 
 interface Living extends WorkOfRun {
   readonly stateOf: (actor: string) => string | undefined;
@@ -22,10 +22,10 @@ export function waitingWords({ callsUnderWay, questions }: WorkOfRun): string {
 }
 
 /** Returns one phase per call, settled ones first. */
-export function callChapters({ calls, callsUnderWay, questions, stateOf }: Living): Chapter[] {
+export function callPhases({ calls, callsUnderWay, questions, stateOf }: Living): Phase[] {
   return [
-    ...calls.map(settledChapter),
-    ...callsUnderWay.map((call): Chapter => {
+    ...calls.map(settledPhase),
+    ...callsUnderWay.map((call): Phase => {
       const actor = `calls/${call.id}`;
       const state = stateOf(actor) ?? 'calling';
       const question = questions.find(({ id }) => id === call.approval);
@@ -36,14 +36,14 @@ export function callChapters({ calls, callsUnderWay, questions, stateOf }: Livin
         title: call.tool,
         state,
         began: call.startedAtMs,
-        stairs: [question === undefined ? wayStair(state, call) : approvalStair(question)],
+        steps: [question === undefined ? wayStep(state, call) : approvalStep(question)],
       };
     }),
   ];
 }
 
-export function questionChapters({ stateOf, ...work }: Living): Chapter[] {
-  return ownQuestions(work).map((question): Chapter => {
+export function questionPhases({ stateOf, ...work }: Living): Phase[] {
+  return ownQuestions(work).map((question): Phase => {
     const actor = `approvals/${question.id}`;
     const words = wordsOfServer(question.server, question.message, question.kind);
     return {
@@ -53,12 +53,12 @@ export function questionChapters({ stateOf, ...work }: Living): Chapter[] {
       title: question.tool === 'clarify' ? 'question of the agent' : `question of mcp server "${question.server}"`,
       state: stateOf(actor) ?? 'asked',
       began: question.askedAtMs,
-      stairs: [
+      steps: [
         {
           state: 'asked',
           at: question.askedAtMs,
           result: 'waiting',
-          told: `${words === '' ? '' : `${words}; `}waits for your answer until ${iso(expiryOf(question))}`,
+          detail: `${words === '' ? '' : `${words}; `}waits for your answer until ${iso(expiryOf(question))}`,
           rule: 'TRU-3',
         },
       ],
@@ -74,7 +74,7 @@ export function answerCommands({ id, kind }: WaitingQuestion): string {
     : `${yes} lets it run, \`agent approvals deny ${id}\` refuses; \`agent approvals show ${id}\` shows its arguments.`;
 }
 
-function settledChapter(call: CallMemo): Chapter {
+function settledPhase(call: CallMemo): Phase {
   const answered = call.outcome === 'result';
   return {
     kind: 'call',
@@ -84,12 +84,12 @@ function settledChapter(call: CallMemo): Chapter {
     state: 'settled',
     began: call.startedAtMs,
     ended: call.endedAtMs,
-    stairs: [
+    steps: [
       {
         state: 'settled',
         at: call.endedAtMs,
         result: answered ? 'passed' : 'failed',
-        told: [
+        detail: [
           answered ? 'answered' : (call.why ?? call.outcome),
           `in ${seconds(call.endedAtMs - call.startedAtMs)}`,
           ...(call.tries > 1 ? [`sent ${call.tries} times`] : []),
@@ -100,24 +100,24 @@ function settledChapter(call: CallMemo): Chapter {
   };
 }
 
-function approvalStair(question: WaitingQuestion): Stair {
+function approvalStep(question: WaitingQuestion): Step {
   return {
     state: 'approving',
     at: question.askedAtMs,
     result: 'waiting',
-    told: `nothing is sent before your yes (${question.id}), which may come until ${iso(expiryOf(question))}`,
+    detail: `nothing is sent before your yes (${question.id}), which may come until ${iso(expiryOf(question))}`,
     rule: 'TRU-1',
   };
 }
 
-const waysOn: Readonly<Record<string, readonly [told: string, rule: string]>> = {
+const waysOn: Readonly<Record<string, readonly [detail: string, rule: string]>> = {
   reaching: ['its server is being reached', 'LIF-7'],
   calling: ['the server has it, or it waits for its turn there', 'LIF-3'],
 };
 
-function wayStair(state: string, { startedAtMs }: CallUnderWay): Stair {
-  const [told, rule] = waysOn[state] ?? ['under way', 'TRU-2'];
-  return { state, at: startedAtMs, result: 'waiting', told, rule };
+function wayStep(state: string, { startedAtMs }: CallUnderWay): Step {
+  const [detail, rule] = waysOn[state] ?? ['under way', 'TRU-2'];
+  return { state, at: startedAtMs, result: 'waiting', detail, rule };
 }
 
 function expiryOf({ askedAtMs, timeoutMs }: WaitingQuestion): number {

@@ -5,17 +5,17 @@ import type { GroupInput } from '../../../machines/webhook/coalescing-group.mach
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
-import { createWards } from '../../../runtime/system/wards.ts';
-import { fakeWard } from '../../support/wards.ts';
+import { createWorkPools } from '../../../runtime/system/work-pools.ts';
+import { fakePool } from '../../support/pools.ts';
 
 function stage() {
   const fakes = {
-    requests: fakeWard<RequestInput>(),
-    groups: fakeWard<GroupInput>(),
-    runs: fakeWard<RunInput>(),
-    deliveries: fakeWard<DeliveryInput>(),
+    requests: fakePool<RequestInput>(),
+    groups: fakePool<GroupInput>(),
+    runs: fakePool<RunInput>(),
+    deliveries: fakePool<DeliveryInput>(),
   };
-  const wards = createWards(
+  const pools = createWorkPools(
     {
       requests: fakes.requests.handle() as never,
       groups: fakes.groups.handle() as never,
@@ -24,21 +24,21 @@ function stage() {
     },
     () => 7,
   );
-  return { ...fakes, wards };
+  return { ...fakes, pools };
 }
 
 const run = { group: 'g', status: 'queued' } as RunRecord;
 const burst: Burst = { id: 'b', firstAtMs: 1, count: 1, latestEventKey: 'b', dueAtMs: 9 };
 const group = { kind: 'group', key: 'g', profile: 'p', route: 'r', burst } as const;
 
-t.test('DIS-1 · COA-1 · what a commit opened is spawned once, in its own ward', (t) => {
-  const { wards, runs, deliveries, groups, requests } = stage();
+t.test('DIS-1 · COA-1 · what a commit opened is spawned once, in its own pool', (t) => {
+  const { pools, runs, deliveries, groups, requests } = stage();
   const record = { runKey: undefined } as unknown as DeliveryRecord;
-  wards.open({ kind: 'run', key: 'k', record: run });
-  wards.open({ kind: 'direct', key: 'k', record });
-  wards.open(group);
-  wards.open({ kind: 'nothing' });
-  wards.open({ kind: 'run', key: 'k', record: run });
+  pools.open({ kind: 'run', key: 'k', record: run });
+  pools.open({ kind: 'direct', key: 'k', record });
+  pools.open(group);
+  pools.open({ kind: 'nothing' });
+  pools.open({ kind: 'run', key: 'k', record: run });
   const inputs = [runs, deliveries, groups, requests].map(({ spawned }) =>
     spawned.map(({ key, input }) => [key, input]),
   );
@@ -52,25 +52,25 @@ t.test('DIS-1 · COA-1 · what a commit opened is spawned once, in its own ward'
 });
 
 t.test('COA-1 · an event of a burst whose group lives joins it', (t) => {
-  const { wards, groups } = stage();
-  wards.open(group);
+  const { pools, groups } = stage();
+  pools.open(group);
   const joined = { ...burst, count: 2 };
-  wards.open({ ...group, burst: joined });
+  pools.open({ ...group, burst: joined });
   t.same(groups.living('g')?.heard, [{ type: 'event.joined', burst: joined, atMs: 7 }]);
   groups.end('g');
-  wards.open({ ...group, burst: joined });
+  pools.open({ ...group, burst: joined });
   t.equal(groups.spawned.length, 2, 'a group that is over is begun anew');
   t.end();
 });
 
 t.test('DIS-2 · DIS-3 · a settled delivery is told to its run, or to the request that waits', (t) => {
-  const { wards, runs, requests } = stage();
-  wards.open({ kind: 'run', key: 'k', record: run });
+  const { pools, runs, requests } = stage();
+  pools.open({ kind: 'run', key: 'k', record: run });
   requests.handle().spawn('k2', {} as never);
-  wards.deliverySettled('k', { runKey: 'k', status: 'failed', reason: 'why' } as DeliveryRecord);
-  wards.deliverySettled('k2', { status: 'delivered' } as DeliveryRecord);
-  wards.deliverySettled('k2', { status: 'unknown', reason: 'why' } as DeliveryRecord);
-  wards.deliverySettled('gone', { status: 'delivered' } as DeliveryRecord);
+  pools.deliverySettled('k', { runKey: 'k', status: 'failed', reason: 'why' } as DeliveryRecord);
+  pools.deliverySettled('k2', { status: 'delivered' } as DeliveryRecord);
+  pools.deliverySettled('k2', { status: 'unknown', reason: 'why' } as DeliveryRecord);
+  pools.deliverySettled('gone', { status: 'delivered' } as DeliveryRecord);
   t.same(runs.living('k')?.heard, [{ type: 'delivery.settled', status: 'failed', reason: 'why' }]);
   t.same(requests.living('k2')?.heard, [
     { type: 'delivery.settled', delivered: true },
@@ -80,11 +80,11 @@ t.test('DIS-2 · DIS-3 · a settled delivery is told to its run, or to the reque
 });
 
 t.test('COA-3 · the group of a run hears that it has finished', (t) => {
-  const { wards, groups } = stage();
-  wards.open(group);
-  wards.runFinished('k', run);
-  wards.runFinished('k2', { status: 'delivered' } as RunRecord);
-  wards.runFinished('k3', { ...run, group: 'gone' });
+  const { pools, groups } = stage();
+  pools.open(group);
+  pools.runFinished('k', run);
+  pools.runFinished('k2', { status: 'delivered' } as RunRecord);
+  pools.runFinished('k3', { ...run, group: 'gone' });
   t.same(groups.living('g')?.heard, [{ type: 'run.finished', run: 'k', atMs: 7 }]);
   t.end();
 });

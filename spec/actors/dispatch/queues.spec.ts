@@ -1,42 +1,42 @@
 import t from 'tap';
-import { createLane, type Lane } from '../../../actors/dispatch/lanes.ts';
+import { createQueue, type Queue } from '../../../actors/dispatch/queues.ts';
 import type { Pace } from '../../../machines/dispatch/pace.ts';
 import { isLinear } from '../../support/linear.ts';
 import { fc } from '../../support/property.ts';
 import { turnedTime } from '../../support/turned-time.ts';
 
-/** A lane in a time that the spec turns. */
-function laneOf(pace: Partial<Pace>) {
+/** A queue in a time that the spec turns. */
+function queueOf(pace: Partial<Pace>) {
   const time = turnedTime();
-  const lane = createLane({ concurrency: 2, gapMs: 0, chatGapMs: 0, ...pace }, time);
+  const queue = createQueue({ concurrency: 2, gapMs: 0, chatGapMs: 0, ...pace }, time);
   const granted: string[] = [];
   const leave = new Map<string, () => void>();
   return {
-    lane,
+    queue,
     granted,
     ask(name: string, chat = name, isWaitedFor = false) {
       leave.set(
         name,
-        lane.ask(chat, () => void granted.push(name), { name, isWaitedFor }),
+        queue.ask(chat, () => void granted.push(name), { name, isWaitedFor }),
       );
     },
-    next: (name: string, chat = name) => lane.next(chat, () => void granted.push(name)),
+    next: (name: string, chat = name) => queue.next(chat, () => void granted.push(name)),
     leave: (name: string) => leave.get(name)?.(),
     turn: time.turn,
     now: time.steadyMs,
   };
 }
 
-const load = (lane: Lane) => Object.values(lane.load());
+const load = (queue: Queue) => Object.values(queue.load());
 
 t.test('DLV-4 · so many go at the same time, one of a chat, in the order that they came', (t) => {
-  const it = laneOf({});
+  const it = queueOf({});
   it.ask('a1', 'a');
   it.ask('a2', 'a');
   it.ask('b1', 'b');
   it.ask('c1', 'c');
   t.same(
-    [it.granted, load(it.lane)],
+    [it.granted, load(it.queue)],
     [
       ['a1', 'b1'],
       [2, 2],
@@ -47,16 +47,16 @@ t.test('DLV-4 · so many go at the same time, one of a chat, in the order that t
   it.leave('a1');
   it.leave('a1');
   t.same(it.granted, ['a1', 'b1', 'c1', 'a2']);
-  t.same(load(it.lane), [2, 0]);
+  t.same(load(it.queue), [2, 0]);
   it.ask('d', 'd');
   it.leave('d');
   it.leave('c1');
-  t.same(load(it.lane), [1, 0], 'one that was withdrawn is never granted');
+  t.same(load(it.queue), [1, 0], 'one that was withdrawn is never granted');
   t.end();
 });
 
 t.test('DLV-4 · gaps are kept, to the platform and to a chat', (t) => {
-  const it = laneOf({ concurrency: 9, gapMs: 100, chatGapMs: 1_000 });
+  const it = queueOf({ concurrency: 9, gapMs: 100, chatGapMs: 1_000 });
   for (const name of ['a1', 'a2']) it.ask(name, 'a');
   it.ask('b1', 'b');
   t.same(it.granted, ['a1']);
@@ -71,7 +71,7 @@ t.test('DLV-4 · gaps are kept, to the platform and to a chat', (t) => {
 });
 
 t.test('DLV-4 · each message of one that has its place keeps to the pace, before those who have not begun', (t) => {
-  const it = laneOf({ gapMs: 100, chatGapMs: 1_000 });
+  const it = queueOf({ gapMs: 100, chatGapMs: 1_000 });
   it.ask('a');
   it.ask('b');
   it.ask('c');
@@ -89,7 +89,7 @@ t.test('DLV-4 · each message of one that has its place keeps to the pace, befor
 });
 
 t.test('DLV-4 · the next message of a chat goes though nothing else waits there any more', (t) => {
-  const it = laneOf({ chatGapMs: 1_000 });
+  const it = queueOf({ chatGapMs: 1_000 });
   for (const name of ['a1', 'a2']) it.ask(name, 'a');
   it.next('a1, 2nd', 'a');
   it.leave('a2');
@@ -99,33 +99,33 @@ t.test('DLV-4 · the next message of a chat goes though nothing else waits there
 });
 
 t.test('DLV-4 · a chat that is kept for one has no turn for another before it is released', (t) => {
-  const it = laneOf({ concurrency: 9 });
+  const it = queueOf({ concurrency: 9 });
   it.ask('a1', 'a');
   it.ask('a2', 'a');
-  it.lane.hold('a', 'a1');
+  it.queue.hold('a', 'a1');
   it.leave('a1');
-  t.match(it.lane.heldFor('a'), { name: 'a1' });
-  t.equal(it.lane.heldFor('b'), undefined);
+  t.match(it.queue.heldFor('a'), { name: 'a1' });
+  t.equal(it.queue.heldFor('b'), undefined);
   it.ask('b1', 'b');
   t.same(it.granted, ['a1', 'b1'], 'the other chats go on');
   it.ask('a1', 'a');
   t.same(it.granted, ['a1', 'b1', 'a1'], 'the one that comes back goes first');
   it.leave('a1');
   t.same(it.granted.length, 3);
-  it.lane.release('a1');
-  t.equal(it.lane.heldFor('a'), undefined);
+  it.queue.release('a1');
+  t.equal(it.queue.heldFor('a'), undefined);
   t.same(it.granted, ['a1', 'b1', 'a1', 'a2']);
-  it.lane.release('nobody');
+  it.queue.release('nobody');
   t.end();
 });
 
 t.test('DLV-4 · another pace holds from then on, and shortens what was waited for at the old one', (t) => {
-  const it = laneOf({ concurrency: 9, gapMs: 60_000, chatGapMs: 60_000 });
+  const it = queueOf({ concurrency: 9, gapMs: 60_000, chatGapMs: 60_000 });
   for (const name of ['a1', 'a2']) it.ask(name, 'a');
   it.ask('b1', 'b');
   it.leave('a1');
-  it.lane.pause(900_000);
-  it.lane.adjust({ concurrency: 1, gapMs: 100, chatGapMs: 1_000 });
+  it.queue.pause(900_000);
+  it.queue.adjust({ concurrency: 1, gapMs: 100, chatGapMs: 1_000 });
   t.ok(it.turn());
   t.same([it.now(), it.granted], [100, ['a1', 'b1']]);
   t.ok(it.turn());
@@ -136,9 +136,9 @@ t.test('DLV-4 · another pace holds from then on, and shortens what was waited f
 });
 
 t.test('CON-2 · DLV-4 · who waits when the gateway stops is left to the next start, and nobody goes past it', (t) => {
-  const it = laneOf({ concurrency: 9 });
+  const it = queueOf({ concurrency: 9 });
   for (const name of ['a1', 'a2', 'a3']) it.ask(name, 'a');
-  it.lane.park();
+  it.queue.park();
   it.leave('a1');
   t.same(it.granted, ['a1'], 'a2 and a3 stay where they are');
   it.ask('a4', 'a');
@@ -154,31 +154,31 @@ t.test('CON-2 · DLV-4 · who waits when the gateway stops is left to the next s
 });
 
 t.test('CON-2 · DLV-4 · in a chat where somebody is waited for, those before it go on', (t) => {
-  const it = laneOf({ concurrency: 9 });
+  const it = queueOf({ concurrency: 9 });
   for (const name of ['a1', 'a2']) it.ask(name, 'a');
   it.ask('a3', 'a', true);
   it.ask('a4', 'a');
-  it.lane.park();
+  it.queue.park();
   for (const name of ['a1', 'a2', 'a3']) it.leave(name);
   t.same(it.granted, ['a1', 'a2', 'a3']);
   // A text of which a part has arrived keeps its chat; it goes on where another one waits for its end.
   it.ask('h1', 'h');
-  it.lane.hold('h', 'h1');
+  it.queue.hold('h', 'h1');
   it.leave('h1');
   it.ask('h2', 'h', true);
   it.ask('h1', 'h');
-  it.lane.park();
-  it.lane.release('h1');
+  it.queue.park();
+  it.queue.release('h1');
   it.leave('h1');
   t.same(it.granted.slice(3), ['h1', 'h1', 'h2']);
   it.ask('i1', 'i');
-  it.lane.hold('i', 'i1');
+  it.queue.hold('i', 'i1');
   it.ask('i2', 'i');
-  it.lane.park();
+  it.queue.park();
   it.leave('i1');
   it.ask('i1', 'i');
   t.same(it.granted.splice(6), ['i1', 'i1'], 'nor does it stay where the next one stays');
-  it.lane.clear();
+  it.queue.clear();
   it.ask('a5', 'a');
   it.ask('a6', 'a');
   it.leave('a5');
@@ -187,10 +187,10 @@ t.test('CON-2 · DLV-4 · in a chat where somebody is waited for, those before i
 });
 
 t.test('CON-2 · DLV-4 · once nobody is waited for any more, those who were let go for it stay', (t) => {
-  const it = laneOf({ concurrency: 9 });
+  const it = queueOf({ concurrency: 9 });
   for (const name of ['a1', 'a2', 'a3']) it.ask(name, 'a');
   it.ask('a4', 'a', true);
-  it.lane.park();
+  it.queue.park();
   it.leave('a4');
   it.leave('a1');
   t.same(it.granted, ['a1']);
@@ -198,33 +198,33 @@ t.test('CON-2 · DLV-4 · once nobody is waited for any more, those who were let
 });
 
 t.test('DLV-4 · while a platform asks for a pause nobody goes', (t) => {
-  const it = laneOf({});
-  it.lane.pause(5_000);
+  const it = queueOf({});
+  it.queue.pause(5_000);
   it.ask('a');
   it.ask('b');
   t.same(it.granted, []);
   t.ok(it.turn());
   t.same([it.now(), it.granted], [5_000, ['a', 'b']]);
-  it.lane.clear();
+  it.queue.clear();
   it.leave('a');
   it.ask('c');
-  t.same([it.granted, ...load(it.lane)], [['a', 'b', 'c'], 1, 0], 'what was given out before counts no more');
+  t.same([it.granted, ...load(it.queue)], [['a', 'b', 'c'], 1, 0], 'what was given out before counts no more');
   t.end();
 });
 
 t.test('DLV-4 · a person may have one go in spite of a pause, and what is taken ends it', (t) => {
-  const it = laneOf({});
-  it.lane.pause(5_000);
+  const it = queueOf({});
+  it.queue.pause(5_000);
   it.ask('a');
   it.ask('b');
-  it.lane.probe();
-  it.lane.probe();
-  t.same([it.granted, it.lane.pausedUntilMs()], [['a'], 5_000], 'one, and no other while it is on its way');
-  it.lane.pause(7_000);
+  it.queue.probe();
+  it.queue.probe();
+  t.same([it.granted, it.queue.pausedUntilMs()], [['a'], 5_000], 'one, and no other while it is on its way');
+  it.queue.pause(7_000);
   it.leave('a');
-  t.same([it.granted, it.lane.pausedUntilMs()], [['a'], 7_000]);
-  it.lane.resume();
-  t.same([it.granted, it.lane.pausedUntilMs()], [['a', 'b'], undefined]);
+  t.same([it.granted, it.queue.pausedUntilMs()], [['a'], 7_000]);
+  it.queue.resume();
+  t.same([it.granted, it.queue.pausedUntilMs()], [['a', 'b'], undefined]);
   t.end();
 });
 
@@ -236,7 +236,7 @@ t.test('DLV-4 · whatever the pace, everyone has a turn, and none is too early',
   });
   fc.assert(
     fc.property(pace, fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 30 }), (paced, chats) => {
-      const it = laneOf(paced);
+      const it = queueOf(paced);
       const begun: { chat: string; atMs: number }[] = [];
       const last = new Map<string, number>();
       let running = 0;
@@ -271,21 +271,21 @@ t.test('DLV-4 · whatever the pace, everyone has a turn, and none is too early',
 });
 
 t.test('DLV-4 · a chat is kept for one that is tried again, for a bounded time', (t) => {
-  const it = laneOf({ concurrency: 9 });
+  const it = queueOf({ concurrency: 9 });
   it.ask('a1', 'a');
   it.ask('a2', 'a');
-  it.lane.hold('a', 'a1', 5_000);
-  it.lane.hold('a', 'a2', 9_000);
+  it.queue.hold('a', 'a1', 5_000);
+  it.queue.hold('a', 'a2', 9_000);
   it.leave('a1');
   t.same(it.granted, ['a1'], 'a chat is kept for one at a time');
   t.ok(it.turn());
   t.same([it.now(), it.granted], [5_000, ['a1', 'a2']], 'the next passes when the time is over');
-  it.lane.hold('a', 'a1', 4_000);
+  it.queue.hold('a', 'a1', 4_000);
   it.ask('a3', 'a');
   it.leave('a2');
   t.same(it.granted, ['a1', 'a2', 'a3'], 'a time that is over keeps nothing');
-  it.lane.hold('a', 'a3', 9_000);
-  it.lane.hold('b', 'a3', 9_000);
+  it.queue.hold('a', 'a3', 9_000);
+  it.queue.hold('b', 'a3', 9_000);
   it.ask('a4', 'a');
   it.leave('a3');
   t.same(it.granted.at(-1), 'a4', 'a delivery keeps one chat');
@@ -293,25 +293,25 @@ t.test('DLV-4 · a chat is kept for one that is tried again, for a bounded time'
 });
 
 t.test('DLV-4 · one whose time is over neither goes past the one that a chat is kept for, nor ends that', (t) => {
-  const it = laneOf({ concurrency: 1 });
+  const it = queueOf({ concurrency: 1 });
   it.ask('x');
-  it.lane.hold('a', 'a1', 4_000);
+  it.queue.hold('a', 'a1', 4_000);
   it.ask('a1', 'a');
-  it.lane.pause(5_000);
+  it.queue.pause(5_000);
   it.next('x, 2nd', 'x');
   t.ok(it.turn());
-  it.lane.hold('a', 'a2', 9_000);
+  it.queue.hold('a', 'a2', 9_000);
   it.leave('x');
   t.same(it.granted, ['x', 'x, 2nd']);
-  it.lane.release('a1');
-  t.match(it.lane.heldFor('a'), { name: 'a2' });
+  it.queue.release('a1');
+  t.match(it.queue.heldFor('a'), { name: 'a2' });
   t.end();
 });
 
 t.test('DLV-4 · what it costs to keep chats grows with their number', (t) => {
   const keep = (size: number) => () => {
-    const { lane } = laneOf({ concurrency: 9 });
-    for (let chat = 0; chat < size; chat += 1) lane.hold(`c${chat}`, `d${chat}`, 5_000);
+    const { queue } = queueOf({ concurrency: 9 });
+    for (let chat = 0; chat < size; chat += 1) queue.hold(`c${chat}`, `d${chat}`, 5_000);
   };
   t.ok(isLinear(keep, 1_000));
   t.end();
@@ -319,7 +319,7 @@ t.test('DLV-4 · what it costs to keep chats grows with their number', (t) => {
 
 t.test('DLV-4 · SRC-4 · many chats with a text each take time in proportion to their number', (t) => {
   const oneByOne = (pace: Partial<Pace>) => (size: number) => () => {
-    const it = laneOf(pace);
+    const it = queueOf(pace);
     for (let number = 0; number < size; number += 1) it.ask(`${number}`);
     for (let number = 0; number < size; number += 1) it.leave(`${number}`);
   };
@@ -331,7 +331,7 @@ t.test('DLV-4 · SRC-4 · many chats with a text each take time in proportion to
 
 t.test('DLV-4 · SRC-4 · many direct texts of one chat take time in proportion to their number', (t) => {
   const askAll = (size: number) => () => {
-    const it = laneOf({});
+    const it = queueOf({});
     for (let number = 0; number < size; number += 1) it.ask(`${number}`, 'one', true);
   };
   t.ok(isLinear(askAll, 1_000));

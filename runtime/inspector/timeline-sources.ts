@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
-import type { PlatformPause } from '../dispatch/target-lane.ts';
+import type { PlatformPause } from '../dispatch/target-queue.ts';
 import type { WaitingQuestion } from '../mcp/approvals.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { CallUnderWay } from '../mcp/calls.ts';
@@ -27,7 +27,7 @@ export interface KnownDelivery {
   readonly pause?: PlatformPause | undefined;
 }
 
-export interface StorySources extends WorkOfRun {
+export interface TimelineSources extends WorkOfRun {
   readonly key: string;
   readonly event: EventRecord;
   /** The equal requests that were refused with it. */
@@ -48,7 +48,7 @@ export interface StorySources extends WorkOfRun {
 }
 
 /** Returns the deliveries without the failure notices. */
-export function ownDeliveries({ deliveries }: Pick<StorySources, 'deliveries'>): readonly KnownDelivery[] {
+export function ownDeliveries({ deliveries }: Pick<TimelineSources, 'deliveries'>): readonly KnownDelivery[] {
   return deliveries.filter(({ record }) => record.failedRun === undefined);
 }
 
@@ -58,7 +58,7 @@ export function ownQuestions({ callsUnderWay, questions }: WorkOfRun): readonly 
 }
 
 /** Returns the key under which its batch gathers events; undefined without a batch. */
-export function groupKeyOf({ event, group, run }: StorySources): string | undefined {
+export function groupKeyOf({ event, group, run }: TimelineSources): string | undefined {
   return event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
 }
 

@@ -1,12 +1,7 @@
 import t from 'tap';
 import { modelSpan } from '../../../runtime/inspector/event-calls.ts';
-import {
-  answerCommands,
-  callChapters,
-  questionChapters,
-  waitingWords,
-} from '../../../runtime/inspector/story-calls.ts';
-import { noWork, seconds, type WorkOfRun } from '../../../runtime/inspector/story-sources.ts';
+import { answerCommands, callPhases, questionPhases, waitingWords } from '../../../runtime/inspector/timeline-calls.ts';
+import { noWork, seconds, type WorkOfRun } from '../../../runtime/inspector/timeline-sources.ts';
 import type { WaitingQuestion } from '../../../runtime/mcp/approvals.ts';
 
 const approval: WaitingQuestion = {
@@ -38,10 +33,10 @@ const states = new Map([
 const living = (work: Partial<WorkOfRun>) => ({ ...noWork, ...work, stateOf: (actor: string) => states.get(actor) });
 
 t.test('INS-2 · TRU-3 · a call that waits for a yes says so, since when and until when', (t) => {
-  const [chapter] = callChapters(living({ callsUnderWay: [write], questions: [approval] }));
-  t.match(chapter, { kind: 'call', actor: 'calls/7', title: 'mcp__files__write', state: 'approving', began: 1_990 });
-  t.equal(chapter?.ended, undefined, 'it goes on');
-  t.same(chapter?.stairs, [
+  const [phase] = callPhases(living({ callsUnderWay: [write], questions: [approval] }));
+  t.match(phase, { kind: 'call', actor: 'calls/7', title: 'mcp__files__write', state: 'approving', began: 1_990 });
+  t.equal(phase?.ended, undefined, 'it goes on');
+  t.same(phase?.steps, [
     {
       state: 'approving',
       at: 2_000,
@@ -50,7 +45,7 @@ t.test('INS-2 · TRU-3 · a call that waits for a yes says so, since when and un
       rule: 'TRU-1',
     },
   ]);
-  t.same(questionChapters(living({ callsUnderWay: [write], questions: [approval] })), [], 'and it is shown once');
+  t.same(questionPhases(living({ callsUnderWay: [write], questions: [approval] })), [], 'and it is shown once');
   t.end();
 });
 
@@ -71,31 +66,31 @@ t.test('INS-2 · a call under way is shown by its state, also one whose chart ha
     [{ ...read, id: '9' }, 'calling', /the server has it/, 'LIF-3'],
   ] as const;
   for (const [call, state, told, rule] of rows) {
-    t.match(callChapters(living({ callsUnderWay: [call] }))[0]?.stairs[0], { state, result: 'waiting', told, rule });
+    t.match(callPhases(living({ callsUnderWay: [call] }))[0]?.steps[0], { state, result: 'waiting', told, rule });
   }
-  const reaching = callChapters({ ...living({ callsUnderWay: [read] }), stateOf: () => 'reaching' });
-  t.match(reaching[0]?.stairs[0], { told: /being reached/, rule: 'LIF-7' });
-  const replaying = callChapters({ ...living({ callsUnderWay: [read] }), stateOf: () => 'replaying' });
-  t.match(replaying[0]?.stairs[0], { state: 'replaying', told: 'under way' });
+  const reaching = callPhases({ ...living({ callsUnderWay: [read] }), stateOf: () => 'reaching' });
+  t.match(reaching[0]?.steps[0], { told: /being reached/, rule: 'LIF-7' });
+  const replaying = callPhases({ ...living({ callsUnderWay: [read] }), stateOf: () => 'replaying' });
+  t.match(replaying[0]?.steps[0], { state: 'replaying', told: 'under way' });
   t.end();
 });
 
-t.test('INS-2 · DIS-5 · SRV-1 · questions of the agent and forms of servers are chapters of their own', (t) => {
-  const chapters = questionChapters(living({ questions: [clarify, form] }));
+t.test('INS-2 · DIS-5 · SRV-1 · questions of the agent and forms of servers are phases of their own', (t) => {
+  const phases = questionPhases(living({ questions: [clarify, form] }));
   t.same(
-    chapters.map(({ kind, title, actor, state }) => [kind, title, actor, state]),
+    phases.map(({ kind, title, actor, state }) => [kind, title, actor, state]),
     [
       ['question', 'question of the agent', 'approvals/a2', 'asked'],
       ['question', 'question of mcp server "files"', 'approvals/a3', 'asked'],
     ],
   );
-  t.match(chapters[0]?.stairs[0], {
+  t.match(phases[0]?.steps[0], {
     state: 'asked',
     result: 'waiting',
     told: /^agent says: “Which region\?”; waits for your answer/,
   });
-  const posing = questionChapters(living({ questions: [{ ...form, message: 'Allowed.\nRun: rm -rf /\n“' }] }));
-  t.match(posing[0]?.stairs[0]?.told, /^files says: “Allowed\. Run: rm -rf \/ "”; waits for your answer/, 'SEC-7');
+  const posing = questionPhases(living({ questions: [{ ...form, message: 'Allowed.\nRun: rm -rf /\n“' }] }));
+  t.match(posing[0]?.steps[0]?.detail, /^files says: “Allowed\. Run: rm -rf \/ "”; waits for your answer/, 'SEC-7');
   t.end();
 });
 

@@ -5,13 +5,13 @@
 
 import { createActor } from 'xstate';
 import { compile } from '../../machines/base/compile.ts';
-import { createWard, wardHandle } from '../../machines/base/ward.ts';
+import { createPool, poolHandle } from '../../machines/base/pool.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import { createClock } from '../../runtime/system/clock.ts';
 import { indexTimers } from '../../runtime/system/timers.ts';
 import { median } from './table.ts';
 
-export interface WardCost {
+export interface PoolCost {
   readonly alive: number;
   readonly spawnMicros: number;
   readonly joinMicros: number;
@@ -28,16 +28,16 @@ const wired = coalescingGroupMachine.provide({ actions: { openRun: () => {} } })
 const logic = compile(wired, { now: Date.now, trail: 24, watched: () => false });
 
 /** Run with --expose-gc, or the bytes are those of a heap with garbage in it. */
-export function measureWards(sizes: readonly number[]): WardCost[] {
+export function measurePools(sizes: readonly number[]): PoolCost[] {
   // The first round warms up.
   return [sizes[0] ?? 0, ...sizes].map(measure).slice(1);
 }
 
-function measure(alive: number): WardCost {
-  const ward = createActor(createWard({ name: 'groups', logic }), { clock: createClock() });
-  indexTimers(ward, Date.now);
-  ward.start();
-  const groups = wardHandle(ward);
+function measure(alive: number): PoolCost {
+  const pool = createActor(createPool({ name: 'groups', logic }), { clock: createClock() });
+  indexTimers(pool, Date.now);
+  pool.start();
+  const groups = poolHandle(pool);
   const keys = Array.from({ length: alive }, (_, index) => `default/bench/group-${index}`);
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
@@ -68,7 +68,7 @@ function measure(alive: number): WardCost {
     );
   }
   if (groups.size !== alive) throw new Error(`${groups.size} groups are left of ${alive}`);
-  ward.stop();
+  pool.stop();
   const middle = (micros: readonly number[]): number => median(micros, (one) => one);
   return { alive, bytes, spawnMicros: middle(spawns), joinMicros: middle(joins), endMicros: middle(ends) };
 }

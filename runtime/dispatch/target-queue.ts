@@ -4,7 +4,7 @@
  * @see DLV-4 in docs/specification.md
  */
 
-import { createLane, type Lane } from '../../actors/dispatch/lanes.ts';
+import { createQueue, type Queue } from '../../actors/dispatch/queues.ts';
 import type { PiecePace } from '../../actors/ports.ts';
 import type { Pace } from '../../machines/dispatch/pace.ts';
 
@@ -16,7 +16,7 @@ export interface PlatformPause {
   readonly behind?: string;
 }
 
-export interface TargetLane extends Omit<Lane, 'pause' | 'resume' | 'next' | 'pausedUntilMs'> {
+export interface TargetQueue extends Omit<Queue, 'pause' | 'resume' | 'next' | 'pausedUntilMs'> {
   pauseFor(ms: number, reason: string): void;
   pauseNow(): PlatformPause | undefined;
   /** The wait of a delivery for another of its chat, which is tried again first; undefined without one. */
@@ -30,16 +30,16 @@ export interface TargetLane extends Omit<Lane, 'pause' | 'resume' | 'next' | 'pa
   pieces(chat: string): PiecePace;
 }
 
-interface TargetLanePorts {
+interface TargetQueuePorts {
   readonly nowMs: () => number;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
-export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane {
+export function createTargetQueue(pace: Pace, ports: TargetQueuePorts): TargetQueue {
   const { nowMs, steadyMs } = ports;
-  const { pause, resume, next, pausedUntilMs, ...lane } = createLane(pace, ports);
+  const { pause, resume, next, pausedUntilMs, ...queue } = createQueue(pace, ports);
   let reason = '';
   let pausedAtMs = Number.NEGATIVE_INFINITY;
   /** Called when the platform asks for a pause: by the pieces that wait for their turn. */
@@ -58,7 +58,7 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
   }
 
   return {
-    ...lane,
+    ...queue,
     pauseFor,
     arrived,
     pauseNow() {
@@ -66,7 +66,7 @@ export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane
       return atMs === undefined ? undefined : { untilMs: Math.ceil(nowMs() + atMs - steadyMs()), reason };
     },
     waitOf(chat, name) {
-      const held = lane.heldFor(chat);
+      const held = queue.heldFor(chat);
       if (held === undefined || held.name === name) return undefined;
       // A hold that only the end of its delivery ends may end at any moment.
       const leftMs = Number.isFinite(held.untilMs) ? held.untilMs - steadyMs() : 0;

@@ -1,20 +1,20 @@
 import t from 'tap';
-import { createCallLanes } from '../../../actors/mcp/call-lanes.ts';
+import { createCallQueues } from '../../../actors/mcp/call-queues.ts';
 import { turn } from '../../support/turns.ts';
 
 const serial = { server: 's', parallel: false };
 
 /** Work that waits to be released, and writes down when it began, and how it ended. */
 function stage() {
-  const lanes = createCallLanes();
+  const queues = createCallQueues();
   const told: string[] = [];
   const open = new Map<string, () => void>();
   return {
-    lanes,
+    queues,
     told,
-    run: (name: string, lane = serial) =>
-      lanes.run<string>(
-        lane,
+    run: (name: string, queue = serial) =>
+      queues.run<string>(
+        queue,
         (settle) => {
           told.push(`${name} began`);
           open.set(name, () => settle(`${name} ended`));

@@ -26,7 +26,7 @@ export interface Chat {
 /** Idle chats are removed once the map has so many entries, and again when it has twice the number that was left. */
 const mostIdleChats = 1_000;
 
-export function createLaneChats(steadyMs: () => number) {
+export function createQueueChats(steadyMs: () => number) {
   const chats = new Map<string, Chat>();
   const held = new Map<string, Chat>();
   let sweepAt = mostIdleChats;

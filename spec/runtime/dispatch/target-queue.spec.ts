@@ -1,58 +1,58 @@
 import t from 'tap';
 import { sendPieces } from '../../../actors/dispatch/targets/send-pieces.ts';
 import { paceOf } from '../../../machines/dispatch/pace.ts';
-import { createTargetLane } from '../../../runtime/dispatch/target-lane.ts';
+import { createTargetQueue } from '../../../runtime/dispatch/target-queue.ts';
 import { turnedTime } from '../../support/turned-time.ts';
 
 /** The wall's clock stands far from the steady one, as it does. */
 const wallMs = 1_700_000_000_000;
 
-function laneOf(gapMs = 0) {
+function queueOf(gapMs = 0) {
   const time = turnedTime();
-  const lane = createTargetLane(
+  const queue = createTargetQueue(
     { concurrency: 2, gapMs, chatGapMs: 0 },
     { ...time, nowMs: () => wallMs + time.steadyMs() },
   );
-  return { ...time, lane };
+  return { ...time, queue };
 }
 
 t.test('DLV-4 · a pause is told by the clock on the wall and in the words of who asked for it', async (t) => {
-  const { lane, turn } = laneOf();
-  t.equal(lane.pauseNow(), undefined);
+  const { queue, turn } = queueOf();
+  t.equal(queue.pauseNow(), undefined);
   let granted = false;
 
-  lane.pauseFor(2_000, 'slow down');
-  lane.ask('general', () => {
+  queue.pauseFor(2_000, 'slow down');
+  queue.ask('general', () => {
     granted = true;
   });
 
-  t.same(lane.pauseNow(), { untilMs: wallMs + 2_000, reason: 'slow down' });
+  t.same(queue.pauseNow(), { untilMs: wallMs + 2_000, reason: 'slow down' });
   t.equal(granted, false);
   turn();
   t.equal(granted, true);
-  t.equal(lane.pauseNow(), undefined);
+  t.equal(queue.pauseNow(), undefined);
 });
 
 t.test('DLV-4 · what arrives ends the pause only where it was begun after the platform asked', async (t) => {
-  const { lane, turn, steadyMs } = laneOf(1_000);
-  lane.ask('one', () => {});
-  lane.ask('two', () => {});
+  const { queue, turn, steadyMs } = queueOf(1_000);
+  queue.ask('one', () => {});
+  queue.ask('two', () => {});
   turn();
   const beganMs = steadyMs();
   t.equal(beganMs, 1_000);
 
-  lane.pauseFor(60_000, 'slow down');
-  lane.arrived(beganMs);
-  t.same(lane.pauseNow(), { untilMs: wallMs + beganMs + 60_000, reason: 'slow down' });
+  queue.pauseFor(60_000, 'slow down');
+  queue.arrived(beganMs);
+  t.same(queue.pauseNow(), { untilMs: wallMs + beganMs + 60_000, reason: 'slow down' });
 
-  lane.arrived(beganMs + 1);
-  t.equal(lane.pauseNow(), undefined);
+  queue.arrived(beganMs + 1);
+  t.equal(queue.pauseNow(), undefined);
 });
 
 t.test('DLV-4 · each piece of a text keeps to the pace, and to a pause that one of them meets', async (t) => {
-  const { lane, turn, steadyMs } = laneOf(1_000);
-  lane.ask('general', () => {});
-  const { turn: nextPiece, limited } = lane.pieces('general');
+  const { queue, turn, steadyMs } = queueOf(1_000);
+  queue.ask('general', () => {});
+  const { turn: nextPiece, limited } = queue.pieces('general');
   const { signal } = new AbortController();
 
   const second = nextPiece(signal).then(() => steadyMs());
@@ -60,27 +60,27 @@ t.test('DLV-4 · each piece of a text keeps to the pace, and to a pause that one
   t.equal(await second, 1_000);
 
   limited(5_000);
-  t.match(lane.pauseNow(), { untilMs: wallMs + 6_000, reason: /in the middle of a text/ });
+  t.match(queue.pauseNow(), { untilMs: wallMs + 6_000, reason: /in the middle of a text/ });
   const third = nextPiece(signal).then(() => steadyMs());
   turn();
   t.equal(await third, 6_000);
 });
 
 t.test('DLV-4 · the first piece of a text that a person retries ends the pause for the others', async (t) => {
-  const { lane, turn, steadyMs } = laneOf(1_000);
-  lane.ask('other', () => {})();
-  lane.pauseFor(3_600_000, 'slow down');
+  const { queue, turn, steadyMs } = queueOf(1_000);
+  queue.ask('other', () => {})();
+  queue.pauseFor(3_600_000, 'slow down');
   let granted = false;
-  lane.ask('general', () => {
+  queue.ask('general', () => {
     granted = true;
   });
-  lane.probe();
+  queue.probe();
   turn();
   t.equal(granted, true);
 
   const sentMs: number[] = [];
   const { signal } = new AbortController();
-  const sending = { sent: undefined, wait: () => Promise.resolve(), signal, pace: lane.pieces('general') };
+  const sending = { sent: undefined, wait: () => Promise.resolve(), signal, pace: queue.pieces('general') };
   const outcome = sendPieces(['1', '2'], sending, async () => {
     sentMs.push(steadyMs());
     return { kind: 'delivered' };
@@ -93,10 +93,10 @@ t.test('DLV-4 · the first piece of a text that a person retries ends the pause 
 });
 
 t.test('DLV-4 · a text does not wait in its middle for a long pause that another one meets', async (t) => {
-  const { lane, turn } = laneOf(1_000);
-  lane.ask('general', () => {});
+  const { queue, turn } = queueOf(1_000);
+  queue.ask('general', () => {});
   const { signal } = new AbortController();
-  const sending = { sent: undefined, wait: () => Promise.resolve(), signal, pace: lane.pieces('general') };
+  const sending = { sent: undefined, wait: () => Promise.resolve(), signal, pace: queue.pieces('general') };
   let ended: unknown;
   void sendPieces(['1', '2', '3'], sending, async () => ({ kind: 'delivered', messageId: 'm1' })).then((outcome) => {
     ended = outcome;
@@ -106,21 +106,21 @@ t.test('DLV-4 · a text does not wait in its middle for a long pause that anothe
   };
 
   await settle();
-  lane.pauseFor(30_000, 'slow down');
+  queue.pauseFor(30_000, 'slow down');
   turn();
   turn();
   await settle();
   t.equal(ended, undefined, 'a short one is waited for');
-  lane.pauseFor(3_600_000, 'slow down');
+  queue.pauseFor(3_600_000, 'slow down');
   await settle();
 
   t.match(ended, { kind: 'rateLimited', retryAfterMs: 3_600_000, ofChat: true, partly: { pieces: 2, of: 3 } });
 });
 
 t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nobody its turn', async (t) => {
-  const { lane, turn } = laneOf(1_000);
-  const leave = lane.ask('general', () => {});
-  const { turn: nextPiece } = lane.pieces('general');
+  const { queue, turn } = queueOf(1_000);
+  const leave = queue.ask('general', () => {});
+  const { turn: nextPiece } = queue.pieces('general');
 
   const given = new AbortController();
   const piece = nextPiece(given.signal);
@@ -130,7 +130,7 @@ t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nob
 
   leave();
   let granted = false;
-  lane.ask('general', () => {
+  queue.ask('general', () => {
     granted = true;
   });
   turn();
@@ -144,7 +144,7 @@ t.test('DLV-4 · long texts beside each other keep to a platform’s bound by th
     ['slack', 60, 1],
   ] as const) {
     const time = turnedTime();
-    const lane = createTargetLane(paceOf(target, {}), { ...time, nowMs: time.steadyMs });
+    const queue = createTargetQueue(paceOf(target, {}), { ...time, nowMs: time.steadyMs });
     const sentMs: number[] = [];
     const { signal } = new AbortController();
     const pieces = ['1', '2', '3', '4', '5'];
@@ -152,13 +152,17 @@ t.test('DLV-4 · long texts beside each other keep to a platform’s bound by th
       const chat = `chat ${number % chats}`;
       let leave = (): void => {};
       await new Promise<void>((granted) => {
-        leave = lane.ask(chat, granted);
+        leave = queue.ask(chat, granted);
       });
       const wait = () => Promise.resolve();
-      const outcome = await sendPieces(pieces, { sent: undefined, wait, signal, pace: lane.pieces(chat) }, async () => {
-        sentMs.push(time.steadyMs());
-        return { kind: 'delivered' };
-      });
+      const outcome = await sendPieces(
+        pieces,
+        { sent: undefined, wait, signal, pace: queue.pieces(chat) },
+        async () => {
+          sentMs.push(time.steadyMs());
+          return { kind: 'delivered' };
+        },
+      );
       t.equal(outcome.kind, 'delivered');
       leave();
     });

@@ -8,16 +8,16 @@ import { targetChoices } from '../../machines/config/targets.ts';
 import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
 import { firedJob } from '../../machines/webhook/record.ts';
 import { argumentsOf, cureOf, endingOf, endings, outcomeOf } from './request-outcomes.ts';
-import { answerCommands } from './story-calls.ts';
-import { iso, type KnownDelivery, ownDeliveries, type StorySources, targetsOf } from './story-sources.ts';
+import { answerCommands } from './timeline-calls.ts';
+import { iso, type KnownDelivery, ownDeliveries, type TimelineSources, targetsOf } from './timeline-sources.ts';
 
 /** Returns the first delivery that has not arrived; if all have, the response's. */
-function openDelivery(sources: StorySources): KnownDelivery | undefined {
+function openDelivery(sources: TimelineSources): KnownDelivery | undefined {
   const own = ownDeliveries(sources);
   return own.find(({ record }) => record.status !== 'delivered') ?? own[0];
 }
 
-export function verdictOn(sources: StorySources): string {
+export function verdictOn(sources: TimelineSources): string {
   const { event, group } = sources;
   const delivery = openDelivery(sources);
   const arrived = ownDeliveries(sources)
@@ -33,7 +33,7 @@ export function verdictOn(sources: StorySources): string {
   return before + statusWords(sources, delivery, target);
 }
 
-function statusWords(sources: StorySources, delivery: KnownDelivery | undefined, target: string): string {
+function statusWords(sources: TimelineSources, delivery: KnownDelivery | undefined, target: string): string {
   const { event, run } = sources;
   const status = delivery?.record.status ?? run?.record.status ?? sources.status;
   switch (status) {
@@ -83,7 +83,7 @@ function statusWords(sources: StorySources, delivery: KnownDelivery | undefined,
 }
 
 /** @param timeOf formats Unix milliseconds */
-export function alikeWords({ alike }: StorySources, timeOf = timeInUtc): string {
+export function alikeWords({ alike }: TimelineSources, timeOf = timeInUtc): string {
   if (alike === undefined) return '';
   const { count, firstAtMs, lastAtMs } = alike;
   return ` It is one of ${count.toLocaleString('en')} alike from one address, from ${timeOf(firstAtMs)} to ${timeOf(lastAtMs)}.`;
@@ -93,13 +93,13 @@ function timeInUtc(atMs: number): string {
   return `${iso(atMs).slice(11, 19)} UTC`;
 }
 
-function underWay({ questions: [question], callsUnderWay: [call] }: StorySources): string {
+function underWay({ questions: [question], callsUnderWay: [call] }: TimelineSources): string {
   if (question !== undefined && question.kind === 'form') return 'waits for your answer';
   if (question !== undefined) return `waits for your yes to ${question.tool}`;
   return call === undefined ? 'is under way' : `is under way, in a call of ${call.tool}`;
 }
 
-export function cureFor(sources: StorySources): string {
+export function cureFor(sources: TimelineSources): string {
   const { key, event, run } = sources;
   const delivery = openDelivery(sources);
   const outcome = outcomeOf(event);

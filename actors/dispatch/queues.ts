@@ -5,9 +5,9 @@
  */
 
 import type { Pace } from '../../machines/dispatch/pace.ts';
-import { type Asker, type Chat, createLaneChats, nextOf, parkIn } from './lane-chats.ts';
+import { type Asker, type Chat, createQueueChats, nextOf, parkIn } from './queue-chats.ts';
 
-export interface Lane {
+export interface Queue {
   /**
    * Calls `granted` when it is the delivery's turn, perhaps before this returns. The returned function returns the place.
    */
@@ -57,16 +57,16 @@ interface Asking {
   readonly isWaitedFor?: boolean;
 }
 
-export interface LanePorts {
+export interface QueuePorts {
   /** Milliseconds of a clock that only rises, so that setting the system clock back does not stop a platform. */
   readonly steadyMs: () => number;
   /** Calls back once after a wait; returns a function that cancels it. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
-export function createLane(given: Pace, { steadyMs, wake }: LanePorts): Lane {
+export function createQueue(given: Pace, { steadyMs, wake }: QueuePorts): Queue {
   let pace = given;
-  const chats = createLaneChats(steadyMs);
+  const chats = createQueueChats(steadyMs);
   /** The chats with a delivery that waits; there may be many more that are only reserved. */
   const active = new Set<Chat>();
   /** The chats whose delivery sends another message. */

@@ -1,13 +1,13 @@
-/** Wards for specs: one whose children only write down what they hear, and a real one around a chart. */
+/** WorkPools for specs: one whose children only write down what they hear, and a real one around a chart. */
 
 import type { Test } from 'tap';
 import { type AnyActorLogic, type AnyStateMachine, createActor } from 'xstate';
-import { createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
+import { createPool, type PoolHandle, type PoolOptions, poolHandle } from '../../machines/base/pool.ts';
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
 import { deliveryQueue, runQueue } from '../../machines/webhook/work-queue.ts';
-import { createWards } from '../../runtime/system/wards.ts';
+import { createWorkPools } from '../../runtime/system/work-pools.ts';
 
 export interface FakeChild<Input> {
   readonly key: string;
@@ -23,8 +23,8 @@ interface Watcher {
   complete(): void;
 }
 
-export interface FakeWard<Input> {
-  readonly handle: () => WardHandle<never>;
+export interface FakePool<Input> {
+  readonly handle: () => PoolHandle<never>;
   /** The children, in the order of their spawning; those that ended too. */
   readonly spawned: FakeChild<Input>[];
   living(key: string): FakeChild<Input> | undefined;
@@ -33,12 +33,12 @@ export interface FakeWard<Input> {
   end(key: string): void;
 }
 
-export function fakeWard<Input>(
+export function fakePool<Input>(
   shown: (input: Input) => Partial<FakeChild<Input>['snapshot']> = () => ({}),
   /** Whose tags its states have. */
   chart?: AnyStateMachine,
   queueOf?: (input: Input) => string,
-): FakeWard<Input> {
+): FakePool<Input> {
   const living = new Map<string, FakeChild<Input>>();
   const spawned: FakeChild<Input>[] = [];
   const watchers = new Map<string, Set<Watcher>>();
@@ -111,13 +111,13 @@ export function fakeWard<Input>(
   };
 }
 
-/** The wards of a gateway's work, all of them fake. */
-export function fakeWards(nowMs: () => number = () => 100) {
+/** The pools of a gateway's work, all of them fake. */
+export function fakePools(nowMs: () => number = () => 100) {
   const [requests, groups, runs, deliveries] = [
-    fakeWard(),
-    fakeWard<GroupInput>(),
-    fakeWard<RunInput>(undefined, undefined, ({ record }) => runQueue(record)),
-    fakeWard<DeliveryInput>(undefined, undefined, ({ record }) => deliveryQueue(record)),
+    fakePool(),
+    fakePool<GroupInput>(),
+    fakePool<RunInput>(undefined, undefined, ({ record }) => runQueue(record)),
+    fakePool<DeliveryInput>(undefined, undefined, ({ record }) => deliveryQueue(record)),
   ];
   const handles = {
     requests: requests.handle(),
@@ -125,17 +125,17 @@ export function fakeWards(nowMs: () => number = () => 100) {
     runs: runs.handle(),
     deliveries: deliveries.handle(),
   };
-  return { wards: createWards(handles, nowMs), groups, runs, deliveries };
+  return { pools: createWorkPools(handles, nowMs), groups, runs, deliveries };
 }
 
-/** A real ward; it ends with the spec. */
-export function startWard<Input>(
+/** A real pool; it ends with the spec. */
+export function startPool<Input>(
   t: Test,
   logic: AnyActorLogic,
-  more: Partial<WardOptions<AnyActorLogic>> = {},
-): () => WardHandle<Input> {
-  const actor = createActor(createWard({ name: 'ward', logic, ...more }) as AnyActorLogic, {}).start();
+  more: Partial<PoolOptions<AnyActorLogic>> = {},
+): () => PoolHandle<Input> {
+  const actor = createActor(createPool({ name: 'pool', logic, ...more }) as AnyActorLogic, {}).start();
   t.teardown(() => actor.stop());
-  const handle = wardHandle(actor as never) as unknown as WardHandle<Input>;
+  const handle = poolHandle(actor as never) as unknown as PoolHandle<Input>;
   return () => handle;
 }

@@ -7,13 +7,13 @@
 
 import { type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { type EventRecord, firedJob, isOver, type RunRecord } from '../../machines/webhook/record.ts';
-import { callChapters, questionChapters, waitingWords } from './story-calls.ts';
-import { requestStairs } from './story-request.ts';
-import { counted, groupKeyOf, iso, type KnownDelivery, type StorySources, seconds } from './story-sources.ts';
-import { cureFor, verdictOn } from './story-verdict.ts';
-import type { Chapter, Stair, StepRow, Story } from './wire.ts';
+import { callPhases, questionPhases, waitingWords } from './timeline-calls.ts';
+import { requestSteps } from './timeline-request.ts';
+import { counted, groupKeyOf, iso, type KnownDelivery, seconds, type TimelineSources } from './timeline-sources.ts';
+import { cureFor, verdictOn } from './timeline-verdict.ts';
+import type { Phase, Step, StepRow, Timeline } from './wire.ts';
 
-export function tellStory(sources: StorySources): Story {
+export function timelineOf(sources: TimelineSources): Timeline {
   const { key, event, status, run, deliveries } = sources;
   return {
     delivery: event.deliveryId,
@@ -25,21 +25,21 @@ export function tellStory(sources: StorySources): Story {
     received: event.receivedAtMs,
     verdict: verdictOn(sources),
     cure: cureFor(sources),
-    chapters: [
-      requestChapter(sources),
-      ...groupChapters(sources),
+    phases: [
+      requestPhase(sources),
+      ...groupPhases(sources),
       ...(run === undefined
         ? []
-        : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
-      ...deliveries.map((delivery) => deliveryChapter(delivery, sources)),
+        : [runPhase(run.key, run.record, sources), ...callPhases(sources), ...questionPhases(sources)]),
+      ...deliveries.map((delivery) => deliveryPhase(delivery, sources)),
     ],
   };
 }
 
-function requestChapter(sources: StorySources): Chapter {
+function requestPhase(sources: TimelineSources): Phase {
   const { key, event, stateOf } = sources;
   const actor = `requests/${key}`;
-  const stairs = withTimes(requestStairs(event, sources.run?.record), sources.stepsOf(actor));
+  const steps = withTimes(requestSteps(event, sources.run?.record), sources.stepsOf(actor));
   // Its steps are known only while a viewer is connected.
   const checkedAtMs = event.receivedAtMs + (event.told?.checkMs ?? event.told?.bodyMs ?? 0);
   return {
@@ -49,8 +49,8 @@ function requestChapter(sources: StorySources): Chapter {
     title: requestTitle(event),
     state: stateOf(actor) ?? 'answered',
     began: event.receivedAtMs,
-    ...(stateOf(actor) === undefined ? { ended: endOf(stairs, checkedAtMs) } : {}),
-    stairs,
+    ...(stateOf(actor) === undefined ? { ended: endOf(steps, checkedAtMs) } : {}),
+    steps,
   };
 }
 
@@ -61,31 +61,31 @@ function requestTitle(event: EventRecord): string {
 }
 
 /** Adds the times at which states were entered, if the steps were recorded. */
-function withTimes(stairs: readonly Stair[], steps: readonly StepRow[]): Stair[] {
-  const entered = new Map(steps.map(({ to, at }) => [to, at]));
-  return stairs.map((stair) => {
-    const at = stair.at ?? entered.get(stair.state);
-    return at === undefined ? stair : { ...stair, at };
+function withTimes(steps: readonly Step[], taken: readonly StepRow[]): Step[] {
+  const entered = new Map(taken.map(({ to, at }) => [to, at]));
+  return steps.map((step) => {
+    const at = step.at ?? entered.get(step.state);
+    return at === undefined ? step : { ...step, at };
   });
 }
 
-function endOf(stairs: readonly Stair[], otherwise: number): number {
-  return Math.max(otherwise, ...stairs.flatMap(({ at }) => (at === undefined ? [] : [at])));
+function endOf(steps: readonly Step[], otherwise: number): number {
+  return Math.max(otherwise, ...steps.flatMap(({ at }) => (at === undefined ? [] : [at])));
 }
 
-function groupChapters(sources: StorySources): Chapter[] {
+function groupPhases(sources: TimelineSources): Phase[] {
   const { key, event, run, group, stateOf } = sources;
   const groupKey = groupKeyOf(sources);
   if (groupKey === undefined) return [];
   const actor = `groups/${group?.key ?? run?.record.group ?? groupKey}`;
   const state = stateOf(actor);
   const burst = group?.record.burst;
-  const stairs: Stair[] = [
+  const steps: Step[] = [
     {
       state: 'pending',
       at: event.receivedAtMs,
       result: burst === undefined ? 'passed' : 'waiting',
-      told:
+      detail:
         burst === undefined
           ? `gathered under "${groupKey}"`
           : `${counted(burst.count, 'event')} gathered under "${groupKey}"; settles at ${iso(burst.dueAtMs)} unless another comes`,
@@ -97,11 +97,11 @@ function groupChapters(sources: StorySources): Chapter[] {
     const texts =
       earlierKeys === undefined ? 'the texts of the newest' : `the texts of ${earlierKeys.length + 1} up to the newest`;
     const isIn = key === newest || earlierKeys?.includes(key) === true;
-    stairs.push({
+    steps.push({
       state: 'dispatched',
       at: run.record.queuedAtMs,
       result: 'passed',
-      told: `one run for ${counted(superseded + 1 + (earlierKeys?.length ?? 0), 'event')}, with ${texts} (${newest})${isIn ? '' : ', not of this one'}`,
+      detail: `one run for ${counted(superseded + 1 + (earlierKeys?.length ?? 0), 'event')}, with ${texts} (${newest})${isIn ? '' : ', not of this one'}`,
       rule: 'COA-2',
     });
   }
@@ -114,22 +114,22 @@ function groupChapters(sources: StorySources): Chapter[] {
       state: state ?? (run === undefined ? 'pending' : 'dispatched'),
       began: burst?.firstAtMs ?? event.receivedAtMs,
       ...(run === undefined ? {} : { ended: run.record.queuedAtMs }),
-      stairs,
+      steps,
     },
   ];
 }
 
-function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter {
+function runPhase(key: string, run: RunRecord, sources: TimelineSources): Phase {
   const { event, transcript, stateOf } = sources;
   const actor = `runs/${key}`;
   const { queuedAtMs, startedAtMs, endedAtMs, attempt, response, reason } = run;
   const neverBegan = endedAtMs !== undefined && startedAtMs === undefined;
-  const stairs: Stair[] = [
+  const steps: Step[] = [
     {
       state: 'queued',
       at: queuedAtMs,
       result: neverBegan ? 'failed' : startedAtMs === undefined ? 'waiting' : 'passed',
-      told: neverBegan
+      detail: neverBegan
         ? (reason ?? run.status)
         : startedAtMs === undefined
           ? (reason ?? 'waits for a slot (agent.concurrency)')
@@ -140,11 +140,11 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
   if (startedAtMs !== undefined) {
     const over = response !== undefined || reason !== undefined || endedAtMs !== undefined;
     const failed = response === undefined && over;
-    stairs.push({
+    steps.push({
       state: 'running',
       at: startedAtMs,
       result: failed ? 'failed' : over ? 'passed' : 'waiting',
-      told: [
+      detail: [
         attempt > 1 ? `attempt ${attempt}` : '',
         failed
           ? (reason ?? run.status)
@@ -166,10 +166,10 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
     const done = run.status !== 'delivering';
     const delivered = run.status === 'delivered';
     const arrived = run.isDry ? 'the response is kept and sent to no target' : 'the response was delivered';
-    stairs.push({
+    steps.push({
       state: 'delivering',
       result: delivered ? 'passed' : done ? 'failed' : 'waiting',
-      told: delivered ? arrived : (reason ?? (done ? run.status : 'the response is on its way')),
+      detail: delivered ? arrived : (reason ?? (done ? run.status : 'the response is on its way')),
       rule: 'DIS-4',
     });
   }
@@ -181,7 +181,7 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
     state: stateOf(actor) ?? run.status,
     began: queuedAtMs,
     ...(endedAtMs === undefined ? {} : { ended: endedAtMs }),
-    stairs,
+    steps,
   };
 }
 
@@ -201,21 +201,21 @@ function said(transcript: readonly JsonObject[]): { readonly title: string; read
   });
 }
 
-function deliveryChapter({ key, record, pause }: KnownDelivery, { stateOf }: StorySources): Chapter {
+function deliveryPhase({ key, record, pause }: KnownDelivery, { stateOf }: TimelineSources): Phase {
   const actor = `deliveries/${key}`;
   const { target, failedRun, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
   const tries = attempts <= 1 ? '' : `; ${attempts} attempts`;
   const over = isOver(record);
   const delivered = status === 'delivered';
-  const queued: Stair = {
+  const queued: Step = {
     state: 'queued',
     at: queuedAtMs,
     result: 'passed',
-    told: `${counted(text.length, 'character')} for ${target}`,
+    detail: `${counted(text.length, 'character')} for ${target}`,
     rule: 'DLV-2',
     texts: [{ title: 'text', text }],
   };
-  const chapter = {
+  const phase = {
     kind: 'delivery' as const,
     machine: 'delivery',
     actor,
@@ -225,22 +225,22 @@ function deliveryChapter({ key, record, pause }: KnownDelivery, { stateOf }: Sto
   };
   if (status === 'queued') {
     const waits = attempts > 1 ? 'it has its turn again soon' : 'it waits for its turn';
-    const told = `${queued.told}; ${pause === undefined ? waits : pauseWords(target, pause)}`;
-    return { ...chapter, stairs: [{ ...queued, result: 'waiting', told, rule: 'DLV-4' }] };
+    const detail = `${queued.detail}; ${pause === undefined ? waits : pauseWords(target, pause)}`;
+    return { ...phase, steps: [{ ...queued, result: 'waiting', detail, rule: 'DLV-4' }] };
   }
-  const stairs: Stair[] = [
+  const steps: Step[] = [
     queued,
     {
       state: over || status === 'waitingToRetry' ? status : 'sending',
       ...(endedAtMs === undefined ? {} : { at: endedAtMs }),
       result: delivered ? 'passed' : over ? 'failed' : 'waiting',
-      told: delivered
+      detail: delivered
         ? `${target} took it${messageId === undefined ? '' : ` as ${messageId}`}${tries}`
         : `${reason ?? 'on its way'}${tries}${nextTry(dueAtMs, pause?.untilMs)}`,
       rule: over ? 'DLV-2' : 'DLV-4',
     },
   ];
-  return { ...chapter, ...(endedAtMs === undefined ? {} : { ended: endedAtMs }), stairs };
+  return { ...phase, ...(endedAtMs === undefined ? {} : { ended: endedAtMs }), steps };
 }
 
 function nextTry(dueAtMs: number | undefined, pausedUntilMs = 0): string {

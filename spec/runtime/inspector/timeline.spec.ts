@@ -2,8 +2,8 @@ import t from 'tap';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
 import { openEvent } from '../../../runtime/inspector/event-opened.ts';
-import { tellStory } from '../../../runtime/inspector/story.ts';
-import { noWork, type StorySources } from '../../../runtime/inspector/story-sources.ts';
+import { timelineOf } from '../../../runtime/inspector/timeline.ts';
+import { noWork, type TimelineSources } from '../../../runtime/inspector/timeline-sources.ts';
 
 const event: EventRecord = {
   deliveryId: 'd1',
@@ -44,7 +44,7 @@ const delivery: DeliveryRecord = {
 
 const pause = { untilMs: 60_000, reason: 'slow down' };
 
-const question: StorySources['questions'][number] = {
+const question: TimelineSources['questions'][number] = {
   id: 'a1',
   server: 'a',
   kind: 'tool',
@@ -54,7 +54,7 @@ const question: StorySources['questions'][number] = {
   timeoutMs: 300_000,
 };
 
-function sources(more: Partial<StorySources>): StorySources {
+function sources(more: Partial<TimelineSources>): TimelineSources {
   return {
     key: 'k1',
     event,
@@ -68,7 +68,7 @@ function sources(more: Partial<StorySources>): StorySources {
   };
 }
 
-const refused = (outcome: OutcomeKind, reason: string, more: Partial<EventRecord> = {}): StorySources =>
+const refused = (outcome: OutcomeKind, reason: string, more: Partial<EventRecord> = {}): TimelineSources =>
   sources({
     status: 'refused',
     event: { ...event, status: 'refused', outcome, reason, body: '', ...more },
@@ -76,7 +76,7 @@ const refused = (outcome: OutcomeKind, reason: string, more: Partial<EventRecord
 
 t.test('SIG-1 · INS-4 · an opened event says what its signature was found to be', (t) => {
   const { scheme: _, ...unsigned } = event;
-  const rows: readonly (readonly [StorySources, string])[] = [
+  const rows: readonly (readonly [TimelineSources, string])[] = [
     [sources({}), 'GitHub, signature verified'],
     [refused('badBody', 'not JSON', {}), 'GitHub, signature verified'],
     [refused('badSignature', 'the signature does not match', {}), 'GitHub, signature refused'],
@@ -87,7 +87,7 @@ t.test('SIG-1 · INS-4 · an opened event says what its signature was found to b
   t.end();
 });
 
-t.test('INS-2 · a story ends in the state that decided it, with its reason', (t) => {
+t.test('INS-2 · a timeline ends in the state that decided it, with its reason', (t) => {
   const rows: readonly (readonly [OutcomeKind, string, string])[] = [
     ['tooLarge', 'declared 5 bytes', 'sizing'],
     ['tooLarge', 'tooLarge', 'readingBody'],
@@ -122,25 +122,25 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
   /** What the sender, or the target, has to do. */
   const ofSender = new Set<string>(['methodNotAllowed', 'badBody', 'pending', 'deliveryFailed']);
   for (const [outcome, reason, state] of rows) {
-    const story = tellStory(refused(outcome, reason));
-    const stairs = story.chapters[0]?.stairs ?? [];
-    const last = stairs.at(-2);
+    const timeline = timelineOf(refused(outcome, reason));
+    const steps = timeline.phases[0]?.steps ?? [];
+    const last = steps.at(-2);
     t.equal(last?.state, state, outcome);
-    t.equal(last?.told, reason, outcome);
+    t.equal(last?.detail, reason, outcome);
     t.not(last?.result, 'passed', outcome);
     t.ok(
-      stairs.slice(0, -2).every(({ result }) => result === 'passed'),
+      steps.slice(0, -2).every(({ result }) => result === 'passed'),
       `${outcome}: all before it passed`,
     );
-    t.equal(stairs.at(-1)?.state, 'answered');
-    t.match(story.verdict, /^[A-Z].*\.$/, outcome);
-    t.notMatch(story.verdict, new RegExp(`: ${outcome}\\.`), 'no name of an outcome is shown');
-    t.notMatch(story.verdict, /(: .*)\1/, 'nor a reason twice');
-    t.equal(story.verdict.includes('written down'), reason === 'the disk is full', reason);
-    t.ok(outcome === 'duplicate' || story.cure !== '', `${outcome} has a cure`);
-    if (!ofSender.has(outcome)) t.match(story.cure, /`agent [a-z]+ [^`<>]+`/, `${outcome} names the command`);
-    for (const { state: name, told } of stairs.slice(0, -2))
-      if (name === 'rendering') t.equal(told, 'its texts are filled in', `${outcome} tells of no work`);
+    t.equal(steps.at(-1)?.state, 'answered');
+    t.match(timeline.verdict, /^[A-Z].*\.$/, outcome);
+    t.notMatch(timeline.verdict, new RegExp(`: ${outcome}\\.`), 'no name of an outcome is shown');
+    t.notMatch(timeline.verdict, /(: .*)\1/, 'nor a reason twice');
+    t.equal(timeline.verdict.includes('written down'), reason === 'the disk is full', reason);
+    t.ok(outcome === 'duplicate' || timeline.cure !== '', `${outcome} has a cure`);
+    if (!ofSender.has(outcome)) t.match(timeline.cure, /`agent [a-z]+ [^`<>]+`/, `${outcome} names the command`);
+    for (const { state: name, detail } of steps.slice(0, -2))
+      if (name === 'rendering') t.equal(detail, 'its texts are filled in', `${outcome} reports of no work`);
   }
   t.end();
 });
@@ -151,10 +151,10 @@ t.test('INS-2 · INS-4 · a request that a crash or a stop has ended is not said
     ['draining', 'Put off: the gateway was starting or stopping: why.'],
   ] as const) {
     const given = refused(outcome, 'why');
-    const story = tellStory(given);
-    t.equal(story.verdict, verdict);
+    const timeline = timelineOf(given);
+    t.equal(timeline.verdict, verdict);
     t.same(
-      story.chapters[0]?.stairs.map(({ state }) => state),
+      timeline.phases[0]?.steps.map(({ state }) => state),
       ['answered'],
     );
     const opened = openEvent({ ...given, joined: [], replays: [], answer: undefined });
@@ -168,10 +168,10 @@ t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checke
   const { scheme: _, work: __, ...fired } = { ...event, route: "cron/a 'b'", profile: 'work', body: '' };
   const reason = 'cron job "a" is paused';
   const noted = sources({ status: 'ignored', event: { ...fired, status: 'ignored', reason } });
-  t.match(tellStory(noted), {
+  t.match(timelineOf(noted), {
     verdict: 'No run was fired: cron job "a" is paused.',
     cure: "`agent cron show 'a '\\''b'\\''' --profile work` shows the job.",
-    chapters: [{ title: "cron job a 'b', not fired", stairs: [] }],
+    phases: [{ title: "cron job a 'b', not fired", steps: [] }],
   });
   const beside = { joined: [], replays: [], answer: undefined };
   const opened = openEvent({ ...noted, ...beside });
@@ -179,21 +179,21 @@ t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checke
   t.equal(opened.verdict.text, 'No run was fired: cron job "a" is paused.');
   const ran = sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: run } });
   t.match(openEvent({ ...ran, ...beside }), { answer: undefined, spans: [{ name: 'Firing', tone: 'resting' }] });
-  t.match(tellStory(ran).chapters, [{ title: "cron job a 'b', fired", stairs: [] }, { kind: 'run' }]);
+  t.match(timelineOf(ran).phases, [{ title: "cron job a 'b', fired", steps: [] }, { kind: 'run' }]);
   const failed = { ...run, kind: 'cron', status: 'failed' } as const;
-  const broke = tellStory(sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: failed } }));
+  const broke = timelineOf(sources({ event: { ...fired, work: 'k1' }, run: { key: 'k1', record: failed } }));
   t.match(broke.cure, /^`agent cron run .* --profile work` fires the job once more\.$/, 'it has no payload to replay');
   // A route of config.yaml may be named so.
   const ofRoute = { ...fired, route: 'cron/x' };
-  t.match(tellStory(sources({ event: { ...event, route: 'cron/x' } })).chapters, [{ title: 'request to cron/x' }]);
-  t.match(tellStory(sources({ event: { ...ofRoute, replayOf: 'k0' } })).chapters, [{ title: 'replay of k0' }]);
+  t.match(timelineOf(sources({ event: { ...event, route: 'cron/x' } })).phases, [{ title: 'request to cron/x' }]);
+  t.match(timelineOf(sources({ event: { ...ofRoute, replayOf: 'k0' } })).phases, [{ title: 'replay of k0' }]);
   const handedIn = { ...ofRoute, told: { handedIn: 'the page' } } as const;
-  t.match(tellStory(sources({ event: handedIn })).chapters, [{ title: 'request to cron/x' }]);
+  t.match(timelineOf(sources({ event: handedIn })).phases, [{ title: 'request to cron/x' }]);
   // The name may have changed since.
   const renamed = sources({ status: 'ignored', event: { ...ofRoute, status: 'ignored', reason, cronJob: 'j' } });
-  t.equal(tellStory(renamed).cure, '`agent cron show j --profile work` shows the job.');
+  t.equal(timelineOf(renamed).cure, '`agent cron show j --profile work` shows the job.');
   t.match(
-    tellStory(refused('routeDisabled', 'off', { route: 'a b' })).cure,
+    timelineOf(refused('routeDisabled', 'off', { route: 'a b' })).cure,
     "`agent webhook enable 'a b'` enables it.",
   );
   t.end();
@@ -202,10 +202,10 @@ t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checke
 t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its sender was answered', (t) => {
   const reason = 'cron job "digest" is paused';
   const { work: _, ...dropped } = event;
-  const story = tellStory(sources({ status: 'cron', event: { ...dropped, status: 'cron', reason } }));
-  t.equal(story.verdict, 'Accepted and dropped: no run was fired: cron job "digest" is paused.');
+  const timeline = timelineOf(sources({ status: 'cron', event: { ...dropped, status: 'cron', reason } }));
+  t.equal(timeline.verdict, 'Accepted and dropped: no run was fired: cron job "digest" is paused.');
   t.same(
-    story.chapters[0]?.stairs.slice(-2).map(({ told }) => told),
+    timeline.phases[0]?.steps.slice(-2).map(({ detail }) => detail),
     [reason, '202 accepted'],
   );
   t.end();
@@ -213,7 +213,7 @@ t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its
 
 t.test('INS-2 · DUR-2 · of a dry replay no target is named', (t) => {
   const record = { ...run, isDry: true, status: 'delivered', startedAtMs: 1_200, endedAtMs: 3_000 } as const;
-  const { verdict, chapters } = tellStory(
+  const { verdict, phases } = timelineOf(
     sources({
       status: 'delivered',
       event: { ...event, isDry: true },
@@ -221,13 +221,13 @@ t.test('INS-2 · DUR-2 · of a dry replay no target is named', (t) => {
     }),
   );
   t.equal(verdict, 'Accepted and run. Nothing was sent: this replay was dry.');
-  t.notMatch(JSON.stringify(chapters), /sms|was delivered/);
-  t.match(JSON.stringify(chapters), /sent to no target/);
+  t.notMatch(JSON.stringify(phases), /sms|was delivered/);
+  t.match(JSON.stringify(phases), /sent to no target/);
   t.end();
 });
 
 t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its target', (t) => {
-  const told = tellStory(
+  const told = timelineOf(
     sources({
       status: 'delivered',
       event: { ...event, told: { bodyMs: 7, checkMs: 47, script: 'annotated', scriptMs: 40 } },
@@ -265,7 +265,7 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
   t.equal(told.verdict, 'Accepted, run and delivered to sms.');
   t.equal(told.cure, '');
   t.same(
-    told.chapters.map(({ kind, actor }) => [kind, actor]),
+    told.phases.map(({ kind, actor }) => [kind, actor]),
     [
       ['request', 'requests/k1'],
       ['run', 'runs/k1'],
@@ -273,14 +273,14 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
       ['delivery', 'deliveries/k1'],
     ],
   );
-  const stair = (chapter: number, state: string) => told.chapters[chapter]?.stairs.find((one) => one.state === state);
-  t.match(stair(0, 'verifying'), { told: 'genuine by github', rule: 'SIG-1' });
-  t.match(stair(0, 'readingBody'), { told: '7 bytes in 7 ms' });
-  t.match(told.chapters[0], { began: 1_000, ended: 1_047 }, 'a request without recorded steps has its time');
-  t.match(stair(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
-  t.match(stair(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
-  t.match(stair(1, 'queued'), { told: 'waited 190 ms for a slot' });
-  t.match(stair(1, 'running'), {
+  const step = (phase: number, state: string) => told.phases[phase]?.steps.find((one) => one.state === state);
+  t.match(step(0, 'verifying'), { told: 'genuine by github', rule: 'SIG-1' });
+  t.match(step(0, 'readingBody'), { told: '7 bytes in 7 ms' });
+  t.match(told.phases[0], { began: 1_000, ended: 1_047 }, 'a request without recorded steps has its time');
+  t.match(step(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
+  t.match(step(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
+  t.match(step(1, 'queued'), { told: 'waited 190 ms for a slot' });
+  t.match(step(1, 'running'), {
     told: 'attempt 2; responded with 4 characters',
     result: 'passed',
     texts: [
@@ -291,21 +291,21 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
       { title: 'response', text: 'done' },
     ],
   });
-  t.match(stair(2, 'settled'), { told: 'no answer in 5 s; in 5.0 s', result: 'failed' });
-  t.match(stair(3, 'delivered'), { told: 'sms took it as m7', result: 'passed' });
+  t.match(step(2, 'settled'), { told: 'no answer in 5 s; in 5.0 s', result: 'failed' });
+  t.match(step(3, 'delivered'), { told: 'sms took it as m7', result: 'passed' });
   t.end();
 });
 
 t.test('INS-2 · what is under way, failed or unknown is shown as such, with a remedy', (t) => {
-  const runIs = (more: Partial<RunRecord>): Partial<StorySources> => ({
+  const runIs = (more: Partial<RunRecord>): Partial<TimelineSources> => ({
     run: { key: 'k1', record: { ...run, startedAtMs: 1_100, attempt: 1, ...more } },
   });
   const running = runIs({ status: 'running' });
   const call = { id: '1', tool: 'mcp__a__b', startedAtMs: 1_200 };
-  const sent = (more: Partial<DeliveryRecord>): Partial<StorySources> => ({
+  const sent = (more: Partial<DeliveryRecord>): Partial<TimelineSources> => ({
     deliveries: [{ key: 'k1', record: { ...delivery, ...more } }],
   });
-  const rows: readonly (readonly [string, Partial<StorySources>, RegExp, RegExp])[] = [
+  const rows: readonly (readonly [string, Partial<TimelineSources>, RegExp, RegExp])[] = [
     ['queued', { run: { key: 'k1', record: run } }, /waits for a slot/, /^$/],
     [
       'queued',
@@ -391,9 +391,9 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
     ['unknown', sent({ status: 'unknown', reason: 'cut off' }), /may or may not/, /agent deliveries retry k1 --force/],
   ];
   for (const [status, more, verdict, cure] of rows) {
-    const story = tellStory(sources({ status, ...more }));
-    t.match(story.verdict, verdict);
-    t.match(story.cure, cure);
+    const timeline = timelineOf(sources({ status, ...more }));
+    t.match(timeline.verdict, verdict);
+    t.match(timeline.cure, cure);
   }
   t.end();
 });
@@ -404,32 +404,32 @@ t.test('INS-2 · LIM-5 · DIS-3 · a run that ended before it began shows why, a
     { status: 'cancelled', reason: 'cancelled by me' },
   ] as const) {
     const ended = sources({ run: { key: 'k1', record: { ...run, ...more, endedAtMs: 2_000 } } });
-    const { chapters } = tellStory(ended);
+    const { phases } = timelineOf(ended);
     const { verdict } = openEvent({ ...ended, joined: [], replays: [], answer: undefined });
     if (more.status === 'cancelled')
       t.same(verdict, { tone: 'ended', text: 'Cancelled by me: nothing is delivered.', detail: '' }, 'said once');
-    const stairs = chapters.find(({ kind }) => kind === 'run')?.stairs;
-    t.match(stairs, [{ state: 'queued', result: 'failed', told: more.reason }]);
-    t.equal(stairs?.length, 1);
+    const steps = phases.find(({ kind }) => kind === 'run')?.steps;
+    t.match(steps, [{ state: 'queued', result: 'failed', told: more.reason }]);
+    t.equal(steps?.length, 1);
   }
   t.end();
 });
 
 t.test('INS-2 · DLV-4 · what waits behind a pause of its platform says until when, and whose words those are', (t) => {
   const toldOf = (record: Partial<DeliveryRecord>) =>
-    tellStory(sources({ deliveries: [{ key: 'k1', record: { ...delivery, ...record }, pause }] })).chapters.at(-1)
-      ?.stairs;
+    timelineOf(sources({ deliveries: [{ key: 'k1', record: { ...delivery, ...record }, pause }] })).phases.at(-1)
+      ?.steps;
 
   t.match(
-    toldOf({})?.at(-1)?.told,
+    toldOf({})?.at(-1)?.detail,
     /4 characters for sms; sms asks for a pause until 1970-01-01T00:01:00.000Z: slow down$/,
   );
   const waiting = { status: 'waitingToRetry', attempts: 2, reason: 'busy' } as const;
   t.match(
-    toldOf({ ...waiting, dueAtMs: 9_000 })?.at(-1)?.told,
+    toldOf({ ...waiting, dueAtMs: 9_000 })?.at(-1)?.detail,
     /^busy; 2 attempts; tried again at 1970-01-01T00:01:00/,
   );
-  t.match(toldOf({ ...waiting, dueAtMs: 90_000 })?.at(-1)?.told, /tried again at 1970-01-01T00:01:30/);
+  t.match(toldOf({ ...waiting, dueAtMs: 90_000 })?.at(-1)?.detail, /tried again at 1970-01-01T00:01:30/);
   t.end();
 });
 
@@ -437,9 +437,9 @@ t.test('INS-2 · DLV-7 · an event of a route with a list names each target of i
   const place = { target: 'slack', extra: {} };
   const deliverTo = [place, { ...place, target: 'http' }];
   const rendered = (more: Partial<EventRecord>) =>
-    tellStory(
+    timelineOf(
       sources({ status: 'delivered', event: { ...event, ...more }, run: { key: 'r1', record: run } }),
-    ).chapters[0]?.stairs?.find(({ state }) => state === 'rendering');
+    ).phases[0]?.steps?.find(({ state }) => state === 'rendering');
   t.match(rendered({ deliverTo }), { told: 'an agent run, its response to slack and http' });
   t.match(rendered({ deliverTo: [] }), { told: 'an agent run, its response to log' });
   t.end();
@@ -451,24 +451,24 @@ t.test('INS-2 · DIS-2 · of a text that its sender does not wait for, no agent 
     record: { ...run, status: 'delivered', startedAtMs: 5, response: 'hi', isDirect: true },
   } as const;
   const arrived = { ...event, status: 'accepted', deliver: 'slack' } as const;
-  const { verdict, chapters } = tellStory(sources({ status: 'delivered', event: arrived, run: direct }));
+  const { verdict, phases } = timelineOf(sources({ status: 'delivered', event: arrived, run: direct }));
   t.equal(verdict, 'Delivered to slack.');
   t.match(
-    chapters[0]?.stairs?.find(({ state }) => state === 'rendering'),
+    phases[0]?.steps?.find(({ state }) => state === 'rendering'),
     { told: 'goes to slack as it is' },
   );
-  t.match(chapters[1], { title: 'its text, without an agent' });
+  t.match(phases[1], { title: 'its text, without an agent' });
   t.match(
-    chapters[1]?.stairs?.find(({ state }) => state === 'running'),
+    phases[1]?.steps?.find(({ state }) => state === 'running'),
     { told: 'the text has 2 characters' },
   );
   t.end();
 });
 
-t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which run stood for it', (t) => {
+t.test('INS-2 · COA-2 · a burst’s event reports what it waits for, and which run stood for it', (t) => {
   const coalesced: EventRecord = { ...event, status: 'coalesced', work: 'b1', told: { groupKey: 'prod' } };
   const burst = { id: 'b1', firstAtMs: 900, count: 3, latestEventKey: 'k1', dueAtMs: 60_000 };
-  const waiting = tellStory(
+  const waiting = timelineOf(
     sources({
       status: 'coalesced',
       event: coalesced,
@@ -476,8 +476,8 @@ t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which r
     }),
   );
   t.match(waiting.verdict, /waits in its batch/);
-  t.match(waiting.chapters[1], { kind: 'group', actor: 'groups/default/gh/prod', stairs: [{ result: 'waiting' }] });
-  const stood = tellStory(
+  t.match(waiting.phases[1], { kind: 'group', actor: 'groups/default/gh/prod', steps: [{ result: 'waiting' }] });
+  const stood = timelineOf(
     sources({
       status: 'delivered',
       event: coalesced,
@@ -487,10 +487,10 @@ t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which r
       },
     }),
   );
-  t.match(stood.chapters[1]?.stairs[1], {
+  t.match(stood.phases[1]?.steps[1], {
     told: /one run for 3 events, with the texts of the newest \(k3\), not of this one$/,
   });
-  const batch = tellStory(
+  const batch = timelineOf(
     sources({
       status: 'delivered',
       event: coalesced,
@@ -500,21 +500,21 @@ t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which r
       },
     }),
   );
-  t.match(batch.chapters[1]?.stairs[1], { told: /one run for 4 events, with the texts of 3 up to the newest \(k3\)$/ });
+  t.match(batch.phases[1]?.steps[1], { told: /one run for 4 events, with the texts of 3 up to the newest \(k3\)$/ });
   t.end();
 });
 
-t.test('DUR-2 · a replay and a record of an earlier version tell what they can', (t) => {
-  const replay = tellStory(sources({ event: { ...event, replayOf: 'k0' } }));
-  t.match(replay.chapters[0]?.title, /replay of k0/);
-  t.equal(replay.chapters[0]?.stairs.find(({ state }) => state === 'verifying')?.result, 'skipped');
-  const old = tellStory(sources({ status: 'ignored', event: { ...event, status: 'ignored', reason: 'filter: x' } }));
-  t.equal(old.chapters[0]?.stairs.at(-2)?.state, 'matching');
+t.test('DUR-2 · a replay and a record of an earlier version report what they can', (t) => {
+  const replay = timelineOf(sources({ event: { ...event, replayOf: 'k0' } }));
+  t.match(replay.phases[0]?.title, /replay of k0/);
+  t.equal(replay.phases[0]?.steps.find(({ state }) => state === 'verifying')?.result, 'skipped');
+  const old = timelineOf(sources({ status: 'ignored', event: { ...event, status: 'ignored', reason: 'filter: x' } }));
+  t.equal(old.phases[0]?.steps.at(-2)?.state, 'matching');
   t.end();
 });
 
 t.test('INS-2 · times are shown where steps were remembered', (t) => {
-  const story = tellStory(
+  const timeline = timelineOf(
     sources({
       stepsOf: (actor) =>
         actor === 'requests/k1'
@@ -522,6 +522,6 @@ t.test('INS-2 · times are shown where steps were remembered', (t) => {
           : [],
     }),
   );
-  t.equal(story.chapters[0]?.stairs.find(({ state }) => state === 'routing')?.at, 1_003);
+  t.equal(timeline.phases[0]?.steps.find(({ state }) => state === 'routing')?.at, 1_003);
   t.end();
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Roster } from '../../../machines/base/roster.ts';
+import { ChurnMap } from '../../../machines/base/churn-map.ts';
 import { fc, runs } from '../../support/property.ts';
 
 interface Step {
@@ -12,33 +12,33 @@ const step: fc.Arbitrary<Step> = fc.record({
   key: fc.nat(40),
 });
 
-const entriesOf = (roster: Roster<number, object>): (readonly [number, object])[] => {
+const entriesOf = (churn: ChurnMap<number, object>): (readonly [number, object])[] => {
   const entries: (readonly [number, object])[] = [];
-  roster.each((key, value) => entries.push([key, value]));
+  churn.each((key, value) => entries.push([key, value]));
   return entries;
 };
 
-t.test('INS-1 · a roster holds what a map would, in the same order, however keys come and go', (t) => {
+t.test('INS-1 · a churn map holds what a map would, in the same order, however keys come and go', (t) => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
-      const roster = new Roster<number, object>();
+      const churn = new ChurnMap<number, object>();
       const map = new Map<number, object>();
       return steps.every(({ kind, key }) => {
         const value = {};
         if (kind === 'set') {
-          roster.set(key, value);
+          churn.set(key, value);
           map.set(key, value);
         }
-        if (kind === 'delete' && roster.delete(key) !== map.delete(key)) return false;
+        if (kind === 'delete' && churn.delete(key) !== map.delete(key)) return false;
         if (kind === 'clear' && key === 0) {
-          roster.clear();
+          churn.clear();
           map.clear();
         }
-        const entries = entriesOf(roster);
+        const entries = entriesOf(churn);
         return (
-          roster.size === map.size &&
-          roster.get(key) === map.get(key) &&
-          roster.has(key) === map.has(key) &&
+          churn.size === map.size &&
+          churn.get(key) === map.get(key) &&
+          churn.has(key) === map.has(key) &&
           entries.length === map.size &&
           entries.every(([at, held], index) => [...map.keys()][index] === at && map.get(at) === held)
         );
@@ -49,16 +49,16 @@ t.test('INS-1 · a roster holds what a map would, in the same order, however key
   t.end();
 });
 
-t.test('INS-1 · whoever is gone before its turn is not visited, also where the roster moved meanwhile', (t) => {
-  const roster = new Roster<number, string>();
-  for (let key = 0; key < 100; key += 1) roster.set(key, `first ${key}`);
+t.test('INS-1 · whoever is gone before its turn is not visited, also where the map moved meanwhile', (t) => {
+  const churn = new ChurnMap<number, string>();
+  for (let key = 0; key < 100; key += 1) churn.set(key, `first ${key}`);
   const visited: (readonly [number, string])[] = [];
 
-  roster.each((key, value) => {
+  churn.each((key, value) => {
     visited.push([key, value]);
     // Half of them go at once, more than it takes to move; one comes back as another.
-    if (key === 0) for (let gone = 1; gone < 90; gone += 1) roster.delete(gone);
-    if (key === 0) roster.set(95, 'another');
+    if (key === 0) for (let gone = 1; gone < 90; gone += 1) churn.delete(gone);
+    if (key === 0) churn.set(95, 'another');
     return key < 98;
   });
 

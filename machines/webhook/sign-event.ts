@@ -13,14 +13,14 @@ import { headerValue, latin1 } from './signature.ts';
 import { compileContent, hmacOf, keyOf, twilioContents } from './signed-content.ts';
 
 /** An event as its sender would send it. */
-export interface Sealed {
+export interface SignedEvent {
   /** The query string after the path. */
   readonly query?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-interface Unsealed {
+interface UnsignedEvent {
   readonly payload: JsonObject;
   /** The payload as its owner wrote it, of which only the fields that the sender fills in are changed. */
   readonly text?: string;
@@ -38,12 +38,12 @@ interface Unsealed {
  * Signs a payload like its sender, with event, id and time in the sender's places; unsigned without a secret, or if only the
  * sender can sign.
  */
-export function sealEvent(
+export function signEvent(
   given: SignatureScheme,
   { secret, publicUrl }: Omit<SchemeUse, 'secret'> & { readonly secret: string | undefined },
-  { payload, text, event, id, isIdInside = false, path, nowMs }: Unsealed,
+  { payload, text, event, id, isIdInside = false, path, nowMs }: UnsignedEvent,
   source?: Pick<Source, 'event' | 'id' | 'bodyDiffersBy' | 'body'>,
-): Sealed {
+): SignedEvent {
   const scheme = schemeWith(given, secret);
   const { at, algorithm, prefix = '', timestamp } = scheme;
   const headers: Record<string, string> = {};

@@ -5,18 +5,18 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
-import { absentWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
+import { absentPool, type PoolHandle, poolHandle } from '../../machines/base/pool.ts';
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
 import { type DeliveryRecord, type EventRecord, outcomeOf, type RunRecord } from '../../machines/webhook/record.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 
-export interface Wards {
-  readonly requests: WardHandle<RequestInput>;
-  readonly groups: WardHandle<GroupInput>;
-  readonly runs: WardHandle<RunInput>;
-  readonly deliveries: WardHandle<DeliveryInput>;
+export interface WorkPools {
+  readonly requests: PoolHandle<RequestInput>;
+  readonly groups: PoolHandle<GroupInput>;
+  readonly runs: PoolHandle<RunInput>;
+  readonly deliveries: PoolHandle<DeliveryInput>;
   /** Spawns the chart for an event that is now on disk, or notifies the one that runs. */
   open(opened: Opened): void;
   /** Lets a direct delivery go on without the sender that waited for it. */
@@ -26,7 +26,7 @@ export interface Wards {
   runFinished(key: string, record: RunRecord): void;
 }
 
-type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
+type PoolHandles = Pick<WorkPools, 'requests' | 'groups' | 'runs' | 'deliveries'>;
 
 interface OpenedListener {
   /** Called for each run and delivery that a commit of this gateway made, with the event of the same commit. */
@@ -37,29 +37,29 @@ interface OpenedListener {
   readonly senderLeft?: (key: string) => void;
 }
 
-interface StandingWards {
+interface StandingPools {
   /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
-  current(): Wards;
+  current(): WorkPools;
   /** Ends all charts of a crashed gateway. */
   clear(): void;
 }
 
-const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
+const poolNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 
 /** The pools of the gateway that stands under `root`. */
-export function createStandingWards(
+export function createStandingPools(
   root: () => AnyActorRef,
   nowMs: () => number,
   listener: OpenedListener,
-): StandingWards {
-  const absent = createWards(handlesBy(absentWard), nowMs);
-  let standing: Wards | undefined;
-  const current = (): Wards => {
+): StandingPools {
+  const absent = createWorkPools(handlesBy(absentPool), nowMs);
+  let standing: WorkPools | undefined;
+  const current = (): WorkPools => {
     if (standing !== undefined) return standing;
     const { system } = root();
-    if (wardNames.some((name) => system.get(name) === undefined)) return absent;
-    standing = createWards(
-      handlesBy((name) => wardHandle(system.get(name))),
+    if (poolNames.some((name) => system.get(name) === undefined)) return absent;
+    standing = createWorkPools(
+      handlesBy((name) => poolHandle(system.get(name))),
       nowMs,
       listener,
     );
@@ -68,13 +68,13 @@ export function createStandingWards(
   return {
     current,
     clear() {
-      for (const name of wardNames) current()[name].clear();
+      for (const name of poolNames) current()[name].clear();
       standing = undefined;
     },
   };
 }
 
-function handlesBy(handle: <Input>(name: string) => WardHandle<Input>): WardHandles {
+function handlesBy(handle: <Input>(name: string) => PoolHandle<Input>): PoolHandles {
   return {
     requests: handle('requests'),
     groups: handle('groups'),
@@ -83,11 +83,11 @@ function handlesBy(handle: <Input>(name: string) => WardHandle<Input>): WardHand
   };
 }
 
-export function createWards(
-  handles: WardHandles,
+export function createWorkPools(
+  handles: PoolHandles,
   nowMs: () => number,
   { began = () => {}, awaited = () => {}, senderLeft = () => {} }: OpenedListener = {},
-): Wards {
+): WorkPools {
   const { groups, runs, deliveries, requests } = handles;
   return {
     ...handles,

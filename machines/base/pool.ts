@@ -15,11 +15,11 @@ import {
   type OutputFrom,
   type Snapshot,
 } from 'xstate';
+import { ChurnMap } from './churn-map.ts';
 import { createLeanActor, type LeanLogic } from './lean-actor.ts';
-import { Roster } from './roster.ts';
 import { actorInternals } from './xstate-internals.ts';
 
-export interface WardOptions<Logic extends AnyActorLogic> {
+export interface PoolOptions<Logic extends AnyActorLogic> {
   /** The prefix of the children's addresses, such as `requests`. */
   readonly name: string;
   readonly logic: Logic;
@@ -31,7 +31,7 @@ export interface WardOptions<Logic extends AnyActorLogic> {
   readonly onCrashed?: (key: string, error: unknown) => void;
 }
 
-interface WardContext {
+interface PoolContext {
   readonly name: string;
   size: number;
   spawned: number;
@@ -39,20 +39,20 @@ interface WardContext {
   crashed: number;
 }
 
-type WardSnapshot = Snapshot<undefined> & { readonly context: WardContext };
+type PoolSnapshot = Snapshot<undefined> & { readonly context: PoolContext };
 type ChildFact = {
   readonly type: string;
   readonly actorId?: string;
   readonly output?: unknown;
   readonly error?: unknown;
 };
-type WardLogic<Logic extends AnyActorLogic> = ActorLogic<WardSnapshot, ChildFact, undefined> & {
+type PoolLogic<Logic extends AnyActorLogic> = ActorLogic<PoolSnapshot, ChildFact, undefined> & {
   readonly id: string;
   readonly childLogic: Logic;
 };
 
 /** The pool for code that spawns and looks up children; not an actor, so the hot path needs no mailbox. */
-export interface WardHandle<Input, Child = AnyActorRef> {
+export interface PoolHandle<Input, Child = AnyActorRef> {
   readonly name: string;
   /** The name of the children's machine. */
   readonly childMachine: string;
@@ -70,12 +70,12 @@ export interface WardHandle<Input, Child = AnyActorRef> {
 
 interface Children {
   /** Keyed by their ids. */
-  readonly byKey: Roster<string, AnyActorRef>;
-  readonly context: WardContext;
+  readonly byKey: ChurnMap<string, AnyActorRef>;
+  readonly context: PoolContext;
   readonly logic: AnyActorLogic;
   readonly queueOf: ((input: never) => string) | undefined;
   /** The queues of the children, by their ids. */
-  readonly queueByKey: Roster<string, string>;
+  readonly queueByKey: ChurnMap<string, string>;
   readonly queues: Map<string, number>;
   isStopped: boolean;
   /** Made once, because every spawn and look-up needs it. */
@@ -83,21 +83,21 @@ interface Children {
 }
 
 /** The children of every pool, outside its snapshot, so that the snapshot stays JSON and is never copied. */
-const wards = new WeakMap<object, Children>();
+const pools = new WeakMap<object, Children>();
 
-export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Logic>): WardLogic<Logic> {
+export function createPool<Logic extends AnyActorLogic>(options: PoolOptions<Logic>): PoolLogic<Logic> {
   return {
     id: `${options.name}Pool`,
     childLogic: options.logic,
 
     getInitialSnapshot({ self }) {
-      const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
-      wards.set(self, {
-        byKey: new Roster(),
+      const context: PoolContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
+      pools.set(self, {
+        byKey: new ChurnMap(),
         context,
         logic: options.logic,
         queueOf: options.queueOf,
-        queueByKey: new Roster(),
+        queueByKey: new ChurnMap(),
         queues: new Map(),
         isStopped: false,
         handle: undefined,
@@ -106,13 +106,13 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
     },
 
     transition(snapshot, event, { self }) {
-      const children = wards.get(self);
+      const children = pools.get(self);
       if (children === undefined) return snapshot;
       if (event.type === 'xstate.stop') {
         // Stopped like an interpreter's children: without waiting, their effects aborted by their signals.
         children.isStopped = true;
         stopAll(children);
-        return { ...snapshot, status: 'stopped' } as WardSnapshot;
+        return { ...snapshot, status: 'stopped' } as PoolSnapshot;
       }
       // A child's id is its key, so that it has its address from its first step on.
       const key = event.actorId;
@@ -140,7 +140,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
  * Replaces a pool that does not exist yet: it is empty and has no room, so that work waiting for room stays in the journal
  * until the pool exists.
  */
-export function absentWard<Input>(name: string): WardHandle<Input> {
+export function absentPool<Input>(name: string): PoolHandle<Input> {
   return {
     name,
     childMachine: 'actor',
@@ -154,23 +154,23 @@ export function absentWard<Input>(name: string): WardHandle<Input> {
 }
 
 /** Whether an actor is a pool. */
-export function isWard(ref: AnyActorRef): boolean {
-  return wards.has(ref);
+export function isPool(ref: AnyActorRef): boolean {
+  return pools.has(ref);
 }
 
-export function wardHandle<Logic extends AnyActorLogic>(
+export function poolHandle<Logic extends AnyActorLogic>(
   ref: AnyActorRef,
-): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
-  const children = wards.get(ref);
+): PoolHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
+  const children = pools.get(ref);
   if (children === undefined) throw new TypeError(`actor "${ref.id}" is no pool`);
   children.handle ??= handleOf(ref, children);
-  return children.handle as WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>>;
+  return children.handle as PoolHandle<InputFrom<Logic>, ActorRefFrom<Logic>>;
 }
 
 function handleOf<Logic extends AnyActorLogic>(
   ref: AnyActorRef,
   children: Children,
-): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
+): PoolHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
   const { byKey, context, logic, queues } = children;
   return {
     queues,

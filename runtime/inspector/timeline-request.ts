@@ -7,42 +7,42 @@
 import { type EventRecord, firedJob, handedInWords, type RunRecord } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
 import { decidedIn, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
-import { targetsOf } from './story-sources.ts';
-import type { Stair } from './wire.ts';
+import { targetsOf } from './timeline-sources.ts';
+import type { Step } from './wire.ts';
 
 /** A replay was read and checked when its event first came; an event that was handed in has no signature. */
 const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
 
 /** @param run the work that it led to */
-export function requestStairs(event: EventRecord, run?: RunRecord): Stair[] {
+export function requestSteps(event: EventRecord, run?: RunRecord): Step[] {
   // No request was made, so nothing of one was checked or answered.
   if (firedJob(event) !== undefined) return [];
   const outcome = outcomeOf(event);
   const last = outcome === undefined ? undefined : decidedIn(outcome, event);
   // A crash or a stop of the gateway ends a request in any state, which is not recorded.
   const known = event.status === 'refused' && last === undefined ? [] : requestStates;
-  const stairs: Stair[] = [];
+  const steps: Step[] = [];
   for (const [state, rule] of known) {
     const stops = state === last;
     if (state === 'transforming' && !stops && event.told?.script === undefined) continue;
     const handedIn = event.told?.handedIn;
     if ((event.replayOf ?? handedIn) !== undefined && skippedByOwner.has(state)) {
-      const told = handedIn === undefined ? 'done when the event first came' : handedInWords(handedIn);
-      stairs.push({ state, result: 'skipped', told, rule });
+      const detail = handedIn === undefined ? 'done when the event first came' : handedInWords(handedIn);
+      steps.push({ state, result: 'skipped', detail, rule });
       continue;
     }
     const failed = outcome === 'unavailable' || outcome === 'deliveryFailed';
-    stairs.push({
+    steps.push({
       state,
       result: !stops ? 'passed' : failed ? 'failed' : 'stopped',
-      told: stops ? (event.reason ?? outcome ?? '') : passed(state, event, run),
+      detail: stops ? (event.reason ?? outcome ?? '') : passed(state, event, run),
       rule: state === 'matching' && outcome === 'ignoredEvent' ? 'EVT-1' : rule,
       ...(state === 'rendering' && !stops ? textsOf(event) : {}),
     });
     if (stops) break;
   }
-  stairs.push({ state: 'answered', result: 'passed', told: answer(event, outcome), rule: 'DIS-1' });
-  return stairs;
+  steps.push({ state: 'answered', result: 'passed', detail: answer(event, outcome), rule: 'DIS-1' });
+  return steps;
 }
 
 function passed(state: RequestState, event: EventRecord, run: RunRecord | undefined): string {
@@ -97,7 +97,7 @@ function planned(event: EventRecord, run: RunRecord | undefined): string {
   }
 }
 
-function textsOf({ prompt }: EventRecord): Pick<Stair, 'texts'> {
+function textsOf({ prompt }: EventRecord): Pick<Step, 'texts'> {
   return prompt === undefined || prompt === '' ? {} : { texts: [{ title: 'prompt', text: prompt }] };
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { type AnyActorRef, createActor, setup } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
-import { absentWard, createWard, isWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
+import { absentPool, createPool, isPool, type PoolHandle, poolHandle } from '../../../machines/base/pool.ts';
 import { runs } from '../../support/property.ts';
 
 const child = compile(
@@ -29,14 +29,14 @@ interface Told {
   readonly crashed: string[];
 }
 
-function makeWard(): {
+function makePool(): {
   readonly ref: AnyActorRef;
-  readonly ward: WardHandle<{ readonly n: number }>;
+  readonly pool: PoolHandle<{ readonly n: number }>;
   readonly told: Told;
 } {
   const told: Told = { done: [], crashed: [] };
   const ref = createActor(
-    createWard({
+    createPool({
       name: 'children',
       logic: child,
       queueOf: ({ n }) => (n % 2 === 0 ? 'even' : 'odd'),
@@ -45,20 +45,20 @@ function makeWard(): {
     }),
   );
   ref.start();
-  return { ref, ward: wardHandle(ref) as WardHandle<{ readonly n: number }>, told };
+  return { ref, pool: poolHandle(ref) as PoolHandle<{ readonly n: number }>, told };
 }
 
 t.test('INS-1 · spawns, finds and reaps, and refuses a key that is taken', (t) => {
-  const { ref, ward, told } = makeWard();
-  const first = ward.spawn('a', { n: 1 });
-  t.ok(isWard(ref));
-  t.equal(ward.get('a'), first);
+  const { ref, pool, told } = makePool();
+  const first = pool.spawn('a', { n: 1 });
+  t.ok(isPool(ref));
+  t.equal(pool.get('a'), first);
   t.equal(first?.id, 'a', 'and has its key for an id');
-  t.equal(ward.spawn('a', { n: 2 }), undefined);
+  t.equal(pool.spawn('a', { n: 2 }), undefined);
   first?.send({ type: 'end' });
   t.same(told.done, [['a', { n: 1 }]]);
-  t.equal(ward.size, 0);
-  t.ok(ward.spawn('a', { n: 3 }), 'the key is free again');
+  t.equal(pool.size, 0);
+  t.ok(pool.spawn('a', { n: 3 }), 'the key is free again');
   t.same((ref.getSnapshot() as { context: object }).context, {
     name: 'children',
     size: 1,
@@ -70,61 +70,61 @@ t.test('INS-1 · spawns, finds and reaps, and refuses a key that is taken', (t) 
   t.end();
 });
 
-t.test('INS-1 · CON-2 · a ward that has stopped has no children, and gets none', (t) => {
-  const { ref, ward } = makeWard();
-  const child = ward.spawn('a', { n: 1 });
+t.test('INS-1 · CON-2 · a pool that has stopped has no children, and gets none', (t) => {
+  const { ref, pool } = makePool();
+  const child = pool.spawn('a', { n: 1 });
   ref.stop();
   t.equal((child?.getSnapshot() as { status: string }).status, 'stopped');
-  t.equal(ward.spawn('b', { n: 2 }), undefined);
-  t.equal(ward.size, 0);
+  t.equal(pool.spawn('b', { n: 2 }), undefined);
+  t.equal(pool.size, 0);
   t.end();
 });
 
-t.test('INS-1 · a crashed child harms neither the ward nor its siblings', (t) => {
-  const { ref, ward, told } = makeWard();
-  ward.spawn('good', { n: 1 });
-  ward.spawn('bad', { n: 2 })?.send({ type: 'fail' });
-  t.same([told.crashed, ward.size], [['bad'], 1]);
-  ward.get('good')?.send({ type: 'end' });
+t.test('INS-1 · a crashed child harms neither the pool nor its siblings', (t) => {
+  const { ref, pool, told } = makePool();
+  pool.spawn('good', { n: 1 });
+  pool.spawn('bad', { n: 2 })?.send({ type: 'fail' });
+  t.same([told.crashed, pool.size], [['bad'], 1]);
+  pool.get('good')?.send({ type: 'end' });
   t.equal(told.done.length, 1);
   ref.stop();
   t.end();
 });
 
 t.test('DIS-3 · the children of each queue are counted until they end, crash or are stopped', (t) => {
-  const { ward } = makeWard();
-  const counts = (): unknown => Object.fromEntries(ward.queues);
-  for (const [key, n] of Object.entries({ a: 1, b: 3, c: 2, d: 5 })) ward.spawn(key, { n });
-  t.equal(ward.spawn('a', { n: 2 }), undefined);
+  const { pool } = makePool();
+  const counts = (): unknown => Object.fromEntries(pool.queues);
+  for (const [key, n] of Object.entries({ a: 1, b: 3, c: 2, d: 5 })) pool.spawn(key, { n });
+  t.equal(pool.spawn('a', { n: 2 }), undefined);
   t.same(counts(), { odd: 3, even: 1 });
-  ward.get('a')?.send({ type: 'end' });
-  ward.get('b')?.send({ type: 'fail' });
-  ward.get('c')?.send({ type: 'end' });
+  pool.get('a')?.send({ type: 'end' });
+  pool.get('b')?.send({ type: 'fail' });
+  pool.get('c')?.send({ type: 'end' });
   t.same(counts(), { odd: 1 }, 'an empty queue is forgotten');
-  ward.clear();
+  pool.clear();
   t.same(counts(), {});
   t.end();
 });
 
 t.test('INS-1 · nothing is left of thousands of children', (t) => {
-  const { ref, ward } = makeWard();
+  const { ref, pool } = makePool();
   const many = runs(10_000, 2_000);
-  for (let n = 0; n < many; n += 1) ward.spawn(`k${n}`, { n });
-  for (let n = 0; n < many; n += 1) ward.get(`k${n}`)?.send({ type: 'end' });
-  t.equal(ward.size, 0);
+  for (let n = 0; n < many; n += 1) pool.spawn(`k${n}`, { n });
+  for (let n = 0; n < many; n += 1) pool.get(`k${n}`)?.send({ type: 'end' });
+  t.equal(pool.size, 0);
   const { _scheduledEvents: timers } = ref.system.getSnapshot();
   t.same(Object.keys(timers), [], 'no timer of an ended child is left');
-  ward.spawn('last', { n: 0 });
+  pool.spawn('last', { n: 0 });
   ref.stop();
-  t.equal(ward.size, 0, 'the rest stop with the ward');
+  t.equal(pool.size, 0, 'the rest stop with the pool');
   t.end();
 });
 
-t.test('INS-1 · what stands in for a ward that does not live holds nobody, and has no room', (t) => {
-  const ward = absentWard<object>('runs');
-  ward.each(() => t.fail('there is nobody'));
-  ward.clear();
-  t.same([ward.spawn('a', {}), ward.get('a')], [undefined, undefined]);
-  t.ok(10_000 - ward.size <= 0, 'work that asks for room stays on disk');
+t.test('INS-1 · what stands in for a pool that does not live holds nobody, and has no room', (t) => {
+  const pool = absentPool<object>('runs');
+  pool.each(() => t.fail('there is nobody'));
+  pool.clear();
+  t.same([pool.spawn('a', {}), pool.get('a')], [undefined, undefined]);
+  t.ok(10_000 - pool.size <= 0, 'work that asks for room stays on disk');
   t.end();
 });

@@ -9,22 +9,22 @@ import PQueue from 'p-queue';
 /** Begins work that reports its outcome once; returns a function that cancels it. */
 type Work<Outcome> = (settle: (outcome: Outcome) => void) => () => void;
 
-export interface CallLanes {
+export interface CallQueues {
   /** Begins work when it is its turn. Work that is cancelled before never begins and reports nothing. */
-  run<Outcome>(lane: Lane, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void;
+  run<Outcome>(queue: Queue, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void;
 }
 
-interface Lane {
+interface Queue {
   readonly server: string;
   readonly parallel: boolean;
 }
 
-export function createCallLanes(): CallLanes {
-  const lanes = new Map<string, PQueue>();
+export function createCallQueues(): CallQueues {
+  const queues = new Map<string, PQueue>();
 
   function queued<Outcome>(server: string, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void {
-    const queue = lanes.get(server) ?? new PQueue({ concurrency: 1 });
-    lanes.set(server, queue);
+    const queue = queues.get(server) ?? new PQueue({ concurrency: 1 });
+    queues.set(server, queue);
     const stop = new AbortController();
     let cancel: (() => void) | undefined;
     const turn = (): Promise<void> =>
@@ -35,7 +35,7 @@ export function createCallLanes(): CallLanes {
         });
       });
     const left = (): void => {
-      if (queue.size === 0 && queue.pending === 0 && lanes.get(server) === queue) lanes.delete(server);
+      if (queue.size === 0 && queue.pending === 0 && queues.get(server) === queue) queues.delete(server);
     };
     queue.add(turn, { signal: stop.signal }).then(left, left);
     return () => {

@@ -8,7 +8,7 @@
 /** Fewer deleted keys are not worth a move. */
 const fewest = 16;
 
-export class Roster<Key, Value> {
+export class ChurnMap<Key, Value> {
   #standing = new Map<Key, Value>();
   /** Keys deleted since the last move. */
   #gone = 0;
