@@ -11,7 +11,7 @@ t.test('LIF-9 · a process with an id from before a child is none of its descend
     [4_999, later(10), false],
     [5_000, later(10), true],
     [5_001, later(10), true],
-    // In use since Linux began at the bottom earlier: looked at, since the order of ids reports nothing of it.
+    // In use since Linux began at the bottom earlier: looked at, since the order of ids shows nothing of it.
     [32_000, later(10), true],
     // 27,468 ids were free above the child, those in use passed over.
     [4_999, later(27_467), false],
@@ -50,7 +50,7 @@ t.test('LIF-9 · where nothing is known of the ids, each may be that of a descen
 });
 
 t.test(
-  'LIF-9 · Linux reports how many processes there are and were',
+  'LIF-9 · Linux shows how many processes there are and were',
   { skip: process.platform !== 'linux' },
   async (t) => {
     const count = await countProcesses();

@@ -70,7 +70,7 @@ export async function untilStates(home: string, state: string, count: number): P
   }
 }
 
-/** The processor time of every thread, to the nanosecond; NaN where the system does not report. */
+/** The processor time of every thread, to the nanosecond; NaN where the system does not say. */
 export function cpuMsOf({ pid }: ChildProcess): number {
   try {
     let nanos = 0;

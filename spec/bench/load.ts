@@ -157,7 +157,7 @@ async function connection(port: number): Promise<Connection> {
   return {
     ask(text, answered) {
       asked = { text, answered, tries: 0 };
-      // What has been closed at the other side alone reports so by its end.
+      // What has been closed at the other side alone shows so by its end.
       if (socket.readyState === 'open') send();
       else if (socket.closed) void again();
     },

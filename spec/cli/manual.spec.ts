@@ -27,7 +27,7 @@ t.test('CLI-2 · every command has examples that are understood', (t) => {
   t.end();
 });
 
-t.test('CLI-2 · help reports synopsis, flags, examples and exit codes, and fits its width', (t) => {
+t.test('CLI-2 · help has synopsis, flags, examples and exit codes, and fits its width', (t) => {
   for (const columns of [60, 80, 200]) {
     for (const { path, flags } of [{ path: [], flags: [] }, ...shown]) {
       const text = helpOn(path, { columns, coloured: false });

@@ -164,7 +164,7 @@ t.test(
   },
 );
 
-t.test('CLI-5 · RTE-1 · `webhook show` reports a route in words, and leaves out what it does not set', async (t) => {
+t.test('CLI-5 · RTE-1 · `webhook show` describes a route in words, and leaves out what it does not set', async (t) => {
   const home = makeHome(t, {
     'config.yaml': webhookConfig(`        full:
           events: [push, issues]

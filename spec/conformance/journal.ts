@@ -255,7 +255,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.same(await journal.claims({ limit: 9 }), all.slice(0, 1), 'it ends with its event');
   });
 
-  check('IDM-2 · reports long and odd names apart', async (t, journal) => {
+  check('IDM-2 · distinguishes long and odd names', async (t, journal) => {
     const names = ['', 'é', 'e\u0301', 'a\u0000b', 'a', `${'x'.repeat(5000)}1`, `${'x'.repeat(5000)}2`, '/', 'sha256:'];
 
     for (const odd of names) t.same(await journal.commit([claim(odd)]), { kind: 'committed' }, JSON.stringify(odd));
@@ -317,7 +317,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.match(await journal.get('events', 'e1'), { version: 5, value: { n: 5 } });
   });
 
-  check('DUR-1 · reports records apart that stood under one key one after another', async (t, journal) => {
+  check('DUR-1 · distinguishes records that stood under one key one after another', async (t, journal) => {
     const of = (version: number, text: string) => ({ version, path: 'a.id', text });
     const rows: readonly (readonly [Write, string])[] = [
       [put('e1', { a: { id: 'x' } }, { expect: of(1, 'x') }), 'stale'],

@@ -112,7 +112,7 @@ t.test(
 
     t.equal(new URL(page.url).origin, authority.issuer, 'the browser stays there');
     t.match(page, { status: 400, body: /invalid_client/ });
-    t.same(authority.at(oidc.register), [], 'nothing reports the client: only the time-out will');
+    t.same(authority.at(oidc.register), [], 'nothing informs the client: only the time-out will');
     running.interrupt();
     t.match(await running.ended, { code: 130 });
     t.same(standing(), stored);

@@ -152,29 +152,26 @@ t.test('LIM-3 · a form that is not UTF-8 keeps its letters in a prompt, to a re
   await eventually(async () => daemon.log.filter(isRead).length === 2);
 });
 
-t.test(
-  'CLI-5 · SUB-1 · CON-4 · list, show and test report what is in force, and the findings of the files',
-  async (t) => {
-    const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
-    const { url } = await startDaemon(t, home.path);
-    await cliJson(home.path, 'webhook', 'subscribe', 'sub');
-    home.write('config.yaml', webhookConfig('        two: {deliver: fax}\n        three: {}\n'));
+t.test('CLI-5 · SUB-1 · CON-4 · list, show and test say what is in force, and the findings of the files', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
+  const { url } = await startDaemon(t, home.path);
+  await cliJson(home.path, 'webhook', 'subscribe', 'sub');
+  home.write('config.yaml', webhookConfig('        two: {deliver: fax}\n        three: {}\n'));
 
-    const rows = (await cliJson(home.path, 'webhook', 'list')) as { name: string; url: string; problem?: string }[];
-    t.match(rows, [
-      { name: 'one', url: `${url}/webhooks/one` },
-      { name: 'sub', url: `${url}/webhooks/sub` },
-      { name: /^config\.yaml:\d+$/, problem: /delivers to "fax"/ },
-    ]);
-    t.equal(rows.length, 3);
-    t.equal((await askCli(['webhook', 'show', 'one'], home.path)).code, 0);
-    t.match(
-      (await askCli(['webhook', 'show', 'three'], home.path)).stderr,
-      /no route is named "three"; `agent webhook list` lists them \[route-unknown\]/,
-    );
-    t.match((await askCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
-  },
-);
+  const rows = (await cliJson(home.path, 'webhook', 'list')) as { name: string; url: string; problem?: string }[];
+  t.match(rows, [
+    { name: 'one', url: `${url}/webhooks/one` },
+    { name: 'sub', url: `${url}/webhooks/sub` },
+    { name: /^config\.yaml:\d+$/, problem: /delivers to "fax"/ },
+  ]);
+  t.equal(rows.length, 3);
+  t.equal((await askCli(['webhook', 'show', 'one'], home.path)).code, 0);
+  t.match(
+    (await askCli(['webhook', 'show', 'three'], home.path)).stderr,
+    /no route is named "three"; `agent webhook list` lists them \[route-unknown\]/,
+  );
+  t.match((await askCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
+});
 
 t.test('SUB-4 · PRF-1 · a subscription of the same name in another profile can be named', async (t) => {
   const home = makeHome(t, {

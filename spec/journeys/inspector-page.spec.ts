@@ -479,7 +479,7 @@ const smallFields = `Array.from(document.querySelectorAll('input:not([type=check
   .filter((field) => Number.parseFloat(getComputedStyle(field).fontSize) < 16)
   .map((field) => field.outerHTML)`;
 
-/** Every view, and what reports that it is drawn. */
+/** Every view, and what shows that it is drawn. */
 const places = [
   ['#/overview', 'main .panel table'],
   ['#/actors', '.it'],

@@ -285,7 +285,7 @@ t.test('questions', options, async (t) => {
     await page.clock.runFor(300);
     await click();
     t.match(wordsOf(await second), /^note/, 'it takes one once it has stopped moving');
-    // The daemon's answer can be here before what the browser reports of its request.
+    // The daemon's answer can be here before what the browser says of its request.
     await eventually(() => answers.length > 1 || undefined);
     t.equal(answers.length, 2);
   });

@@ -30,7 +30,7 @@ async function run(words: readonly string[], home: string): Promise<CliResult> {
   return { code, stdout, stderr };
 }
 
-/** Every path of a home with its mode, as `ls` reports it. */
+/** Every path of a home with its mode, as `ls` shows it. */
 function modesOf(home: string): Record<string, string> {
   const modes: Record<string, string> = { '.': (lstatSync(home).mode & 0o777).toString(8) };
   for (const name of readdirSync(home, { recursive: true, encoding: 'utf8' })) {

@@ -455,7 +455,7 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
     const nth = Math.floor(random() * daemons.length);
     const before = accepted.length;
     await until(() => accepted.length > before + 8);
-    // Also reports the runner that it does not hang.
+    // Also shows the runner that it does not hang.
     t.comment(`${fault} ${cluster.owner(nth)}`);
     switch (fault) {
       case 'SIGKILL':

@@ -85,7 +85,7 @@ t.test('on every transport and era', async (t) => {
       t.same(failed, { content: [{ type: 'text', text: 'it failed as asked' }], isError: true });
     });
 
-    t.test(`SRV-3 · LIF-3 · ${server} reports its progress to whoever called`, async (t) => {
+    t.test(`SRV-3 · LIF-3 · ${server} reports its progress to the caller`, async (t) => {
       const control = await controlOf(t, gateway.home);
       const told: JsonObject[] = [];
       control.onNotification((method, params) => {

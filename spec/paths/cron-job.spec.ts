@@ -125,7 +125,7 @@ t.test('CRN-1 · by the clock: waits, fires, stands by its run, and waits again'
   send({ type: 'firing.granted', run: 'r1' });
   t.same([state(), context().run, context().settledMs], ['running', 'r1', 5_000]);
   clock.increment(lookMs);
-  t.equal(did.at(-1), 'look r1', 'a run that nobody reports of is looked at');
+  t.equal(did.at(-1), 'look r1', 'a run of which no report comes is looked at');
   t.equal(state(), 'running');
   send({ type: 'run.finished', run: 'another' });
   t.equal(state(), 'running');

@@ -12,7 +12,7 @@ const events: readonly EventObject[] = [
   { type: 'xstate.after.heartbeat.journal.ready' },
   { type: 'xstate.after.patience.journal.unavailable' },
 ];
-/** Without a supervisor there is nobody to report. */
+/** Without a supervisor there is none to report to. */
 const alone = journalMachine.provide({ actions: { reportReady: () => {}, reportUnavailable: () => {} } });
 const edges = edgesOf<JournalContext>(alone as unknown as AnyStateMachine, {
   input: {},

@@ -64,7 +64,7 @@ function eventsOf({ context }: State): readonly EventObject[] {
 
 const options = {
   events: eventsOf,
-  // Only what decides: the number of a session reports sessions apart, and its words are for people.
+  // Only what decides: the number of a session distinguishes sessions, and its words are for people.
   key: ({ value, context }: State) => {
     const { begin, tools, failures, inFlight, retiring, wanted, breaker, era, proven } = context;
     return [value, begin, tools > 0, Math.min(failures, 5), inFlight, retiring, wanted, breaker.kind, era, proven];

@@ -53,7 +53,7 @@ export interface LossyWay {
    * Cuts the way at the next COMMIT, or at what holds another text: the database has made it and its answer is lost, has not had it, or has it only once
    * it is asked what became of it. `denied`: it has made it, and the answer is that of a pooler which has lost its server.
    * @param passing the number of such texts that pass before
-   * @returns what reports whether that has happened
+   * @returns what says whether that has happened
    */
   cutNext(commit: 'made' | 'lost' | 'late' | 'denied', at?: string, passing?: number): () => boolean;
   /** Takes no further connection, or takes them again. */
@@ -141,7 +141,7 @@ async function startServer(): Promise<Server> {
     await ended;
   }
 
-  // Also where no test runner reports of the end.
+  // Also where no test runner reports the end.
   process.on('exit', () => {
     spawnSync(join(bin, 'pg_ctl'), ['stop', '-m', 'immediate', '-D', data], {
       ...user,

@@ -48,7 +48,7 @@ t.test('FLT-4 · only lists that change are listened for, and none where there i
 });
 
 t.test(
-  'FLT-4 · a stream that ended or was not given is asked for again, and then reports of what was missed',
+  'FLT-4 · a stream that ended or was not given is asked for again, and then asks for what was missed',
   async (t) => {
     const { asked, told, over } = listen(['remote', 'refused']);
     await over;

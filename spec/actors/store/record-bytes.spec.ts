@@ -13,7 +13,7 @@ function stored(codec: Codec, row: Row): Buffer {
 const value = fc
   .jsonValue()
   .filter(isJsonObject)
-  // What JSON cannot report apart, such as -0 and 0, is no difference here.
+  // What JSON cannot distinguish, such as -0 and 0, is no difference here.
   .map((object) => JSON.parse(JSON.stringify(object)) as JsonObject);
 
 t.test('DUR-1 · reads back every record that it spells', async () => {

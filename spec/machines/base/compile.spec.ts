@@ -67,7 +67,7 @@ t.test('INS-1 · a compiled chart does what the interpreter does, over random ch
   t.end();
 });
 
-t.test('INS-1 · a compiled actor reports since when it is in its state and which steps it took', (t) => {
+t.test('INS-1 · a compiled actor shows since when it is in its state and which steps it took', (t) => {
   let nowMs = 1_000;
   const machine = setup({}).createMachine({
     id: 'm',

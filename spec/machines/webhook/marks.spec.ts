@@ -40,7 +40,7 @@ const marksOf = (key: string, change: object): object => {
   return ofWork === undefined ? others : { ...others, ofWork };
 };
 
-t.test('DUR-2 · CON-4 · an event bears its route, its job and its id, and its status where no work reports it', (t) => {
+t.test('DUR-2 · CON-4 · an event bears its route, its job and its id, and its status where no work shows it', (t) => {
   const status = [statusMark('ignored'), statusMark('ignored', 'r')];
   t.same(marksOf('k', {}), { shared: [routeMark('r'), ...status], own: idMark('d') });
   t.same(marksOf('k', { cronJob: 'j' }), { shared: [routeMark('r'), ...status, jobMark('j')], own: idMark('d') });

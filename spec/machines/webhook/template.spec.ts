@@ -97,7 +97,7 @@ t.test('TPL-1 · without a prompt the indented payload is the prompt', (t) => {
   t.end();
 });
 
-t.test('COA-1 · values that report events apart stand whole, whatever their length', (t) => {
+t.test('COA-1 · values that distinguish events stand whole, whatever their length', (t) => {
   const payload = { long: { text: 'x'.repeat(9_000) } };
   const whole = compileTemplate('{__raw__}|{long}', 'whole').render({ payload, eventType: '' });
   t.equal(whole, `${JSON.stringify(payload)}|${JSON.stringify(payload.long)}`);

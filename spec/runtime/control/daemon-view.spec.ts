@@ -156,7 +156,7 @@ const refused: RequestContext = {
   reason: 'no signature',
 };
 
-t.test('CON-4 · the status reports who runs, what listens, what lives and what is wrong', async (t) => {
+t.test('CON-4 · the status says who runs, what listens, what lives and what is wrong', async (t) => {
   const { view } = await stage([]);
   const known = {
     pid: process.pid,

@@ -50,7 +50,7 @@ t.test('LNK-3 · reading a link shows its name, its kind and its whole config, a
 });
 
 t.test(
-  'LNK-3 · PRF-1 · reading a link reports the profiles that are served, and whether its name is free in one',
+  'LNK-3 · PRF-1 · reading a link names the profiles that are served, and whether its name is free in one',
   async (t) => {
     const home = homeOf(t, 'gateway: {multiplex_profiles: true}\n', {
       work: { 'config.yaml': 'mcp_servers:\n  docs: {command: mine}\n' },

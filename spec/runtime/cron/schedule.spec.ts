@@ -34,7 +34,7 @@ interface Rig {
   pass(ms: number, setBy?: number): Promise<void>;
   settle(): Promise<void>;
   jobs(records: readonly JsonObject[], profile?: string): Promise<void>;
-  /** Ends a run, and reports of it unless nobody does. */
+  /** Ends a run, and reports it unless no one does. */
   end(run: string, told?: boolean): Promise<void>;
   standing(job?: string, profile?: string): string | undefined;
   history(job?: string): Promise<readonly FiringRow[]>;

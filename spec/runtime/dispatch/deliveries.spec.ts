@@ -209,7 +209,7 @@ t.test('DIS-2 · a sending ends with the wait of its sender, unless that one han
   }
 });
 
-t.test('IDM-2 · DLV-4 · a direct delivery that a person drops reports its sender so, and frees its id', async (t) => {
+t.test('IDM-2 · DLV-4 · a direct delivery that a person drops informs its sender so, and frees its id', async (t) => {
   const one = await stage(t, { from: direct, hasPlace: false });
   one.actor.send({ type: 'delivery.drop' });
   for (let n = 0; n < 3; n += 1) await one.disk.settle();

@@ -244,7 +244,7 @@ t.test('DLV-4 · what is put back while many live waits on disk alone, for whoev
   t.match(it.stored('k1200'), { value: { status: 'queued' }, dueAtMs: 100, heldBy: undefined });
 });
 
-t.test('DLV-2 · CLI-2 · a row reports the place that a text goes to: by its last try, else by now', async (t) => {
+t.test('DLV-2 · CLI-2 · a row shows the place that a text goes to: by its last try, else by now', async (t) => {
   const it = await openService(
     ['k1', { status: 'delivered', chat: 'then' }],
     ['k2', { status: 'queued' }],

@@ -82,7 +82,7 @@ t.test('DUR-1 · OBS-1 · DIS-2 · the log names an interrupted direct delivery 
 });
 
 t.test(
-  'DUR-1 · a sending that was cut off reports its run too, or is queued again where the platform knows it',
+  'DUR-1 · a sending that was cut off informs its run too, or is queued again where the platform knows it',
   async (t) => {
     const cut = { ...delivery, runKey: 'ended', status: 'sending', startedAtMs: 900 };
     const blind = await openResume(t);
@@ -149,7 +149,7 @@ t.test(
   },
 );
 
-t.test('DLV-4 · numbers report the order of deliveries, where the clock was set back between them', async (t) => {
+t.test('DLV-4 · numbers show the order of deliveries, where the clock was set back between them', async (t) => {
   const it = await openResume(t, { room: 3 });
   for (const [key, more] of [
     ['1', { queuedAtMs: 9_000, order: 9_000 }],

@@ -14,7 +14,7 @@ const servers = {
     'mcp_servers: {a: {command: /nowhere/mcp}, b: {url: "https://x.example/mcp", auth: oauth}, off: {command: x, enabled: false}}\n',
 };
 
-t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway reports how its servers stand', async (t) => {
+t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway says how its servers stand', async (t) => {
   const row = (name: string, state: string, more = {}) => ({ name, profile: 'default', state, ...more });
   const gateway = answering({
     'mcp.list': [

@@ -127,7 +127,7 @@ t.test('INS-3 · who wants steps alone hears the same steps, and no record of th
         readonly event?: { readonly type: string };
         readonly actorRef: AnyActorRef;
       };
-      // The pool is not compiled, and reports everything.
+      // The pool is not compiled, and shows everything.
       if (actorRef.id === key) heard.push(`${inspected.type} ${event?.type ?? ''}`);
     });
     t.equal(tap.watched(), wanted);

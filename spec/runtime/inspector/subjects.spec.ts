@@ -4,7 +4,7 @@ import { createSubjects } from '../../../runtime/inspector/subjects.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { fc } from '../../support/property.ts';
 
-/** As much of an actor as reports where it lives. */
+/** As much of an actor as shows where it lives. */
 const actor = (id: string): AnyActorRef =>
   ({ id, sessionId: `x:${id}`, _parent: { id: 'root', logic: {} }, logic: { id: 'thing' } }) as unknown as AnyActorRef;
 

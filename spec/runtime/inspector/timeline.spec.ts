@@ -140,7 +140,7 @@ t.test('INS-2 · a timeline ends in the state that decided it, with its reason',
     t.ok(outcome === 'duplicate' || timeline.cure !== '', `${outcome} has a cure`);
     if (!ofSender.has(outcome)) t.match(timeline.cure, /`agent [a-z]+ [^`<>]+`/, `${outcome} names the command`);
     for (const { state: name, detail } of steps.slice(0, -2))
-      if (name === 'rendering') t.equal(detail, 'its texts are filled in', `${outcome} reports of no work`);
+      if (name === 'rendering') t.equal(detail, 'its texts are filled in', `${outcome} speaks of no work`);
   }
   t.end();
 });
@@ -465,7 +465,7 @@ t.test('INS-2 · DIS-2 · of a text that its sender does not wait for, no agent 
   t.end();
 });
 
-t.test('INS-2 · COA-2 · a burst’s event reports what it waits for, and which run stood for it', (t) => {
+t.test('INS-2 · COA-2 · a burst’s event shows what it waits for, and which run stood for it', (t) => {
   const coalesced: EventRecord = { ...event, status: 'coalesced', work: 'b1', told: { groupKey: 'prod' } };
   const burst = { id: 'b1', firstAtMs: 900, count: 3, latestEventKey: 'k1', dueAtMs: 60_000 };
   const waiting = timelineOf(
@@ -504,7 +504,7 @@ t.test('INS-2 · COA-2 · a burst’s event reports what it waits for, and which
   t.end();
 });
 
-t.test('DUR-2 · a replay and a record of an earlier version report what they can', (t) => {
+t.test('DUR-2 · a replay and a record of an earlier version show what they can', (t) => {
   const replay = timelineOf(sources({ event: { ...event, replayOf: 'k0' } }));
   t.match(replay.phases[0]?.title, /replay of k0/);
   t.equal(replay.phases[0]?.steps.find(({ state }) => state === 'verifying')?.result, 'skipped');

@@ -77,7 +77,7 @@ t.test('INS-2 · what a run has under way is known by its key, until it has sett
   t.end();
 });
 
-t.test('TRU-3 · SRV-1 · an entry that went reports the calls that it found and that no session has', (t) => {
+t.test('TRU-3 · SRV-1 · an entry that went names the calls that it found and that no session has', (t) => {
   const { pool, calls } = stage();
   for (let each = 0; each < 3; each += 1) void calls.start(request);
   const [waiting, sent, unfound] = pool.spawned;

@@ -17,7 +17,7 @@ function ports(t: Test, credentials: Credentials = tokenStore(t).credentials): P
 }
 
 t.test(
-  'CLI-5 · a server is connected once and reports what would be registered, and nothing of it is left',
+  'CLI-5 · a server is connected once and shows what would be registered, and nothing of it is left',
   async (t) => {
     const pidFile = join(makeHome(t).path, 'pids');
     const peer = stdioPeer('legacy', { pidFile });

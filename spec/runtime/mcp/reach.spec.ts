@@ -78,7 +78,7 @@ t.test('LIF-6 · LIF-7 · every other state is woken, and the calls wait for the
   t.end();
 });
 
-t.test('LIF-7 · a server that cannot be reached reports every call why', (t) => {
+t.test('LIF-7 · a server that cannot be reached says to every call why', (t) => {
   const { wait, heard, reach, gone } = stage({ s: { value: 'parked' } });
   wait('s', '1');
   wait('s', '2');

@@ -1,4 +1,4 @@
-/** What /metrics and /ready report of a real daemon that has work of every kind. */
+/** What /metrics and /ready say of a real daemon that has work of every kind. */
 
 import t from 'tap';
 import { createActor, createMachine } from 'xstate';
@@ -146,7 +146,7 @@ t.test('OBS-1 · ADP-2 · while a part is not well, /ready says 503 and names it
   t.same([samples.get('agent_ready'), samples.get('agent_journal_up')], [0, 0]);
 });
 
-t.test('OBS-1 · a look at the page does not empty what the metrics report of the loop', async (t) => {
+t.test('OBS-1 · a look at the page does not empty what the metrics say of the loop', async (t) => {
   const root = createActor(createMachine({})).start();
   t.teardown(() => root.stop());
   const none = () => [];

@@ -15,7 +15,7 @@ t.test('CON-1 · SUB-1 · the first start makes a home that works, with a secret
     const made = await makeExampleHome({ AGENT_HOME: home });
     t.equal(made.home, home);
     t.match(secretOf(home), /^[0-9a-f]{64}$/);
-    t.notMatch(made.greeting, secretOf(home) ?? '', 'the greeting reads the secret, it does not report it');
+    t.notMatch(made.greeting, secretOf(home) ?? '', 'the greeting reads the secret, it does not show it');
     const loaded = loadHome({ home, env: {} });
     t.same(loaded.diagnostics, []);
     t.match(loaded.main.settings.webhook, { enabled: true, host: '127.0.0.1', port: 8_644 });

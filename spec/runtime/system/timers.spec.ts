@@ -61,7 +61,7 @@ t.test('INS-1 · holds no timer once the root has stopped', async (t) => {
   t.equal(clock.waits.size, 0);
 });
 
-t.test('INS-2 · reports the timers of an actor that wait, and no other', async (t) => {
+t.test('INS-2 · lists the timers of an actor that wait, and no other', async (t) => {
   const { clock, one, other, root } = started();
   if (one === undefined || other === undefined) throw new TypeError('no children');
 

@@ -267,7 +267,7 @@ t.test('EVT-1 · a ping that is not listed is logged at debug, and kept like any
   t.match(journal.local?.get('events', 'k1')?.value, { status: 'ignored', reason: 'ping' });
 });
 
-t.test('OBS-1 · a request that is refused unread reports the id by which its sender asks for it', async (t) => {
+t.test('OBS-1 · a request that is refused unread has the id by which its sender asks for it', async (t) => {
   const { decisions, lines } = await stage();
   const { route: _, profile: __, event: ___, deliveryId: ____, scheme: _____, ...unread } = known;
   decisions.decided({ ...unread, outcome: { kind: 'unknownRoute' } }, live({ 'x-github-delivery': 'theirs' }));

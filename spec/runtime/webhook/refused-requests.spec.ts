@@ -66,7 +66,7 @@ t.test('SEC-8 · equal refusals of one address are one row, found by its newest,
   t.end();
 });
 
-t.test('SEC-8 · what reports rows apart, and what does not', (t) => {
+t.test('SEC-8 · what distinguishes rows, and what does not', (t) => {
   const one: Given = { at: 1, route: 'gh', reason: 'the timestamp is 301 s from the clock; 300 s are allowed' };
   const cases: readonly (readonly [what: string, other: Partial<Given>, rows: number])[] = [
     ['the same', {}, 1],

@@ -1,6 +1,6 @@
 /**
  * What stands in front of a real MCP server over HTTP and spoils its answers: fixed answers, silence, resets, streams
- * that end too soon. Knows HTTP; knows of MCP only how to report a message that answers from one that does not.
+ * that end too soon. Knows HTTP; knows of MCP only how to distinguish a message that answers from one that does not.
  */
 
 import type { ServerResponse } from 'node:http';

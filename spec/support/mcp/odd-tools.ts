@@ -56,7 +56,7 @@ export function bigTool(characters: number): PeerTool {
   };
 }
 
-/** A tool that reports which environment and folder its process was given. */
+/** A tool that shows which environment and folder its process was given. */
 export const environmentTool: PeerTool = {
   definition: { name: 'environment', description: 'Reports environment and folder', inputSchema: anyObject },
   run: () => ({ text: JSON.stringify({ cwd: process.cwd(), env: process.env }) }),

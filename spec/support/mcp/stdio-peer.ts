@@ -183,7 +183,7 @@ function toolsOf(chosen: ReadonlyMap<StdioBehaviour, string>): readonly PeerTool
 
 function watch(work: PeerWork, chosen: ReadonlyMap<StdioBehaviour, string>, counter: string | undefined): void {
   work.beforeCall = (tool, { text }) => {
-    // A text that begins so reports one call from another.
+    // A text that begins so distinguishes one call from another.
     const mark = typeof text === 'string' ? (/^#\d+/.exec(text)?.[0] ?? '') : '';
     if (counter !== undefined) appendFileSync(counter, `${tool}${mark}\n`);
     if (chosen.has('die-on-call')) end(1, `the peer dies while it executes ${tool}`);

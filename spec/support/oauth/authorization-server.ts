@@ -150,7 +150,7 @@ function ttlOf(accessTokenSeconds: number): Record<string, number> {
   };
 }
 
-/** The provider reports the world what Node and what settings it would like; the specs know. */
+/** The provider informs the world what Node and what settings it would like; the specs know. */
 function quietly<Value>(work: () => Value): Value {
   const { info, warn } = console;
   console.info = console.warn = () => {};
