@@ -19,7 +19,7 @@ t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization serv
     client_metadata_url: 'https://agent.test/client.json',
   });
   const running = login('--flow', 'device');
-  const url = await running.shows(/^Open (http\S+) on any device/m);
+  const url = await running.shows(/open (http\S+) on any device/);
   const code = await running.shows(/^ {2}([A-Z]{4}-[A-Z]{4})$/m);
   t.equal(new URL(url).origin, authority.issuer);
 
