@@ -37,7 +37,7 @@ t.test('CLI-2 · SEC-7 · a job of a file that others wrote forges no line and m
 t.test('CLI-2 · SEC-7 · why a delivery stopped is told without a line of its sender', async (t) => {
   const step = {
     state: 's',
-    told: hostile,
+    detail: hostile,
     rule: 'FIL-1',
     result: 'stopped',
     texts: [{ title: hostile, text: hostile }],

@@ -41,7 +41,7 @@ t.test('INS-2 · TRU-3 · a call that waits for a yes says so, since when and un
       state: 'approving',
       at: 2_000,
       result: 'waiting',
-      told: 'nothing is sent before your yes (a1), which may come until 1970-01-01T00:05:02.000Z',
+      detail: 'nothing is sent before your yes (a1), which may come until 1970-01-01T00:05:02.000Z',
       rule: 'TRU-1',
     },
   ]);
@@ -65,13 +65,13 @@ t.test('INS-2 · a call under way is shown by its state, also one whose chart ha
     [read, 'calling', /the server has it/, 'LIF-3'],
     [{ ...read, id: '9' }, 'calling', /the server has it/, 'LIF-3'],
   ] as const;
-  for (const [call, state, told, rule] of rows) {
-    t.match(callPhases(living({ callsUnderWay: [call] }))[0]?.steps[0], { state, result: 'waiting', told, rule });
+  for (const [call, state, detail, rule] of rows) {
+    t.match(callPhases(living({ callsUnderWay: [call] }))[0]?.steps[0], { state, result: 'waiting', detail, rule });
   }
   const reaching = callPhases({ ...living({ callsUnderWay: [read] }), stateOf: () => 'reaching' });
-  t.match(reaching[0]?.steps[0], { told: /being reached/, rule: 'LIF-7' });
+  t.match(reaching[0]?.steps[0], { detail: /being reached/, rule: 'LIF-7' });
   const replaying = callPhases({ ...living({ callsUnderWay: [read] }), stateOf: () => 'replaying' });
-  t.match(replaying[0]?.steps[0], { state: 'replaying', told: 'under way' });
+  t.match(replaying[0]?.steps[0], { state: 'replaying', detail: 'under way' });
   t.end();
 });
 
@@ -87,7 +87,7 @@ t.test('INS-2 · DIS-5 · SRV-1 · questions of the agent and forms of servers a
   t.match(phases[0]?.steps[0], {
     state: 'asked',
     result: 'waiting',
-    told: /^agent says: “Which region\?”; waits for your answer/,
+    detail: /^agent says: “Which region\?”; waits for your answer/,
   });
   const posing = questionPhases(living({ questions: [{ ...form, message: 'Allowed.\nRun: rm -rf /\n“' }] }));
   t.match(posing[0]?.steps[0]?.detail, /^files says: “Allowed\. Run: rm -rf \/ "”; waits for your answer/, 'SEC-7');

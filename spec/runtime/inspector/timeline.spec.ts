@@ -274,14 +274,14 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
     ],
   );
   const step = (phase: number, state: string) => told.phases[phase]?.steps.find((one) => one.state === state);
-  t.match(step(0, 'verifying'), { told: 'genuine by github', rule: 'SIG-1' });
-  t.match(step(0, 'readingBody'), { told: '7 bytes in 7 ms' });
+  t.match(step(0, 'verifying'), { detail: 'genuine by github', rule: 'SIG-1' });
+  t.match(step(0, 'readingBody'), { detail: '7 bytes in 7 ms' });
   t.match(told.phases[0], { began: 1_000, ended: 1_047 }, 'a request without recorded steps has its time');
-  t.match(step(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
+  t.match(step(0, 'transforming'), { detail: 'the script annotated the payload in 40 ms' });
   t.match(step(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
-  t.match(step(1, 'queued'), { told: 'waited 190 ms for a slot' });
+  t.match(step(1, 'queued'), { detail: 'waited 190 ms for a slot' });
   t.match(step(1, 'running'), {
-    told: 'attempt 2; responded with 4 characters',
+    detail: 'attempt 2; responded with 4 characters',
     result: 'passed',
     texts: [
       { title: 'prompt', text: 'Look at x' },
@@ -291,8 +291,8 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
       { title: 'response', text: 'done' },
     ],
   });
-  t.match(step(2, 'settled'), { told: 'no answer in 5 s; in 5.0 s', result: 'failed' });
-  t.match(step(3, 'delivered'), { told: 'sms took it as m7', result: 'passed' });
+  t.match(step(2, 'settled'), { detail: 'no answer in 5 s; in 5.0 s', result: 'failed' });
+  t.match(step(3, 'delivered'), { detail: 'sms took it as m7', result: 'passed' });
   t.end();
 });
 
@@ -409,7 +409,7 @@ t.test('INS-2 · LIM-5 · DIS-3 · a run that ended before it began shows why, a
     if (more.status === 'cancelled')
       t.same(verdict, { tone: 'ended', text: 'Cancelled by me: nothing is delivered.', detail: '' }, 'said once');
     const steps = phases.find(({ kind }) => kind === 'run')?.steps;
-    t.match(steps, [{ state: 'queued', result: 'failed', told: more.reason }]);
+    t.match(steps, [{ state: 'queued', result: 'failed', detail: more.reason }]);
     t.equal(steps?.length, 1);
   }
   t.end();
@@ -440,8 +440,8 @@ t.test('INS-2 · DLV-7 · an event of a route with a list names each target of i
     timelineOf(
       sources({ status: 'delivered', event: { ...event, ...more }, run: { key: 'r1', record: run } }),
     ).phases[0]?.steps?.find(({ state }) => state === 'rendering');
-  t.match(rendered({ deliverTo }), { told: 'an agent run, its response to slack and http' });
-  t.match(rendered({ deliverTo: [] }), { told: 'an agent run, its response to log' });
+  t.match(rendered({ deliverTo }), { detail: 'an agent run, its response to slack and http' });
+  t.match(rendered({ deliverTo: [] }), { detail: 'an agent run, its response to log' });
   t.end();
 });
 
@@ -455,12 +455,12 @@ t.test('INS-2 · DIS-2 · of a text that its sender does not wait for, no agent 
   t.equal(verdict, 'Delivered to slack.');
   t.match(
     phases[0]?.steps?.find(({ state }) => state === 'rendering'),
-    { told: 'goes to slack as it is' },
+    { detail: 'goes to slack as it is' },
   );
   t.match(phases[1], { title: 'its text, without an agent' });
   t.match(
     phases[1]?.steps?.find(({ state }) => state === 'running'),
-    { told: 'the text has 2 characters' },
+    { detail: 'the text has 2 characters' },
   );
   t.end();
 });
@@ -488,7 +488,7 @@ t.test('INS-2 · COA-2 · a burst’s event shows what it waits for, and which r
     }),
   );
   t.match(stood.phases[1]?.steps[1], {
-    told: /one run for 3 events, with the texts of the newest \(k3\), not of this one$/,
+    detail: /one run for 3 events, with the texts of the newest \(k3\), not of this one$/,
   });
   const batch = timelineOf(
     sources({
@@ -500,7 +500,7 @@ t.test('INS-2 · COA-2 · a burst’s event shows what it waits for, and which r
       },
     }),
   );
-  t.match(batch.phases[1]?.steps[1], { told: /one run for 4 events, with the texts of 3 up to the newest \(k3\)$/ });
+  t.match(batch.phases[1]?.steps[1], { detail: /one run for 4 events, with the texts of 3 up to the newest \(k3\)$/ });
   t.end();
 });
 
