@@ -6,12 +6,16 @@
 
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
+import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import { chooseToken, isValid } from '../../machines/oauth/token-record.ts';
 import { writableCure } from '../files.ts';
 import { type Renewal, type RenewalSettings, recordFor, renewTokens } from './renewal.ts';
 
+/** The last renewed token of an entry, if the server refused it too: it refuses what a further renewal would get. */
+const refusedAnew = new WeakMap<OauthSettings, string>();
+
 export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLike) => FetchLike {
-  const { server, url: serverUrl, credentials, nowMs } = options;
+  const { server, url: serverUrl, settings, credentials, nowMs } = options;
   const own = new URL(serverUrl);
 
   return (fetch) => {
@@ -34,13 +38,18 @@ export function createAuthorizedFetch(options: RenewalSettings): (fetch: FetchLi
       if (target.origin !== own.origin) return fetch(url, init);
       const sent = await current();
       const answer = await fetch(url, withToken(init, sent));
+      const isRefusedAnew = sent !== undefined && refusedAnew.get(settings) === sent;
+      if (isRefusedAnew && answer.status !== 401) refusedAnew.delete(settings);
       if (answer.status !== 401 || sent === undefined) return answer;
       const now = recordFor(options)?.accessToken;
+      if (isRefusedAnew && now === sent) return answer;
       // Another request renewed it while this one was open.
       const fresh = now !== undefined && now !== sent ? now : await tokenOf(await renewTokens(options, sent), options);
       if (fresh === undefined) return answer;
       await answer.body?.cancel();
-      return fetch(url, withToken(init, fresh));
+      const again = await fetch(url, withToken(init, fresh));
+      if (again.status === 401) refusedAnew.set(settings, fresh);
+      return again;
     };
   };
 }

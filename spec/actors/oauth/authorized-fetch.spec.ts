@@ -18,6 +18,7 @@ async function stage(t: Test, change: Partial<TokenRecord> = {}, oauth: JsonObje
   const { authority, store, record, client, issued } = await loggedIn(t, url, change);
   const shown: (string | undefined)[] = [];
   let now = Date.now();
+  let accepts: (token: string) => boolean = authority.accepts;
   const settings = readOauthSettings({ oauth });
   const carry = createAuthorizedFetch({
     ...{ server: 'hub', url, settings, credentials: store.credentials, version: '1', log: store.log },
@@ -27,7 +28,7 @@ async function stage(t: Test, change: Partial<TokenRecord> = {}, oauth: JsonObje
     const sent = new Headers(init?.headers).get('authorization') ?? undefined;
     shown.push(sent);
     const token = /^Bearer (.*)$/.exec(sent ?? '')?.[1];
-    return new Response(null, { status: token !== undefined && authority.accepts(token) ? 200 : 401 });
+    return new Response(null, { status: token !== undefined && accepts(token) ? 200 : 401 });
   });
   return {
     ...{ authority, store, record, client, shown, carry },
@@ -35,6 +36,9 @@ async function stage(t: Test, change: Partial<TokenRecord> = {}, oauth: JsonObje
     files: () => readdirSync(store.folder).map((name) => readFileSync(join(store.folder, name), 'utf8')),
     setClock: (ms: number) => {
       now = ms;
+    },
+    setServer: (does: typeof accepts) => {
+      accepts = does;
     },
   };
 }
@@ -76,6 +80,18 @@ t.test('OAU-1 · a latecomer whose token was refused takes what another brought 
   await carry(url);
   t.equal(shown.length, 3, 'the new one at once');
   t.equal(renewals().length, 1);
+});
+
+t.test('OAU-8 · a renewed token that is refused too is not renewed again before the server took it', async (t) => {
+  const { carry, renewals, authority, setServer } = await stage(t);
+  setServer(() => false);
+  for (const _ of [1, 2, 3]) t.equal((await carry(url)).status, 401);
+  t.equal(renewals().length, 1);
+  setServer(authority.accepts);
+  t.equal((await carry(url)).status, 200);
+  takeBack(authority);
+  t.equal((await carry(url)).status, 200, 'it has ended since');
+  t.equal(renewals().length, 2);
 });
 
 t.test('OAU-1 · another process was first: its tokens are taken, nothing is asked', async (t) => {
