@@ -39,7 +39,7 @@ interface HealthPorts {
   readonly nowMs: () => number;
 }
 
-interface VitalSigns {
+interface HealthView {
   health(): Health;
   readiness(): Readiness;
   /** All gauges of the metrics. */
@@ -56,7 +56,7 @@ interface PartSnapshot {
   hasTag(tag: string): boolean;
 }
 
-export function createHealth(ports: HealthPorts): VitalSigns {
+export function createHealth(ports: HealthPorts): HealthView {
   const { root, mcp, metrics, nowMs } = ports;
   let busySince = performance.eventLoopUtilization();
   /** Two histograms: the page's is reset at each reading, which must not empty the one of the metrics. */

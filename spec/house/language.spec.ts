@@ -36,8 +36,8 @@ t.test('LNG-1 · no page uses a word that the glossary replaces', (t) => {
 });
 
 /**
- * How often the texts of the program still use a word, counted by its row in the table: names within templates. The numbers may only fall: a new text
- * uses the words of the glossary, and a correction of an old one lowers its number.
+ * How often the texts of the program still use a word, counted by its row in the table: names within templates. The numbers
+ * may only fall: a new text uses the words of the glossary, and a correction of an old one lowers its number.
  */
 const leftInTexts: Readonly<Record<string, number>> = {
   told: 5,

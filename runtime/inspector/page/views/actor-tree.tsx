@@ -88,12 +88,12 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
   const waiting = row.meta?.size ?? row.meta?.waiting ?? 0;
   const about = row.why ?? aboutOf(row, name);
   // A pool is only a container; its children are of interest.
-  const isWhole = isPool(row);
+  const isContainer = isPool(row);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree around it takes the keys.
     <div
       id={`actor-${row.id}`}
-      class={`it ${isWhole ? '' : toneOf(standing)}${chosen ? ' at' : ''}${dimmed ? ' dimmed' : ''}`}
+      class={`it ${isContainer ? '' : toneOf(standing)}${chosen ? ' at' : ''}${dimmed ? ' dimmed' : ''}`}
       role="treeitem"
       tabIndex={-1}
       aria-level={depth + 1}
@@ -115,12 +115,12 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
       >
         {children > 0 ? <i class={`caret${open ? ' open' : ''}`} /> : null}
       </span>
-      {isWhole ? null : <Mark standing={standing} />}
-      <span class={isWhole ? 'pool cut' : 'name cut'} title={name}>
+      {isContainer ? null : <Mark standing={standing} />}
+      <span class={isContainer ? 'pool cut' : 'name cut'} title={name}>
         {name}
       </span>
       {waiting > 0 ? (
-        <span class="count plain" title={isWhole ? undefined : counted(waiting, 'waits', 'wait')}>
+        <span class="count plain" title={isContainer ? undefined : counted(waiting, 'waits', 'wait')}>
           {waiting.toLocaleString('en')}
           <span class="unseen"> {row.meta?.size === undefined ? 'waiting' : waiting === 1 ? 'child' : 'children'}</span>
         </span>
@@ -129,7 +129,7 @@ function ActorItem({ line, chosen, more, onChoose, onFold }: ActorItemProps): JS
       <span class="muted small cut about" title={about}>
         {withCode(about)}
       </span>
-      <span class="st">{isWhole ? '' : stateWords(row)}</span>
+      <span class="st">{isContainer ? '' : stateWords(row)}</span>
     </div>
   );
 }
