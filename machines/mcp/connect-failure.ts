@@ -292,7 +292,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       const folder = spoiltInstall(failure.words ?? '');
       return folder === undefined
         ? readWords(place)
-        : `its install by npx was cut off, as by connect_timeout: remove the folder ${folder} and raise connect_timeout`;
+        : `its install by npx is incomplete, as after connect_timeout: remove the folder ${folder} and raise connect_timeout`;
     }
     case 'tls':
       if (/CERT_HAS_EXPIRED/.test(failure.message))
