@@ -101,6 +101,9 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
     if (!aged.ok) return aged;
     let removed = aged.value;
     hasSwept &&= removed === 0;
+    // Lower at each step, and in one walk: while records are added that it may remove, it would not end otherwise.
+    let target = Number.POSITIVE_INFINITY;
+    const shrink = shrinking(engine, () => target, atMs);
     for (;;) {
       const isFar = engine.usedBytes() * (1 - shrinkStep) > maxBytes;
       if (!hasSwept && (isFar || atMs >= sweepAtMs)) {
@@ -109,8 +112,8 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
         hasSwept = true;
         sweepAtMs = atMs + sweepEveryMs;
       }
-      const target = Math.max(maxBytes, engine.usedBytes() * (1 - shrinkStep));
-      const shrunk = await inPieces(shrinking(engine, target, atMs));
+      target = Math.max(maxBytes, Math.min(target, engine.usedBytes()) * (1 - shrinkStep));
+      const shrunk = await inPieces(shrink);
       if (!shrunk.ok) return shrunk;
       removed += shrunk.value;
       hasSwept &&= shrunk.value === 0;

@@ -55,13 +55,13 @@ export function ageing(engine: Engine, keepAfterKey: string, nowMs: number): (sp
   };
 }
 
-/** Returns a job that removes the next oldest finished records at each call, while the store is above `maxBytes`. */
-export function shrinking(engine: Engine, maxBytes: number, nowMs: number): (spent: Spent) => Piece {
+/** Returns a job that removes the next oldest finished records at each call, while the store is above `maxBytes()`. */
+export function shrinking(engine: Engine, maxBytes: () => number, nowMs: number): (spent: Spent) => Piece {
   const next = oldestFirst(engine, undefined);
   return (spent) => {
     let removed = 0;
     for (let looked = 0; looked < pieceSize && !spent(); looked += 1) {
-      if (looked % measureEvery === 0 && engine.usedBytes() <= maxBytes) return { removed, more: false };
+      if (looked % measureEvery === 0 && engine.usedBytes() <= maxBytes()) return { removed, more: false };
       const at = next();
       if (at === undefined) return { removed, more: false };
       removed += removeFinished(engine.tables, at, nowMs);

@@ -98,6 +98,24 @@ t.test(
   },
 );
 
+t.test(
+  'DUR-2 · pruning ends where unfinished records alone are above the limit, while others are finished',
+  async (t) => {
+    const { engine, jobs } = engineOf(2_000);
+    const journal = createJournal(engine, { nowMs: () => 0, steadyMs: () => 0 });
+    await journal.commit(runs(500));
+    const { submit } = engine;
+    engine.submit = (job) => {
+      engine.tables.runs.write(`s${jobs.count}`, { version: 1, dueAtMs: undefined, heldBy: undefined, value: {} });
+      submit(job);
+    };
+
+    const pruned = await journal.prune({ keepAfterKey: '', maxBytes: engine.usedBytes() / 4 });
+
+    t.ok(pruned.ok, `${jobs.count} jobs`);
+  },
+);
+
 t.test('DUR-2 · CON-2 · a journal that is closed does not finish its pruning first', async (t) => {
   const { engine, jobs } = engineOf();
   const journal = createJournal(engine, { nowMs: () => 0, steadyMs: () => 0 });
