@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import type { Overview } from '../../runtime/control/contract/overview.ts';
+import type { RouteRow } from '../../runtime/control/contract/routes.ts';
 import { answerFor, calls, chromiumPath, goTo, noChromium, openInspector, refusal } from '../support/browser.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
@@ -197,6 +198,22 @@ t.test('a page with many routes', options, async (t) => {
       await page.keyboard.press('Escape');
       await page.unrouteAll({ behavior: 'wait' });
     }
+  });
+
+  await t.test('INS-4 · counts that are not complete are continued, with a rest after each answer', async (t) => {
+    let asked = 0;
+    await answerFor(page, {
+      'webhook.list': async (_, own) => {
+        asked += 1;
+        const rows: readonly RouteRow[] = await own();
+        return rows.map((row) => ({ ...row, last_24h: { ...row.last_24h, counted_from: 'now' } }));
+      },
+    });
+    await goTo(page, '#/routes');
+    await eventually(() => asked === 2);
+    for (let frame = 0; frame < 20; frame += 1) await page.evaluate('new Promise(requestAnimationFrame)');
+    t.ok(asked < 5, `${asked} requests`);
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   await t.test('INS-4 · the counts of the daemon stay within their panels', async (t) => {

@@ -203,7 +203,9 @@ t.test('INS-4 · a live search that takes long lists what is found later than th
     'events.search': ({ limit, q }, own) => {
       if (limit !== 100 || q !== 'one') return undefined;
       asked += 1;
-      return asked === 1 ? changedBy({ rows: [], cursor: 'z' })({}, own) : undefined;
+      return asked === 1
+        ? changedBy({ rows: [], cursor: 'z', counted_from: new Date().toISOString() })({}, own)
+        : undefined;
     },
   });
 

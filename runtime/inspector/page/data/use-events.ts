@@ -98,9 +98,8 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
           const current = listed === undefined || !isLive ? page : withNews(page, listed.rows, counts.from);
           show({ counts, list: isAhead ? listed : current });
           for (const news of early) hear(news);
-          // The news complete the counts of a long history, but bring no older rows.
-          const isFull = isLive && (cursor === undefined || rows.length === pageRows);
-          if (isOver() || isFull || (!isLive && counts.counted_from === undefined)) return;
+          // Of a long history the news complete the counts, but bring no older rows.
+          if (isOver() || counts.counted_from === undefined || (isLive && rows.length === pageRows)) return;
           await new Promise((resolve) => setTimeout(resolve, continueMs));
         }
       } catch (error) {

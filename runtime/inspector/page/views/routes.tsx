@@ -14,6 +14,7 @@ import { goWithin } from '../data/place.ts';
 import { call, useKept } from '../data/rpc.ts';
 import { useFollowed } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
+import { useAgain } from '../data/use-nodes.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -25,16 +26,17 @@ import { SubscriptionDialog } from './routes-subscription.tsx';
 
 /** Failing ones first, then by name, so that rows keep their places. */
 const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, healthy: 2, quiet: 2, disabled: 3 };
+const continueMs = 1_000;
+const isRead = { kind: 'waiting' } as const;
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
 export function Routes({ place }: { readonly place: Place }): JSX.Element {
   const asking = useKept(useFollowed(changing, 'routes', () => call('webhook.list')));
   const { asked, again } = asking;
   useEffect(() => routesVersion.onChange(again), [again]);
+  const isPart = asked.kind === 'there' && asked.value.some((row) => row.last_24h?.counted_from !== undefined);
   // The next answer continues the reading of a long history.
-  useEffect(() => {
-    if (asked.kind === 'there' && asked.value.some((row) => row.last_24h?.counted_from !== undefined)) void again();
-  }, [asked, again]);
+  useAgain(isPart ? asking : { again, asked: isRead }, continueMs);
   const listing = useListing(asking, place, { sorted, textOf: ({ name, deliver }) => `${name} ${deliver}` });
   const [isAdding, setAdding] = useState(false);
   const isWide = !useMedia('(max-width: 1100px)');
