@@ -31,7 +31,11 @@ function PayloadPanel({ event }: { readonly event: OpenedEvent }): JSX.Element {
   const body = whole ?? payload.text;
   const isWhole = payload.whole || whole !== undefined;
   // An opened event is read again with each step of the gateway, and a payload may be megabytes.
-  const indented = useMemo(() => (isWhole ? indentedJson(body) : indentedStart(body)), [isWhole, body]);
+  const indented = useMemo(
+    // Not longer than the beginning was: one button shows the rest.
+    () => (isWhole ? indentedJson(body) : indentedStart(body).slice(0, body.length)),
+    [isWhole, body],
+  );
   const text =
     part === 'body'
       ? indented
