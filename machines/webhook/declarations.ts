@@ -45,11 +45,13 @@ export function declarations({ headers, query = '' }: SignedRequest): readonly J
 export function written(declaration: JsonObject): string {
   const members = Object.entries(declaration).map(([key, value]) => {
     const text = typeof value === 'string' ? value : '';
-    return `${key}: ${text === '' ? written(value as JsonObject) : /^[\w-]+$/.test(text) ? text : `'${text}'`}`;
+    return `${key}: ${text === '' ? written(value as JsonObject) : plain.test(text) ? text : `'${text.replaceAll("'", "''")}'`}`;
   });
   return `{ ${members.join(', ')} }`;
 }
 
+/** What YAML reads as a text without quotes. */
+const plain = /^(?!(?:true|false|null)$)[a-z][\w-]*$/i;
 const token = { algorithm: 'token' };
 
 function prefixOf(prefix: string | undefined): JsonObject {

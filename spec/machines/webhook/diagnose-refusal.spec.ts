@@ -392,6 +392,9 @@ t.test('SRC-5 · a sender that no source is for is led to the line that its requ
     ],
     [{ authorization: `Bearer ${plainSecret}` }, { header: 'authorization', algorithm: 'token', prefix: 'Bearer ' }],
     [{}, { query: 'key', algorithm: 'token' }, `a=b&key=${plainSecret}`],
+    [{}, { query: '1', algorithm: 'token' }, `1=${plainSecret}`],
+    [{}, { query: 'true', algorithm: 'token' }, `true=${plainSecret}`],
+    [{ "x-'acme": seal(body) }, { header: "x-'acme" }],
   ];
   for (const [headers, line, query] of rows) {
     const refused = refusedOf({ headers, body, ...(query === undefined ? {} : { query }) });
