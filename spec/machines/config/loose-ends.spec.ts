@@ -51,7 +51,7 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ events: ['push', 'pull_request.opened', 'order.paid'] }, ['events.1 event-action']],
     [{ events: ['pull_request.opened'], signature: { header: 'X-Sig' } }, []],
     [{ source: 'gitlab', events: ['Push Hook', 'merge_request.open'] }, ['events.1 event-action']],
-    [{ source: 'slack', events: ['app_mention', 'message.im'] }, ['events.1 event-action']],
+    [{ source: 'slack', events: ['app_mention', 'message.im', '/deploy.eu'] }, ['events.1 event-action']],
     [{ source: 'sentry', events: ['issue.created'] }, []],
     [{ toolsets: ['web', 'terminal'] }, ['toolsets.1 toolset-restricted']],
     [{ toolsets: ['agnet-webhook', 'mcp-nope'] }, ['toolsets.0 toolset-unknown', 'toolsets.1 toolset-unknown']],
