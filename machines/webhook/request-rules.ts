@@ -74,7 +74,7 @@ export interface Part {
 
 type Known = Partial<RequestContext>;
 const nothing: Known = {};
-/** The longest body that is read for a possible handshake while the window is full. */
+/** The longest body that is read for a possible handshake which is unsigned, or while the window is full. */
 const longestGreeting = 16_384;
 
 export function checkSize(context: RequestContext, facts: RequestFacts): Known {
@@ -219,16 +219,16 @@ export function missingCertificate(context: RequestContext, facts: RequestFacts,
   return url === undefined || facts.certificate(url) !== undefined ? undefined : url;
 }
 
-/** A handshake that its provider cannot sign yet: anyone can send it, so the allowance always applies. */
+/** A handshake that its provider does not sign: anyone can send it, so the allowance always applies, and no long body is read. */
 function unsignedGreeting(
-  { payload, query }: SignedRequest,
+  { body, payload, query }: SignedRequest,
   { route }: RequestContext,
   facts: RequestFacts,
   nowMs: number,
 ): Known | undefined {
   const byUnsigned = route && facts.compiled(route).handshake?.byUnsigned;
-  const read = byUnsigned && payload?.();
-  const greeting = read && byUnsigned(read, query);
+  const read = byUnsigned && body.length <= longestGreeting ? payload?.() : undefined;
+  const greeting = read && byUnsigned?.(read, query);
   return route && greeting && answered(greeting, route, facts, nowMs);
 }
 

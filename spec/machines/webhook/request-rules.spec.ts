@@ -273,6 +273,7 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   };
   t.match(unsigned('ssl_check=1&token=t&command=%2Fdeploy'), { kind: 'handshake', status: 200, body: '' });
   t.match(unsigned('ssl_check=0&command=%2Fdeploy'), { kind: 'badSignature' });
+  t.match(unsigned(`ssl_check=1&text=${'x'.repeat(17_000)}`), { kind: 'badSignature' }, 'no long body is read for it');
   t.equal(checked('command=%2Fdeploy&ssl_check=0'), undefined, 'a command is an event');
   const typed = checked(`payload=${encodeURIComponent('{"type":"block_suggestion","action_id":"a","value":"de"}')}`);
   t.match(typed, { kind: 'handshake', status: 200, body: '{"options":[]}' });
