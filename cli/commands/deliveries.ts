@@ -4,7 +4,13 @@
  */
 
 import { stateWords } from '../../machines/base/status.ts';
-import type { OutgoingDetail, OutgoingRow, Swept, TargetRow } from '../../runtime/control/contract/deliveries.ts';
+import type {
+  OutgoingDetail,
+  OutgoingRow,
+  SendingChoice,
+  Swept,
+  TargetRow,
+} from '../../runtime/control/contract/deliveries.ts';
 import type { Params } from '../../runtime/control/contract.ts';
 import { type CommandContext, type ExitCode, hasFlag, type Output, queryOf, refuse, textFlags } from '../context.ts';
 import { whole } from '../draw.ts';
@@ -125,7 +131,7 @@ async function change(
   const stray = all ? undefined : ['target', 'route', 'since'].find((name) => hasFlag(context, name));
   if (stray !== undefined) return refuse(context, `--${stray} is for --all; beside an id leave it out`, 2);
   const params: Params<typeof method> = {
-    ...(all ? { ...sendingQuery(context), all: true } : { id: id ?? '' }),
+    ...(all ? deadLetters(context) : { id: id ?? '' }),
     force: hasFlag(context, 'force'),
     ...textFlags(context, 'reason'),
   };
@@ -148,6 +154,11 @@ function countWords({ retried, dropped, left }: Swept): string {
   const many = (count: number): string => counted(count, 'dead letter');
   const done = retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
   return left === 0 ? done : `${done} ${left} could not be touched:`;
+}
+
+function deadLetters(context: CommandContext): SendingChoice {
+  const { since, ...query } = sendingQuery(context);
+  return since === undefined ? { ...query, all: true } : { ...query, since };
 }
 
 function sendingQuery(context: CommandContext): Params<'deliveries.list'> {

@@ -21,7 +21,7 @@ export const deliveryCommands = {
     if (ids !== undefined) return sendings.retryEach(ids, how);
     return answerOf(
       'retried',
-      params.all === true
+      isOfSeveral(params)
         ? await sendings.retryAll(sendingQueryOf(params), how)
         : await sendings.retry(textOf(params, 'id'), how),
     );
@@ -32,7 +32,7 @@ export const deliveryCommands = {
     if (ids !== undefined) return sendings.dropEach(ids, reasonOf(params));
     return answerOf(
       'dropped',
-      params.all === true
+      isOfSeveral(params)
         ? await sendings.dropAll(sendingQueryOf(params), reasonOf(params))
         : await sendings.drop(textOf(params, 'id'), reasonOf(params)),
     );
@@ -50,6 +50,10 @@ export const deliveryCommands = {
 
   'deliveries.targets': ofDaemon(({ sendings }) => sendings.targets()),
 } satisfies Partial<Commands>;
+
+function isOfSeveral({ id, all, since }: JsonObject): boolean {
+  return all === true || (id === undefined && since !== undefined);
+}
 
 function answerOf(name: 'retried' | 'dropped', answer: OutgoingRow | Sweep): OutgoingRow | Swept {
   if (!('done' in answer)) return answer;

@@ -30,6 +30,10 @@ t.test('DLV-4 · CLI-2 · a delivery is dropped with the reason that a person gi
   const forced = stageCommand({ answer: { retried: 2, left: 0, refusals: [] }, flags: { all: true, force: true } });
   t.equal(await retrySending(forced.context), 0);
   t.match(forced.seen.asked, [{ method: 'deliveries.retry', all: true, force: true }]);
+  const since = '2026-01-01T00:00:00.000Z';
+  const late = stageCommand({ answer: { ...answer, dropped: 1 }, flags: { all: true, since } });
+  t.equal(await dropSending(late.context), 0);
+  t.match(late.seen.asked, [{ method: 'deliveries.drop', since, all: undefined }], 'an older gateway refuses it');
   const shown = stageCommand({
     answer: {
       ...{ ...row, status: 'dropped', attempts: 1, event: 'push', delivery_id: 'd1' },

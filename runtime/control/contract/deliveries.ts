@@ -12,8 +12,14 @@ export interface SendingQuery extends HistoryQuery {
 /** Selects dead letters. */
 export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target' | 'since'>;
 
-/** One delivery by its id, or with `all` every matching dead letter. */
-export type SendingChoice = ById | (DeadLetterQuery & { readonly all: true });
+/**
+ * One delivery by its id, with `all` every matching dead letter, or with `since` alone those that failed since then: a gateway
+ * that does not know it yet would take all.
+ */
+export type SendingChoice =
+  | ById
+  | (DeadLetterQuery & { readonly all: true })
+  | (DeadLetterQuery & { readonly since: string });
 
 /** Several deliveries: by their ids, or all open failures of a group. */
 export type BulkChoice =
