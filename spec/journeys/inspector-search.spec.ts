@@ -215,6 +215,36 @@ t.test('INS-4 · a live search that takes long lists what is found later than th
   t.equal(asked, 2);
 });
 
+t.test('INS-4 · news from before a live search are not shown over what it finds later', options, async (t) => {
+  const { gateway, page } = await opened(t);
+  await goTo(page, '#/overview');
+  let asked = 0;
+  await answerFor(page, {
+    'events.search': ({ limit }, own) => {
+      if (limit !== 100) return undefined;
+      asked += 1;
+      return changedBy(asked === 1 ? { cursor: 'z', counted_from: new Date().toISOString() } : { total: 77 })({}, own);
+    },
+  });
+  const { rows: _, ...counts } = await gateway.control.ask('events.search', { range: '1h', limit: 0 });
+  await page.route('**/rpc', (route) => {
+    if (!calls('events.follow')(route.request())) return route.fallback();
+    const { id } = route.request().postDataJSON();
+    const lines = [
+      { id, result: {} },
+      { method: 'events.news', params: { ...counts, rows: [], total: 5 } },
+    ];
+    return route.fulfill({ body: lines.map((line) => `${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`).join('') });
+  });
+
+  await goTo(page, '#/events');
+
+  await page
+    .locator('.ends')
+    .getByText(/^77 events, /)
+    .waitFor();
+});
+
 t.test('INS-4 · a count that has not read all of its range is not given as that of all', options, async (t) => {
   const { page } = await opened(t);
   await answerFor(page, {

@@ -97,7 +97,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
           const isAhead = listed !== undefined && (listed.cursor ?? '') < (cursor ?? '');
           const current = listed === undefined || !isLive ? page : withNews(page, listed.rows, counts.from);
           show({ counts, list: isAhead ? listed : current });
-          for (const news of early) hear(news);
+          for (const news of early.splice(0)) hear(news);
           // Of a long history the news complete the counts, but bring no older rows.
           if (isOver() || counts.counted_from === undefined || (isLive && rows.length === pageRows)) return;
           await new Promise((resolve) => setTimeout(resolve, continueMs));
