@@ -74,7 +74,10 @@ const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'tr
   [/could not resolve to an?|HTTP 404|HTTP 410|no pull requests found/i, 'notFound'],
   [/HTTP 403|not accessible|is locked|must have|does not have the correct permissions/i, 'forbidden'],
   [/too long|HTTP 413/i, 'tooLong'],
-  [/error connecting to|dial tcp|no such host|connection refused|network is unreachable|x509:|HTTP 503/i, 'transient'],
+  [
+    /error connecting to|dial tcp|no such host|connection refused|network is unreachable|x509: certificate has expired|HTTP 503/i,
+    'transient',
+  ],
   // The comment may have been written before the answer was lost.
   [/HTTP 5\d\d|reset by peer|broken pipe|EOF|timed? ?out|something went wrong/i, 'unknown'],
 ];
@@ -178,6 +181,8 @@ async function askHost(client: GithubClient, host: string, signal: AbortSignal):
   const said = endOf(result.stderr, keptReason);
   const meaning = complaints.find(([complaint]) => complaint.test(said))?.[1];
   if (result.code === 0 || meaning === 'notFound' || meaning === 'forbidden') return shownLater;
+  if (meaning === undefined && said.includes('x509:'))
+    return refused('permanent', `the client does not trust its host: ${said}`);
   if (meaning === undefined || meaning === 'auth') return loggedOut(client);
   return transient(`the client did not reach its host: ${said}`);
 }

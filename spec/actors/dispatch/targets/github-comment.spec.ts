@@ -122,6 +122,8 @@ t.test('DLV-3 · what the client says is what came of it', async (t) => {
     ['GraphQL: was submitted too quickly', { kind: 'rateLimited' }],
     ['GraphQL: Body is too long', { kind: 'refused', class: 'tooLong' }],
     ['error connecting to api.host.example', { kind: 'transient' }],
+    ['x509: certificate has expired or is not yet valid', { kind: 'transient' }],
+    ['x509: certificate signed by unknown authority', { kind: 'refused', class: 'permanent' }],
     ['dial tcp 127.0.0.1:1: connect: connection refused', { kind: 'transient' }],
     ['HTTP 502: Bad Gateway', { kind: 'unknown' }],
     ['read: connection reset by peer', { kind: 'unknown' }],
@@ -289,6 +291,8 @@ t.test('DLV-4 · a token that the client calls invalid because it reached no hos
     const refused = { outcome: { kind: 'refused', class: 'auth' } };
     t.match(await verified(status, failing('gh: Bad credentials (HTTP 401)')), refused);
     t.match(await verified(status, failing('unknown command "api"')), refused);
+    const untrusted = await verified(status, failing('x509: certificate signed by unknown authority'));
+    t.match(untrusted, { outcome: { kind: 'refused', class: 'permanent', reason: /does not trust its host: x509/ } });
     t.match(await verified(status, 'echo {}'), { outcome: { kind: 'unverifiable' } });
   }
   const own = [['GH_HOST', 'git.example.org']] as const;
