@@ -96,7 +96,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await page.getByText(/^No failed deliveries/).waitFor();
     await page.goBack();
     await page.getByText(/^No failed deliveries/).waitFor();
-    t.ok(slack.world.messages.some(({ text }) => text === 'Note lost'));
+    await eventually(() => slack.world.messages.some(({ text }) => text === 'Note lost'));
     t.notOk(slack.world.messages.some(({ text }) => text === 'Note dropped'));
   });
 
