@@ -71,8 +71,9 @@ export function Dialog(props: DialogProps): JSX.Element {
     if (holds && connection.get() !== 'refused') ask(true);
     return holds;
   };
-  useEffect(() => holdPlace(() => isHeld.current()), []);
-  useEffect(() => {
+  // Ends with the dialog: an effect ends only after the next paint, and would still hold a page that is left right after it.
+  useLayoutEffect(() => holdPlace(() => isHeld.current()), []);
+  useLayoutEffect(() => {
     // The browser asks in its own words.
     const stay = (event: BeforeUnloadEvent): void => {
       if (isTyped()) event.preventDefault();
