@@ -13,7 +13,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { RpcError } from '../../machines/mcp/call-faults.ts';
 import { isSessionExpiry, refusesRevision } from '../../machines/mcp/connect-failure.ts';
-import { lastWords, untrustedWords } from '../../machines/mcp/strangers-words.ts';
+import { lastWords, untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { answerCutCode, streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import { LongHeaderFailure, readConnectError } from './connect-errors.ts';
 

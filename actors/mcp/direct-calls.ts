@@ -7,7 +7,7 @@
 
 import { type JSONRPCMessage, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { type Handler, streamEnd } from './adapt-transport.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
 import type { OpenTransport } from './transports.ts';

@@ -17,7 +17,7 @@ import {
   nameOf,
 } from '../../machines/mcp/listing-limits.ts';
 import { servedGateways } from '../../machines/mcp/served-gateways.ts';
-import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Handler } from './adapt-transport.ts';
 import { hasMoreThan, mostMembers } from './bound-messages.ts';

@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
-import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';

@@ -4,8 +4,8 @@
  */
 
 import { meantOr } from '../config/nearest.ts';
-import { untrustedWords } from './strangers-words.ts';
 import { sanitise } from './tool-name.ts';
+import { untrustedWords } from './untrusted-words.ts';
 
 /** A registered name with its server. */
 interface ServerTool {

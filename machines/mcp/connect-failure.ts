@@ -6,7 +6,7 @@
 
 import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
 import { oauthPlanOf, type TransportPlan } from './server-settings.ts';
-import { lastWords, untrustedWords } from './strangers-words.ts';
+import { lastWords, untrustedWords } from './untrusted-words.ts';
 
 /** The revision whose era has no `initialize`, the latest that is spoken here. Revisions are dates. */
 export const statelessRevision = '2026-07-28';

@@ -6,8 +6,8 @@
  */
 
 import { isJsonObject, type Json } from '../base/json.ts';
-import { untrustedWords } from './strangers-words.ts';
 import { cleanTool, mapStrings, stripTags } from './strip-tags.ts';
+import { untrustedWords } from './untrusted-words.ts';
 
 /** The most bytes of one definition. */
 const maxDefinitionBytes = 262_144;

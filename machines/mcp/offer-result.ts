@@ -6,9 +6,9 @@
 
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { isOfferList, type OfferList, type OfferMethod, offerRows } from './offers.ts';
-import { untrustedWords } from './strangers-words.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
 import { type Allowance, fitWhole, type ShapedResult, type Shaping, shapeResult } from './tool-result.ts';
+import { untrustedWords } from './untrusted-words.ts';
 
 /**
  * Shapes the answer to a request for resources or prompts. Returns it as the `structuredContent` of a result without

@@ -4,7 +4,7 @@
  * @see NAM-1 and NAM-2 in docs/specification.md
  */
 
-import { untrustedWords } from './strangers-words.ts';
+import { untrustedWords } from './untrusted-words.ts';
 import { keptOfName, wireName } from './wire-name.ts';
 
 export type Utility = 'list_resources' | 'read_resource' | 'list_prompts' | 'get_prompt';

@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { untrustedWords } from '../mcp/strangers-words.ts';
+import { untrustedWords } from '../mcp/untrusted-words.ts';
 import { documentRedirects } from './metadata-document.ts';
 import type { OauthSettings } from './oauth-settings.ts';
 import type { TokenRecord } from './token-record.ts';

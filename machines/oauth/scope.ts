@@ -6,7 +6,7 @@
  */
 
 import type { Json, JsonObject } from '../base/json.ts';
-import { untrustedWords } from '../mcp/strangers-words.ts';
+import { untrustedWords } from '../mcp/untrusted-words.ts';
 
 const offline = 'offline_access';
 

@@ -17,7 +17,7 @@ import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { withoutColours } from '../../machines/mcp/strangers-words.ts';
+import { withoutColours } from '../../machines/mcp/untrusted-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
 import type { CallAnswer, CallRequest } from '../mcp/calls.ts';

@@ -20,7 +20,7 @@ import {
   lackedScope,
 } from '../../machines/mcp/connect-failure.ts';
 import { oauthPlanOf, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 import { lackWords } from '../../machines/oauth/scope.ts';
 import { chooseToken } from '../../machines/oauth/token-record.ts';

@@ -8,7 +8,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
-import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 
 interface RelistPorts {
   readonly server: string;

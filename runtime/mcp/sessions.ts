@@ -28,7 +28,7 @@ import type {
   ConnectVerdict,
 } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { lastWords } from '../../machines/mcp/strangers-words.ts';
+import { lastWords } from '../../machines/mcp/untrusted-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 import { type Place, type Placement, placed } from './placement.ts';

@@ -10,7 +10,7 @@ import { recordFor } from '../../actors/oauth/renewal.ts';
 import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { untrustedWords } from '../../machines/mcp/strangers-words.ts';
+import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { type Identity, misledWords } from '../../machines/oauth/client-identity.ts';
 import { aboutServer } from '../../machines/oauth/login-hint.ts';
 import type { LoginEnd, LoginInput, StepFailure, StepVerdict } from '../../machines/oauth/login-step.ts';

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
 import { createStdioTransport, type StdioSettings, type StdioTransport } from '../../../actors/mcp/stdio-transport.ts';
 import { mostLinesInTurn } from '../../../actors/mcp/turn-share.ts';
-import { lastWords } from '../../../machines/mcp/strangers-words.ts';
+import { lastWords } from '../../../machines/mcp/untrusted-words.ts';
 import { heldBytes } from '../../support/collect-garbage.ts';
 import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { lastWords, untrustedWords } from '../../../machines/mcp/strangers-words.ts';
+import { lastWords, untrustedWords } from '../../../machines/mcp/untrusted-words.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('LIF-13 · what a stranger says becomes one short line without secrets and invisible characters', (t) => {
