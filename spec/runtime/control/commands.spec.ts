@@ -304,7 +304,11 @@ t.test(
     const url = (): string => `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
     const forgetSignature = async (digest: string): Promise<number> =>
       forgotten.push(`${digest.length}, ${got.length} sent`);
-    const host = hostOf(t, { url, forgetSignature }, `{ 'a/b ü': { secret: ${secret} } }`);
+    const host = hostOf(
+      t,
+      { url, forgetSignature },
+      `{ 'a/b ü': { secret: ${secret} }, by: { secret: ${secret}, signature: { header: x-by, algorithm: token } } }`,
+    );
 
     t.same(await ask(host, 'webhook.test', { name: 'hook' }), { status: 418, body: 'short and stout' });
     await ask(host, 'webhook.test', { name: 'theirs', profile: 'work', event: 'push', payload: { a: 1 } });
@@ -315,6 +319,7 @@ t.test(
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: written });
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: ' { } ' });
     await ask(host, 'webhook.test', { name: 'hook', payload: 'null' });
+    await ask(host, 'webhook.test', { name: 'by', event: 'push', payload: { a: 1 } });
     t.same(got, [
       { path: '/webhooks/hook', genuine: true, body: '{"test":true,"message":"Hello from agent webhook test"}' },
       { path: '/p/work/webhooks/theirs', genuine: true, body: '{"event_type":"push","a":1}' },
@@ -324,6 +329,7 @@ t.test(
       { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push","id": 12345678901234567890 }' },
       { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push"} ' },
       { path: '/webhooks/hook', genuine: true, body: 'null' },
+      { path: '/webhooks/by', genuine: false, body: '{"event_type":"push","a":1}' },
     ]);
     t.equal(await codeOf(ask(host, 'webhook.test', { name: 'hook', payload: '{' })), 'params-missing');
     t.same(
