@@ -131,6 +131,10 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
   const conditions = listFlag(context, 'filter').map(conditionOf);
   if (conditions.some((one) => one === undefined))
     return `--filter must be field=value, or a condition as a JSON object such as '{"field": "action", "in": ["opened"]}'`;
+  const signature = textFlag(context, 'signature');
+  const declared = signature === undefined ? undefined : readJson(signature);
+  if (signature !== undefined && !isJsonObject(declared))
+    return `--signature must be a JSON object such as '{"header": "X-Signature", "prefix": "sha256="}'`;
   const events = textFlag(context, 'events')
     ?.split(',')
     .map((event) => event.trim())
@@ -143,6 +147,7 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
   };
   return {
     ...textFlags(context, 'source', 'prompt', 'script', 'description'),
+    ...(declared === undefined ? {} : { signature: declared }),
     ...(secret === undefined ? {} : { secret }),
     ...(events === undefined ? {} : { events }),
     ...(conditions.length === 0 ? {} : { filters: conditions as Json[] }),
@@ -192,7 +197,8 @@ function curlOf(url: string, secret: string, event: string | undefined): string 
 /** The provider that sends to a route; undefined if none is named. */
 async function senderOf(context: CommandContext): Promise<Source | undefined> {
   const { sourceOf } = await import('../../machines/config/sources.ts');
-  return sourceOf((await context.ask('webhook.show', routeChoice(context))).definition.sender);
+  const named = textFlag(context, 'source');
+  return sourceOf(named ?? (await context.ask('webhook.show', routeChoice(context))).definition.sender);
 }
 
 /** Changes only the named keys of a subscription. */
@@ -208,6 +214,7 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   const stale = ['deliver', 'on_failure'].filter((key) => key in record || key in unset);
   const changes: JsonObject = {
     ...Object.fromEntries(stale.map((key) => [`${key}_extra`, null])),
+    ...('source' in record ? { signature: null } : {}),
     ...record,
     ...unset,
   };

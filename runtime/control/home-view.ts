@@ -252,7 +252,7 @@ export interface AskedRoute {
   readonly profile?: ProfileName;
 }
 
-function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job: unknown): void {
+export function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job: unknown): void {
   if (job === undefined) return;
   const document = documents.at(profilePaths(main.paths.home, profile).jobs);
   const { jobs, problem } = createJobsStore({ document }).read();

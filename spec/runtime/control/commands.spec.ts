@@ -49,6 +49,12 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   t.same(await ask(host, 'config.check'), []);
   t.type(await ask(host, 'config.schema'), 'object');
   t.match(await ask(host, 'webhook.samples', { name: 'hook' }), { samples: sampleNames }, 'SUB-4');
+  const edit = (record: JsonObject): Promise<unknown> => ask(host, 'webhook.edit', { name: 'hook', record });
+  t.equal(await codeOf(edit({ cron_job: 'gone' })), 'cron-job-unknown', 'SUB-1');
+  t.match(await edit({ cron_job: null }), { name: 'hook' });
+  const clientState = { source: 'microsoft-graph', secret: 'another-state-0123456789' };
+  t.match(await edit(clientState), { definition: { sender: 'microsoft-graph' } }, 'the key of the new source');
+  t.match(await edit({ source: null, verify_token: null, secret }), { name: 'hook' });
   t.match(await ask(host, 'webhook.subscribe', { name: 'hub', record: { source: 'linear', secret } }), { name: 'hub' });
   t.same(await ask(host, 'webhook.samples', { name: 'hub' }), {
     samples: sampleNames.filter((name) => name.startsWith('linear:')),
