@@ -155,6 +155,10 @@ export const webhookRows: Rows = {
         'webhook subscribe reviews --filter action=opened --coalesce pull_request.number',
         'one run per opened pull request',
       ],
+      [
+        "webhook subscribe comments --events pull_request --deliver github_comment --deliver-extra 'repo={repository.full_name}' --deliver-extra 'pr_number={number}'",
+        'the response as a comment',
+      ],
       ['webhook subscribe alerts --deliver telegram --deliver-chat-id 42 --deliver-only', 'the text itself, no run'],
     ],
     exits: { 1: 'The name is taken, or a rule of routes is broken.' },

@@ -30,6 +30,8 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
     'coalesce-batch': true,
     secret: 'given',
     signature: '{"header": "X-Sig"}',
+    deliver: 'github_comment',
+    'deliver-extra': ['repo={a.b}', 'pr_number={n}'].join(betweenValues),
   } as const;
   const { context, seen } = stageCommand({ args: ['ci'], flags, answer });
   t.equal(await subscribeWebhook(context), 0);
@@ -38,6 +40,8 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
       record: {
         secret: 'given',
         signature: { header: 'X-Sig' },
+        deliver: 'github_comment',
+        deliver_extra: { repo: '{a.b}', pr_number: '{n}' },
         filters: [
           { field: 'action', equals: 'opened' },
           { field: 'n', in: [1, 2] },
