@@ -62,7 +62,9 @@ function showCreated(context: CommandContext, created: Subscribed): void {
     const { name, url, provider, profile = 'default' } = created;
     // Behind `agent webhook test`, and behind `--route` too.
     const route = `${name}${profileOption(profile)}`;
-    const words = provider === undefined ? anyoneWords(created, route) : providerWords(created, provider, route);
+    const isDeclared = hasFlag(context, 'signature');
+    const words =
+      provider === undefined ? anyoneWords(created, route, isDeclared) : providerWords(created, provider, route);
     out.print(withHomeNamed(context.gateway, `${bold(out, name)}\n  URL     ${url}\n${words}\n`));
     complainOf(context, created);
   }
@@ -75,15 +77,21 @@ function complainOf({ out, gateway }: CommandContext, { name, problem }: RouteRo
 
 type Subscribed = Result<'webhook.subscribe'>;
 
-function anyoneWords({ url, local_url: local, secret = '', events }: Subscribed, route: string): string {
-  return `  Secret  ${secret}
-
-The secret is shown once. Paste both at the sender:
+/** @param isDeclared whether the sender signs by a scheme of its own, so that the printed curl command would be refused */
+function anyoneWords(
+  { url, local_url: local, secret = '', events }: Subscribed,
+  route: string,
+  isDeclared: boolean,
+): string {
+  const shown = `  Secret  ${secret}\n\nThe secret is shown once. Paste both at the sender`;
+  const test = `Try it: agent webhook test ${route}${eventFlag(events)}`;
+  if (isDeclared) return `${shown}.${reachWords(url)}\n\n${test}`;
+  return `${shown}:
   GitHub  Settings > Webhooks > Add webhook: Payload URL, Secret; content type application/json
   GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
   others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
 
-Try it: agent webhook test ${route}${eventFlag(events)}, or
+${test}, or
 ${curlOf(local ?? url, secret, events[0])}`;
 }
 

@@ -54,7 +54,15 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
       },
     },
   ]);
-  t.match(seen.printed, /GitHub {2}Settings > Webhooks > Add webhook: Payload URL, Secret/);
+  t.match(
+    seen.printed,
+    /Paste both at the sender\.\n\nTry it: agent webhook test ci\n$/,
+    'its own signature is not that of curl',
+  );
+  const { signature: _, ...usual } = flags;
+  const other = stageCommand({ args: ['ci'], flags: usual, answer });
+  t.equal(await subscribeWebhook(other.context), 0);
+  t.match(other.seen.printed, /GitHub {2}Settings > Webhooks > Add webhook: Payload URL, Secret/);
   t.notMatch(seen.printed, 'a tunnel', 'the address is a public one');
   for (const [misused, words] of [
     [{ filter: 'action==opened' }, /--filter must be field=value/],
