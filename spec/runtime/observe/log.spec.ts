@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import t, { type Test } from 'tap';
 import { createLog, type Log } from '../../../runtime/observe/log.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
@@ -136,7 +146,7 @@ t.test(
       ]),
       { encoding: 'utf8' },
     );
-    t.match(stdout, /^x{20}\n[^\n]*"message":"whole"\}\n[^\n]*"message":"again"\}\n\n$/);
+    t.match(stdout, /^x{20}\n[^\n]*disk is full"\}\n[^\n]*"message":"whole"\}\n[^\n]*"message":"again"\}\n\n$/);
     t.end();
   },
 );
@@ -227,6 +237,34 @@ t.test(
     closeSync(fd);
     log.log('info', 'nobody reads this');
     log.flush();
+  },
+);
+
+t.test(
+  'OBS-1 · a reader that stops reading does not stop the gateway: what it does not take is lost and counted',
+  (t) => {
+    const path = `${makeHome(t).path}/pipe`;
+    spawnSync('mkfifo', [path]);
+    const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    t.teardown(() => closeSync(fd));
+    const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false } });
+    const taken = () => {
+      const piece = Buffer.alloc(1_048_576);
+      return piece.toString('utf8', 0, readSync(fd, piece)).split('\n').slice(0, -1);
+    };
+    for (const message of ['x'.repeat(1_000_000), 'lost too']) {
+      log.log('info', message);
+      log.flush();
+    }
+    const [half = ''] = taken().concat('');
+    log.log('info', 'whole');
+    log.flush();
+    const [torn, note = '', whole] = taken();
+    t.equal(torn, '', 'half a line is not continued');
+    t.match(JSON.parse(note).message, /^\d+ bytes of the log are lost: its reader took nothing/);
+    t.ok(Number.parseInt(JSON.parse(note).message, 10) > 900_000, half);
+    t.match(whole, /"message":"whole"/);
+    t.end();
   },
 );
 
