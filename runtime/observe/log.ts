@@ -6,6 +6,7 @@
 
 import {
   closeSync,
+  constants,
   fstatSync,
   ftruncateSync,
   mkdirSync,
@@ -52,7 +53,7 @@ const readerPatienceMs = 1_000;
 const lineFeed = 0x0a;
 
 export function createLog({ env, redactor, counted, sink, file }: LogSettings): Log {
-  const { fd: given, isTerminal } = sink ?? { fd: 1, isTerminal: process.stdout.isTTY === true };
+  const { fd: given, isTerminal } = sink ?? standardOutput();
   let fd = given;
   let inode = file === undefined ? undefined : sharedInode(given, file);
   const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
@@ -141,6 +142,17 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
       log('warn', message, fields);
     },
   };
+}
+
+/** A terminal is opened once more: a write by the descriptor that there is waits while Ctrl-S holds the terminal. */
+function standardOutput(): NonNullable<LogSettings['sink']> {
+  const isTerminal = process.stdout.isTTY === true;
+  try {
+    if (isTerminal) return { fd: openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK), isTerminal };
+  } catch {
+    // It is another user's, as after `su`.
+  }
+  return { fd: 1, isTerminal };
 }
 
 let formattedMs = 0;

@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   closeSync,
   constants,
+  existsSync,
   openSync,
   readFileSync,
   readSync,
@@ -15,7 +16,9 @@ import { createLog, type Log } from '../../../runtime/observe/log.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { createIds, timeKey } from '../../../runtime/system/ids.ts';
 import { makeHome } from '../../support/home.ts';
+import { until } from '../../support/processes.ts';
 import { fc } from '../../support/property.ts';
+import { hasTerminal } from '../../support/terminal.ts';
 
 t.test('OBS-1 · lines are JSON on a pipe, readable on a terminal, and hold no secret or forged line', (t) => {
   const home = makeHome(t);
@@ -265,6 +268,38 @@ t.test(
     t.ok(Number.parseInt(JSON.parse(note).message, 10) > 900_000, half);
     t.match(whole, /"message":"whole"/);
     t.end();
+  },
+);
+
+t.test(
+  'OBS-1 · Ctrl-S in the terminal of a gateway holds its log, and nothing else',
+  { skip: !hasTerminal && 'this machine has no script that runs a command' },
+  async (t) => {
+    const cwd = makeHome(t).path;
+    writeFileSync(
+      `${cwd}/logs.mjs`,
+      `import { writeFileSync } from 'node:fs';
+      const { createLog } = await import('${new URL('../../../runtime/observe/log.js', import.meta.url)}');
+      const log = createLog({ env: { NO_COLOR: '1' }, redactor: { text: (text) => text } });
+      process.stdin.on('data', () => {
+        log.log('info', 'held');
+        log.flush();
+        writeFileSync('goes-on', '');
+      });
+      log.log('info', 'up');`,
+    );
+    const child = spawn('script', ['-qec', `'${process.execPath}' logs.mjs`, '/dev/null'], { cwd });
+    t.teardown(() => child.kill('SIGKILL'));
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    await until(() => text.includes('up'));
+    child.stdin.write('\u0013go\r');
+    await until(() => existsSync(`${cwd}/goes-on`));
+    t.notMatch(text, /held/);
+    child.stdin.write('\u0011go\r');
+    await until(() => /lost[\s\S]*held/.test(text));
   },
 );
 
