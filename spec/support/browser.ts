@@ -113,6 +113,7 @@ export async function holdAnswer(page: Page, method: string): Promise<() => Prom
     await held.promise;
     return asked.fulfill({ response });
   });
+  await isIntercepted(page);
   return async () => {
     held.resolve();
     await page.unrouteAll({ behavior: 'wait' });
@@ -137,6 +138,12 @@ export async function answerFor(page: Page, answers: Readonly<Record<string, Ans
       });
     }
   });
+  await isIntercepted(page);
+}
+
+/** A busy page takes a key before it learns of the route, and what the key asks for would pass by it; a script comes after. */
+async function isIntercepted(page: Page): Promise<void> {
+  await page.evaluate('0');
 }
 
 export function refusal(message: string): () => never {
