@@ -166,8 +166,10 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     t.equal(valueAt(file(), ['deploys', 'prompt']), 'Changed meanwhile', 'what was not changed here stays');
     await page.getByRole('button', { name: 'Edit…' }).click();
     await page.getByLabel('Deliver to').selectOption('Slack');
+    await page.getByLabel('without an agent run').uncheck();
     await page.getByRole('button', { name: 'Save subscription' }).click();
     await eventually(() => valueAt(file(), ['deploys', 'deliver']) === 'slack' || undefined);
+    t.equal(JSON.parse(file()).deploys.deliver_only, undefined, 'an agent runs from now on');
     t.equal(JSON.parse(file()).deploys.deliver_extra, undefined, 'a chat of the earlier target is none of this one');
     await gateway.control.call('webhook.edit', {
       name: 'deploys',

@@ -37,11 +37,12 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const [secret, setSecret] = useState('');
   const { current: before } = useRef({
     events: route?.events.join(', ') ?? '',
+    isOnly: route?.definition.deliverOnly === true,
     work: { prompt: route?.definition.prompt ?? '', deliver: route?.definition.deliver ?? 'log' } satisfies Work,
   });
   const [events, setEvents] = useState(before.events);
   const [where, setWhere] = useState('');
-  const [isOnly, setOnly] = useState(false);
+  const [isOnly, setOnly] = useState(before.isOnly);
   const [work, setWork] = useState<Work>(before.work);
   const change = useAttempt();
   /** The name that the gateway refused. */
@@ -59,6 +60,8 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const { prompt, deliver } = work;
   const hasPlace = targets.get(canonicalTarget(deliver) ?? deliver)?.extras?.includes('chat_id') === true;
   const extra = hasPlace && where.trim() !== '' ? { chat_id: where.trim() } : null;
+  const hasTarget = deliver !== 'log' || route?.definition.deliverTo !== undefined;
+  const isDirect = isOnly && hasTarget;
   const list = events.split(',').flatMap((one) => one.trim() || []);
 
   const save = (): Promise<unknown> =>
@@ -71,7 +74,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
           ...(secret === '' ? {} : { secret }),
           deliver,
           ...(extra === null ? {} : { deliver_extra: extra }),
-          ...(isOnly && deliver !== 'log' ? { deliver_only: true } : {}),
+          ...(isDirect ? { deliver_only: true } : {}),
         };
         const answer = await call('webhook.subscribe', { name, profile, record }).catch((error: unknown) => {
           if (!/^subscription-(?:static|exists)$/.test(wordsOf(error).code)) throw error;
@@ -86,6 +89,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
           ...(prompt === before.work.prompt ? {} : { prompt: prompt === '' ? null : prompt }),
           // A chat of the earlier target is none of this one.
           ...(deliver === before.work.deliver ? {} : { deliver, deliver_extra: extra }),
+          ...(isDirect === before.isOnly ? {} : { deliver_only: isDirect || null }),
         };
         await call('webhook.edit', { name, profile, record });
         announce('Subscription saved.');
@@ -104,9 +108,9 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
       {...(route?.definition.deliverTo === undefined ? {} : { targets: formatTargets(route.deliver) })}
       {...{ change, work, onClose }}
       below={
-        deliver === 'log' || deliver === route?.definition.deliver ? null : (
+        hasTarget ? (
           <>
-            {hasPlace ? (
+            {hasPlace && deliver !== route?.definition.deliver ? (
               <Field
                 label={`Where at ${targetTitle(deliver)}`}
                 value={where}
@@ -114,13 +118,11 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
                 hint="The id of a channel or chat; empty is the home channel."
               />
             ) : null}
-            {route === undefined ? (
-              <Check checked={isOnly} onChange={setOnly}>
-                Send the text itself, without an agent run
-              </Check>
-            ) : null}
+            <Check checked={isOnly} onChange={setOnly}>
+              Send the text itself, without an agent run
+            </Check>
           </>
-        )
+        ) : null
       }
       onWork={setWork}
       onSave={save}
