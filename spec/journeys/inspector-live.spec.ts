@@ -122,6 +122,8 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   t.equal(await payload.inputValue(), '{"typed":true}', 'what was typed stays');
   await page.evaluate("sendSnapshot('99.0.0')");
   await page.getByRole('note').filter({ hasText: 'The gateway is 99.0.0 now.' }).waitFor();
+  await page.evaluate(`write(snapshot.replace('"version":', '"named":'))`);
+  await page.getByRole('note').filter({ hasText: 'The gateway has another page now. This one is of an' }).waitFor();
   await page.unrouteAll({ behavior: 'wait' });
   await page.route('**/*.json', (route) => route.abort());
   await page.evaluate("location.hash = '#/actors/journal'");

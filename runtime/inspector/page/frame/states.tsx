@@ -58,10 +58,12 @@ export function Banners(): JSX.Element | null {
       Reload
     </button>
   );
+  // A gateway of another version may name its own otherwise.
+  const isNamed = version !== undefined && version !== own;
   return (
     <Banner mark="waiting" button={reload}>
-      <b>{version === own ? 'The gateway has another page now.' : `The gateway is ${version} now.`}</b> This one is of{' '}
-      {version === own ? 'an earlier build' : own}, and may not show all of it rightly.
+      <b>{isNamed ? `The gateway is ${version} now.` : 'The gateway has another page now.'}</b> This one is of{' '}
+      {isNamed ? own : 'an earlier build'}, and may not show all of it rightly.
     </Banner>
   );
 }
