@@ -266,7 +266,7 @@ t.test('INS-4 · a server is added, edited, switched and removed on the page', o
   );
 });
 
-t.test('INS-2 · J and K focus the servers, and Enter opens one', options, async (t) => {
+t.test('INS-2 · J and K focus the servers, and Enter opens one, whose many tools have a filter', options, async (t) => {
   const off = { command: 'none', enabled: false };
   const gateway = await startGateway(t, { one: off, two: off }, { config: { inspector: { port: 0 } } });
   const { page } = await openInspector(t, gateway);
@@ -277,6 +277,13 @@ t.test('INS-2 · J and K focus the servers, and Enter opens one', options, async
 
   t.match(await page.evaluate('document.activeElement.innerText'), /^two/);
   t.match(page.url(), /#\/servers$/);
+  const toolOf = (tool: string) => ({ ...{ name: tool, tool, description: '', available: true }, input_schema: {} });
+  await answerFor(page, { 'mcp.tools': () => Array.from({ length: 300 }, (_, at) => toolOf(`tool_${at}`)) });
   await page.keyboard.press('Enter');
   await page.waitForURL(/#\/servers\/default\/two$/);
+
+  await page.getByRole('searchbox', { name: 'Filter tools' }).fill('TOOL_29');
+
+  await page.getByText('11 of 300 tools').waitFor();
+  t.equal(await page.locator('.tool:visible').count(), 11);
 });

@@ -7,21 +7,28 @@ import type { ServerRow, ToolRow } from '../../../control/contract/servers.ts';
 import type { Result } from '../../../control/contract.ts';
 import { type Cell, createCell, useCell } from '../data/cell.ts';
 import { connection } from '../data/connection.ts';
+import { counted } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';
 import { call, wordsOf } from '../data/rpc.ts';
 import { useFollowed } from '../data/use-fresh.ts';
 import { Acts, useMayAct } from '../parts/acts.tsx';
 import { JsonText, LongText, Refused } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
+import { SearchField } from '../parts/choice.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^serverConnection$/;
+/** More tools than fit a window have a filter. */
+const mostUnfiltered = 20;
 
 export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
   const { asked, again } = useFollowed(changing, `tools ${row.profile}/${row.name}`, () =>
     call('mcp.tools', { server: row.name, profile: row.profile }),
   );
+  const [words, type] = useState('');
+  const wanted = words.trim().toLowerCase();
+  const isWanted = ({ tool, description }: ToolRow): boolean => `${tool} ${description}`.toLowerCase().includes(wanted);
   return (
     <Answer asked={asked} again={again} what="The tools">
       {(tools) =>
@@ -30,13 +37,24 @@ export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
             They come with the first connection, as far as the filters let them.
           </Empty>
         ) : (
-          <ul class="tools">
-            {tools.map((tool) => (
-              <li key={tool.name}>
-                <Tool tool={tool} profile={row.profile} />
-              </li>
-            ))}
-          </ul>
+          <div class="stack">
+            {tools.length > mostUnfiltered ? (
+              <>
+                <SearchField label="Filter tools" value={words} onInput={type} />
+                <span class={wanted === '' ? 'unseen' : 'small muted'} role="status">
+                  {wanted === '' ? '' : `${tools.filter(isWanted).length} of ${counted(tools.length, 'tool')}`}
+                </span>
+              </>
+            ) : null}
+            <ul class="tools">
+              {tools.map((tool) => (
+                // Hidden, not removed: what is typed for a tool stays.
+                <li key={tool.name} hidden={!isWanted(tool)}>
+                  <Tool tool={tool} profile={row.profile} />
+                </li>
+              ))}
+            </ul>
+          </div>
         )
       }
     </Answer>
