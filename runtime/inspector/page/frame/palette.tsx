@@ -263,7 +263,7 @@ function offerOf(row: EventFound): Offer {
 /** Returns servers, routes and schedules by name. Names that cannot be read are left out; their views show why. */
 function useNames(): readonly Offer[] {
   const servers = useRows('servers', () => call('mcp.list'));
-  const routes = useRows('routes', () => call('webhook.list'));
+  const routes = useRows('route names', () => call('webhook.list', { brief: true }));
   const schedules = useRows('cron', () => call('cron.list'));
   return useMemo(
     () => [

@@ -54,7 +54,7 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
   const [view, setView] = useState<'edit' | 'difference'>('edit');
   const [dry, setDry] = useState(true);
   const { busy, refused, attempt } = useAttempt();
-  const routes = useAsked('routes', () => call('webhook.list'));
+  const routes = useAsked('route names', () => call('webhook.list', { brief: true }));
   const names = routeNames(event, routes.asked);
   const lines = differencesOf(before, payload);
   const changed = changedLines(lines);

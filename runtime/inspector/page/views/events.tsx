@@ -68,7 +68,7 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
   const profile = useProfile();
   const events = useEvents(searchIn(q, profile), range, isLive);
   const { found, busy } = events;
-  const routes = useAsked('routes', () => call('webhook.list'));
+  const routes = useAsked('route names', () => call('webhook.list', { brief: true }));
   const known = rowsOf(routes.asked.kind === 'there' ? routes.asked.value : [], profile);
   const targets = useAsked('targets', () => call('deliveries.targets'));
   const targetNames = targets.asked.kind === 'there' ? targets.asked.value.map(({ target }) => target) : [];
