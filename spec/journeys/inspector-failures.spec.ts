@@ -61,11 +61,12 @@ t.test('SEC-7 · INS-4 · what a platform or a sender says is quoted in the ques
   const { page } = await opened(t);
   const row = { ...failureRow(0), place: 'Slack #a”? It has arrived.' };
   await answerFor(page, {
-    'failures.groups': failureGroups({ title: 'Slack: no”?\u202E All of it has arrived.' }),
+    'failures.groups': failureGroups({ title: 'Slack: `no`”?\u202E All of it has arrived.' }),
     'failures.list': () => ({ rows: [row] }),
   });
   await goTo(page, '#/failures');
   const asked = page.getByRole('alertdialog').getByRole('heading');
+  await page.getByRole('heading', { level: 2 }).locator('code').getByText('no', { exact: true }).waitFor();
 
   await page.getByRole('button', { name: 'Drop…', exact: true }).click();
   t.equal(await asked.innerText(), 'Drop 1 delivery of “Slack: no"?\\u202e All of it has arrived.”?');
@@ -234,6 +235,14 @@ t.test(
     for (const width of [768, 320]) {
       await page.setViewportSize({ width, height: 844 });
       t.same(await clippedParts(page), [], `nor is a choice of the head, at ${width} px`);
+    }
+    for (const one of await page.locator('.filter-s select:visible').all()) {
+      const [width, needed] = await one.evaluate((select) => {
+        const width = select.offsetWidth;
+        select.style.minWidth = 'max-content';
+        return [width, select.offsetWidth];
+      });
+      t.equal(width, needed, 'nor are its words');
     }
     await page.getByRole('link', { name: 'ci · push' }).click();
     await page.waitForURL(/#\/events\/e0$/);

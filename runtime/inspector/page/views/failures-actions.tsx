@@ -87,7 +87,7 @@ export function FailureActions({
     resolve: () => setAsked('resolve'),
   };
   const reasonField = <Field label="Reason (optional, kept with the delivery)" value={reason} onInput={setReason} />;
-  const target = subject.kind === 'group' ? inQuotes(subject.title) : subject.place;
+  const target = subject.kind === 'group' ? inQuotes(subject.title.replaceAll('`', '')) : subject.place;
 
   return (
     <>

@@ -46,7 +46,7 @@ export function FailureGroupPanel({
         </Button>
         <StatusMark name={isUnsure ? 'unconfirmed' : 'failed'} />
         <div class="grow">
-          <h2>{title}</h2>
+          <h2>{withCode(title)}</h2>
           <p class="muted small">
             {group.routes.join() === title ? '' : routesWords(group)}
             {advice === '' ? '' : ' · '}

@@ -100,7 +100,7 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
     <li class={`todo ${tone}`}>
       <StatusMark name={mark} />
       <div class="t">
-        <b>{need.title}</b>
+        <b>{withCode(need.title)}</b>
         <span title={reason}>{withCode(reason)}</span>
       </div>
       <span class="when num" title={at === undefined ? '' : formatFull(at)}>
