@@ -99,11 +99,11 @@ t.test('INS-2 · Cancel asks before it discards what is typed', options, async (
   const { page, payload } = await typedReplay(t);
   const question = page.getByRole('alertdialog', { name: 'Discard the changes?' });
 
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
 
   await question.getByRole('button', { name: 'Cancel' }).click();
   t.match(await payload.inputValue(), /"typed":true/);
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await question.getByRole('button', { name: 'Discard the changes' }).click();
   await payload.waitFor({ state: 'detached' });
 });
