@@ -19,6 +19,8 @@ import type { Listing } from './session.ts';
 export interface SchemaCache {
   /** Undefined if there is no entry that may stand for a listing now. */
   read(settings: ServerSettings, nowMs: number): CachedDiscovery | undefined;
+  /** Whether a session with these settings was ever listed, however long ago. */
+  knows(settings: ServerSettings): boolean;
   /** Resolves once it is written, after earlier writes; never rejects. */
   write(settings: ServerSettings, listing: Listing, nowMs: number): Promise<void>;
   /** Resolves once nothing is cached for a server of this name, after earlier writes; never rejects. */
@@ -47,14 +49,17 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
     }
   }
 
+  function read(settings: ServerSettings, nowMs?: number): CachedDiscovery | undefined {
+    try {
+      return readCache(readFileSync(pathOf(settings), 'utf8'), fingerprintOf(settings), nowMs);
+    } catch {
+      return undefined;
+    }
+  }
+
   return {
-    read(settings, nowMs) {
-      try {
-        return readCache(readFileSync(pathOf(settings), 'utf8'), fingerprintOf(settings), nowMs);
-      } catch {
-        return undefined;
-      }
-    },
+    read,
+    knows: (settings) => read(settings) !== undefined,
     write(settings, listing, nowMs) {
       const text = cacheText({ ...listing, fingerprint: fingerprintOf(settings), savedAtMs: nowMs });
       const path = pathOf(settings);

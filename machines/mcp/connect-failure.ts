@@ -62,7 +62,8 @@ export type ConnectFailure =
   /** A file of the TLS options is missing; `key` is the entry's key. */
   | { readonly kind: 'tlsFile'; readonly key: string; readonly path: string; readonly resolved: string };
 
-export type AfterFailure = 'retry' | 'needsLogin' | 'failed';
+/** `parked`: a permanent error of a server that was connected before, which may be an outage. */
+export type AfterFailure = 'retry' | 'needsLogin' | 'failed' | 'parked';
 
 /** An endpoint that answers a JSON POST with these is not MCP. */
 const notMcpStatuses: ReadonlySet<number> = new Set([404, 405, 406, 410, 415, 501]);

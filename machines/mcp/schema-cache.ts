@@ -27,13 +27,18 @@ export interface CachedDiscovery {
 /** Increased when an entry of the old format would be misread. */
 const format = 1;
 
-/** Parses an entry; undefined if it is corrupt, or stale: of another format, of other settings, or too old. */
-export function readCache(text: string, fingerprint: string, nowMs: number): CachedDiscovery | undefined {
+/**
+ * Parses an entry; undefined if it is corrupt, or stale: of another format, of other settings, or too old.
+ * @param nowMs if undefined, an entry of any age is returned
+ */
+export function readCache(text: string, fingerprint: string, nowMs?: number): CachedDiscovery | undefined {
   const { format: ofFormat, ...discovery } = parseObject(text) ?? {};
   if (ofFormat !== format || discovery.fingerprint !== fingerprint || !isDiscovery(discovery)) return undefined;
   const { ttlMs, savedAtMs } = discovery;
   // Saved in the future: the clock was set back, so the age of the entry is unknown.
-  return ttlMs !== undefined && (nowMs >= savedAtMs + ttlMs || nowMs < savedAtMs) ? undefined : discovery;
+  return nowMs !== undefined && ttlMs !== undefined && (nowMs >= savedAtMs + ttlMs || nowMs < savedAtMs)
+    ? undefined
+    : discovery;
 }
 
 /** Serializes an entry. Its tools have passed `cleanTool`, which limits their depth. */

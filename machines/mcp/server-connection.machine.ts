@@ -45,8 +45,6 @@ export interface ConnectionContext extends ConnectionInput {
   readonly retryMs: number;
   /** Calls in progress. */
   readonly inFlight: number;
-  /** Whether a session of this entry was ever connected, so that a permanent error may be an outage. */
-  readonly proven: boolean;
   /** Whether a call was answered in this session. */
   readonly answered: boolean;
   /** The lifetime is over; the end of the last call in progress closes the session. */
@@ -140,7 +138,6 @@ export const serverConnectionMachine = setup({
     rememberSession: assign((_, params: { era: Era; tools: number }) => ({
       ...params,
       why: null,
-      proven: true,
       answered: false,
     })),
     rememberTools: assign((_, params: { tools: number }) => ({ tools: params.tools })),
@@ -155,7 +152,7 @@ export const serverConnectionMachine = setup({
       why: params.why,
       retryMs: waitAfter(1, params.chance),
     })),
-    /** A permanent error of a proven entry: only the slow probe and calls try again. */
+    /** A permanent error of an entry that was connected before: only the slow probe and calls try again. */
     rememberOutage: assign((_, params: { why: string }) => ({ why: params.why, retryMs: selfProbeMs })),
     rememberWhy: assign((_, { why, waitMs = 0 }: Failed) => ({ why, retryMs: waitMs })),
     forgetFailures: assign({ failures: 0 }),
@@ -191,9 +188,9 @@ export const serverConnectionMachine = setup({
     beginsLazy: ({ context }) => context.begin === 'lazy',
     beginsFailed: ({ context }) => context.begin === 'failed',
     isConnected: (_, verdict: ConnectVerdict) => verdict.kind === 'connected',
-    needsLogin: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'needsLogin',
-    isPermanent: ({ context }, verdict: ConnectVerdict) => isPermanent(verdict) && !context.proven,
-    isOutage: (_, verdict: ConnectVerdict) => isPermanent(verdict),
+    needsLogin: (_, verdict: ConnectVerdict) => isFollowedBy(verdict, 'needsLogin'),
+    isPermanent: (_, verdict: ConnectVerdict) => isFollowedBy(verdict, 'failed'),
+    isOutage: (_, verdict: ConnectVerdict) => isFollowedBy(verdict, 'parked'),
     hasBudget: ({ context }) => planRetry(context.failures + 1, 0).kind === 'retry',
     isLostByCall: ({ context }, params: { session: number }) =>
       params.session === context.session && context.inFlight > 0 && context.answered,
@@ -228,8 +225,6 @@ export const serverConnectionMachine = setup({
     failures: 0,
     retryMs: 0,
     inFlight: 0,
-    // The tools of a lazy entry come from a session with the same settings.
-    proven: input.begin === 'lazy',
     answered: false,
     retiring: false,
     wanted: false,
@@ -436,8 +431,8 @@ export const serverConnectionMachine = setup({
   },
 });
 
-function isPermanent(verdict: ConnectVerdict): boolean {
-  return verdict.kind === 'refused' && verdict.after === 'failed';
+function isFollowedBy(verdict: ConnectVerdict, after: AfterFailure): boolean {
+  return verdict.kind === 'refused' && verdict.after === after;
 }
 
 function heeded({ breaker, breakerLimits }: ConnectionContext, reading: BreakerEvent | null): BreakerState {

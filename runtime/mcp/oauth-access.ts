@@ -113,7 +113,7 @@ function errorOfRefusal(failure: ConnectFailure): string {
 
 interface FailureFacts extends FailurePlace {
   readonly credentials: Credentials;
-  /** Whether a session had these settings: a redirect is then taken for an outage. */
+  /** Whether a session had these settings: a permanent error may then be an outage. */
   readonly hasConnected: boolean;
   readonly nowMs: () => number;
 }
@@ -133,7 +133,8 @@ export function readFailures(
 ): FailureVerdict {
   const plan = oauthPlanOf(transport);
   const described = (): string => describeFailure(server, failures, { ...place, transport });
-  const after = afterFailures(failures, plan !== undefined);
+  const read = afterFailures(failures, plan !== undefined);
+  const after = read === 'failed' && hasConnected ? 'parked' : read;
   if (plan === undefined) return { after, why: described() };
   // Behind a single sign-on, a request without a token is redirected instead of refused. The message names where to.
   const isLedAway = !hasConnected && failures.some(({ kind }) => kind === 'redirect');

@@ -283,7 +283,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
       profile,
       credentials: ports.credentials(profile),
       hasLog: true,
-      hasConnected: handshakes.has(settings),
+      // Earlier runs of the gateway count too: it may be started together with what stands before the server.
+      hasConnected: handshakes.has(settings) || ports.cache(profile).knows(settings),
       nowMs: ports.nowMs,
     };
     const { after, why, mayPass } = readFailures(settings, failures, facts);

@@ -274,7 +274,7 @@ t.test('OAU-8 · where the refusal of a token may pass, it is tried from time to
 t.test(
   'LIF-7 · a permanent error after a session parks the server: a slow probe, and an attempt for each call',
   async (t) => {
-    const gone: ConnectVerdict = { kind: 'refused', after: 'failed', why: 'HTTP 404', chance: 0 };
+    const gone: ConnectVerdict = { kind: 'refused', after: 'parked', why: 'HTTP 404', chance: 0 };
     const attempts = (server: Watched) => server.told.filter((word) => word === 'connect').length;
     for (const begin of ['connecting', 'lazy'] as const) {
       const server = await connection({ begin }, ...(begin === 'lazy' ? [] : [well]), gone, gone, well);

@@ -34,6 +34,7 @@ function stage(t: Test, entry: JsonObject | undefined, more: object = {}) {
     registry: () => registry,
     cache: () => ({
       read: () => undefined,
+      knows: () => false,
       write: (_: unknown, { tools }: Listing) => {
         remembered.push(tools.map(({ name }) => String(name)));
         return Promise.resolve();
@@ -130,7 +131,17 @@ t.test('LIF-7 · a failed connect says what follows and why, and the chance of i
   peer.set({ ...faults.unauthorized });
   t.match(await oauth.sessions.connect(first, never()), { after: 'needsLogin', waitMs: 300_000 }, 'it may pass');
   peer.set(redirectTo('http://sso.example/in'));
-  t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'failed' });
+  t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'parked' });
+
+  // The same in the next run of the gateway, from the stored listing.
+  const knows = () => ({ knows: () => true });
+  const restarted = stage(t, { url: peer.url }, { cache: knows });
+  t.match(await restarted.sessions.connect(first, never()), { kind: 'refused', after: 'parked' }, 'a redirect');
+  const next = stage(t, { url: peer.url, auth: 'oauth' }, { cache: knows });
+  await createCredentials(join(next.home.path, 'mcp-tokens'), fileDocuments).saveTokens('s', tokens);
+  peer.set({ ...faults.unauthorized });
+  t.match(await next.sessions.connect(first, never()), { after: 'needsLogin', waitMs: 300_000 }, 'it may pass');
+
   const gone = stage(t, undefined);
   t.match(await gone.sessions.connect(first, never()), {
     kind: 'refused',
