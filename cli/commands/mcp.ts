@@ -18,7 +18,7 @@ import {
 } from '../context.ts';
 import { counted, duration } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
-import { ago, bold, dim, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
+import { ago, bold, dim, inTime, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
 import { reloadGateway } from './gateway.ts';
 
@@ -72,9 +72,13 @@ function shownName({ name, profile }: ServerRow): string {
   return oneLine(profile === 'default' ? name : `${name} of profile ${profile}`);
 }
 
-/** The unset variables, which often explain the rest, why the server takes no calls, and which tools are left out. */
+/**
+ * The unset variables, which often explain the rest, why the server takes no calls and when it is tried again, and which
+ * tools are left out.
+ */
 function remarksOn(row: ServerRow): readonly string[] {
-  const why = withoutPlace(row);
+  const next = row.next_at === undefined ? '' : `next attempt ${inTime(row.next_at, Date.now())}`;
+  const why = [withoutPlace(row), next].filter((part) => part !== '').join('; ');
   return [...(row.unset ?? []), ...(why === '' ? [] : [why]), ...(row.left_out ?? [])];
 }
 

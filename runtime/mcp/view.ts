@@ -116,7 +116,7 @@ export function createMcpView(
           tools: registry?.count(server) ?? context.tools,
           since: new Date(since).toISOString(),
           ...(context.failures === 0 ? {} : { failures: context.failures }),
-          ...(isWaiting(value) ? { next_at: new Date(since + context.retryMs).toISOString() } : {}),
+          ...(isWaiting(value, context) ? { next_at: new Date(since + context.retryMs).toISOString() } : {}),
           ...(why === null ? {} : { error: redactor.text(why) }),
           ...(unset.length === 0 ? {} : { unset: unset.map((words) => redactor.text(words)) }),
           ...(leftOut.length === 0 ? {} : { left_out: leftOut.map((words) => redactor.text(words)) }),
@@ -223,8 +223,8 @@ function isAvailable(value: string): boolean {
   return isReachable(value) || isAsleep(value);
 }
 
-function isWaiting(value: string): boolean {
-  return value === 'backingOff' || value === 'parked';
+function isWaiting(value: string, { retryMs }: ConnectionContext): boolean {
+  return value === 'backingOff' || value === 'parked' || (value === 'needsLogin' && retryMs > 0);
 }
 
 function isNowhere(settings: ServerSettings | undefined): boolean {

@@ -227,5 +227,8 @@ t.test(
     const plain = stageCommand({ answer: rows.slice(0, 1) });
     await listServers(plain.context);
     t.match(plain.seen.printed, /^SERVER +STATE/);
+    const next = stageCommand({ answer: [{ ...rows[0], next_at: new Date(Date.now() + 3_600_000).toISOString() }] });
+    await listServers(next.context);
+    t.match(next.seen.printed, / no; next attempt in \d+m\n/);
   },
 );

@@ -16,25 +16,29 @@ interface Connection {
   readonly profile?: string;
   readonly state: string;
   readonly why?: string;
+  readonly retryMs?: number;
   readonly breaker?: BreakerState;
 }
 
 const log = { log: () => {}, warnOnce: () => {} };
 
 function stage(t: Test, rows: readonly Connection[], approvals: object = {}) {
-  const pool = fakePool<Connection>(({ server, profile = 'default', state, why = null, breaker = closedBreaker }) => ({
-    value: state,
-    since: 1_000,
-    context: {
-      server,
-      profile,
-      transport: 'stdio',
-      era: state === 'connected' ? 'legacy' : null,
-      tools: 2,
-      why,
-      breaker,
-    },
-  }));
+  const pool = fakePool<Connection>(
+    ({ server, profile = 'default', state, why = null, retryMs = 0, breaker = closedBreaker }) => ({
+      value: state,
+      since: 1_000,
+      context: {
+        server,
+        profile,
+        transport: 'stdio',
+        era: state === 'connected' ? 'legacy' : null,
+        tools: 2,
+        why,
+        retryMs,
+        breaker,
+      },
+    }),
+  );
   for (const row of rows)
     pool.handle().spawn(row.profile === undefined ? row.server : `${row.server}@${row.profile}`, row as never);
   const registry = createRegistry(log);
@@ -116,6 +120,15 @@ t.test('LIF-1 · rows keep the order of the configuration, and a state is one of
     { server: 'nowhere', state: 'failed', why: 'neither command nor url' },
     { server: 'off', state: 'disabled' },
   ]);
+  const { view: waiting } = stage(t, [
+    { server: 'probed', state: 'needsLogin', why: 'no', retryMs: 300_000 },
+    { server: 'needs', state: 'needsLogin', why: 'no' },
+  ]);
+  t.same(
+    waiting.list().map(({ next_at }) => next_at),
+    [undefined, '1970-01-01T00:05:01.000Z'],
+    'when it is tried next, if at all',
+  );
   t.same(
     view.list().map(({ name, state, transport, error }) => [name, state, transport, error]),
     [
