@@ -135,10 +135,8 @@ async function watchApprovals(context: CommandContext): Promise<ExitCode> {
   const show = (row: ApprovalRow): void => {
     if (hasFlag(context, 'json')) printJsonLine(context, row);
     else {
-      const { id, server, tool, kind, message } = row;
-      context.out.print(
-        `${oneLine(id)}  ${oneLine(server)}  ${oneLine(tool ?? kind)}  ${oneLine(wordsOfServer(server, message, kind))}\n`,
-      );
+      const { id, server, tool, kind } = row;
+      context.out.print(`${oneLine(id)}  ${oneLine(server)}  ${oneLine(tool ?? kind)}  ${oneLine(contentOf(row))}\n`);
     }
   };
   client.on('approvals.asked', show);
@@ -163,9 +161,14 @@ function tableOf(context: CommandContext, rows: readonly ApprovalRow[]): string 
       remaining(row.expires_at),
       row.server,
       row.tool ?? row.kind,
-      wordsOfServer(row.server, row.message, row.kind),
+      contentOf(row),
     ]),
   );
+}
+
+/** The arguments first, then what the server says. */
+function contentOf({ call = '', server, message, kind }: ApprovalRow): string {
+  return `${call} ${wordsOfServer(server, message, kind)}`.trim();
 }
 
 function remaining(iso: string): string {

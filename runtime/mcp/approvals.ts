@@ -5,9 +5,9 @@
  */
 
 import type { Logger } from '../../actors/ports.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { PoolHandle } from '../../machines/base/pool.ts';
-import { wordInSentence } from '../../machines/base/shown-json.ts';
+import { shownText, withoutGaps, wordInSentence } from '../../machines/base/shown-json.ts';
 import { type ApprovalContext, type ApprovalInput, approvalMachine } from '../../machines/mcp/approval.machine.ts';
 import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
@@ -52,6 +52,9 @@ interface AnswerMore {
 export const mostOpenQuestions = 32;
 
 const mostAnswered = 100;
+
+/** In characters, in a list of questions. */
+const longestCall = 200;
 
 /** A question, for a delivery's timeline. */
 export type WaitingQuestion = Pick<
@@ -248,7 +251,7 @@ export function createApprovals(
     list() {
       const rows: ApprovalRow[] = [];
       pool().each((_, child) => {
-        rows.push(rowOf(child.getSnapshot().context as ApprovalContext));
+        rows.push(waitingRow(child.getSnapshot().context as ApprovalContext));
         return true;
       });
       return rows;
@@ -302,7 +305,7 @@ export function createApprovals(
     },
     settled,
     announced(context) {
-      const row = rowOf(context);
+      const row = waitingRow(context);
       for (const listener of listeners) listener(row);
     },
   };
@@ -333,6 +336,13 @@ function answeredRow(context: ApprovalContext, atMs: number): AnsweredRow {
 function verdictOf({ by, granted }: ApprovalContext): 'approved' | 'denied' | 'timedOut' {
   if (by === null) return 'timedOut';
   return granted ? 'approved' : 'denied';
+}
+
+function waitingRow(context: ApprovalContext): ApprovalRow {
+  if (context.kind === 'form') return rowOf(context);
+  const line = withoutGaps(shownText(JSON.stringify(context.detail)));
+  const kept = cut(line, longestCall);
+  return { ...rowOf(context), call: kept === line ? line : `${kept}…` };
 }
 
 function rowOf({ id, profile, server, run, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): ApprovalRow {

@@ -188,7 +188,7 @@ t.test('on a server that is not trusted', async (t) => {
     const before = await gateway.server('peer');
     const ask = async (text: string) => {
       const call = gateway.call('mcp__peer__write_note', { text });
-      return { call, ...(await gateway.asked()) };
+      return { ...(await gateway.asked()), call };
     };
     const { call, id } = await ask('standup');
     const refused = [

@@ -11,6 +11,8 @@ export interface ApprovalRow {
   readonly tool?: string;
   /** The key of the run that waits for the answer. */
   readonly run?: string;
+  /** While it waits: the beginning of the call's arguments on one line, secrets masked; `approvals.show` has all. */
+  readonly call?: string;
   readonly message: string;
   readonly asked_at: string;
   readonly expires_at: string;

@@ -136,6 +136,7 @@ t.test('TRU-3 · a question is announced, listed, shown and answered by whicheve
       server: 's',
       profile: 'default',
       tool: 'mcp__s__write',
+      call: '{"path":"a.txt"}',
       message: 'Writes a file',
       asked_at: '1970-01-01T00:16:40.000Z',
       expires_at: '1970-01-01T00:21:40.000Z',
@@ -149,6 +150,10 @@ t.test('TRU-3 · a question is announced, listed, shown and answered by whicheve
   off();
   approvals.ask(tool, () => {});
   t.equal(asked.length, 1);
+  approvals.ask({ ...tool, detail: { blanks: `${' '.repeat(9)}\u202e`, text: 'x'.repeat(500) } }, () => {});
+  const { call = '' } = approvals.list()[1] ?? {};
+  t.match(call, /^\{"blanks":" …\(9 blanks\)… \\u202e","text":"x+…$/, 'on one line, with nothing hidden');
+  t.equal(call.length, 201);
   t.end();
 });
 
