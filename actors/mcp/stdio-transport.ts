@@ -177,7 +177,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       if (state === 'overflowed') {
         overflowed = true;
         stdout?.destroy();
-        cutOff(`it wrote a message of more than ${maxMessageBytes} bytes`);
+        cutOff(`it wrote a message of more than ${maxMessageBytes} bytes: ask it for less at a time`);
       } else if (state === 'waiting') {
         stdout?.pause();
         share.next(() => {

@@ -286,8 +286,10 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'spawn':
       if (failure.code === 'EACCES') return 'make the file of command executable';
       // A folder may have a blank in its name, the name of a program hardly.
-      return /^[^/\\]*\s/.test(failure.command)
-        ? 'command is the program alone: move its arguments into args'
+      if (/^[^/\\]*\s/.test(failure.command)) return 'command is the program alone: move its arguments into args';
+      // Of a script, the program that its first line names may be missing, as after an upgrade of Python.
+      return /[/\\]/.test(failure.command)
+        ? 'install it, or correct its path, and see that the program in its first line exists if it is a script'
         : 'install it, or write its full path, since PATH may differ from that of your shell';
     case 'exited': {
       const folder = spoiltInstall(failure.words ?? '');

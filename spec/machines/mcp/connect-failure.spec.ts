@@ -152,6 +152,10 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
       'command cannot be started: npx (ENOENT); install it, or write its full path, since PATH may differ from that of your shell',
     ],
     [
+      [{ kind: 'spawn', code: 'ENOENT', command: '/opt/venv/bin/x' }],
+      'command cannot be started: /opt/venv/bin/x (ENOENT); install it, or correct its path, and see that the program in its first line exists if it is a script',
+    ],
+    [
       [{ kind: 'spawn', code: 'ENOENT', command: 'npx -y x' }],
       'command cannot be started: npx -y x (ENOENT); command is the program alone: move its arguments into args',
     ],
