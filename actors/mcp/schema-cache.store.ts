@@ -17,10 +17,11 @@ import { safeName } from '../safe-name.ts';
 import type { Listing } from './session.ts';
 
 export interface SchemaCache {
-  /** Undefined if there is no entry that may stand for a listing now. */
-  read(settings: ServerSettings, nowMs: number): CachedDiscovery | undefined;
-  /** Whether a session with these settings was ever listed, however long ago. */
-  knows(settings: ServerSettings): boolean;
+  /**
+   * Undefined if there is no entry that may stand for a listing now.
+   * @param nowMs if undefined, the last listing with these settings is returned, however old
+   */
+  read(settings: ServerSettings, nowMs?: number): CachedDiscovery | undefined;
   /** Resolves once it is written, after earlier writes; never rejects. */
   write(settings: ServerSettings, listing: Listing, nowMs: number): Promise<void>;
   /** Resolves once nothing is cached for a server of this name, after earlier writes; never rejects. */
@@ -49,17 +50,14 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
     }
   }
 
-  function read(settings: ServerSettings, nowMs?: number): CachedDiscovery | undefined {
-    try {
-      return readCache(readFileSync(pathOf(settings), 'utf8'), fingerprintOf(settings), nowMs);
-    } catch {
-      return undefined;
-    }
-  }
-
   return {
-    read,
-    knows: (settings) => read(settings) !== undefined,
+    read(settings, nowMs) {
+      try {
+        return readCache(readFileSync(pathOf(settings), 'utf8'), fingerprintOf(settings), nowMs);
+      } catch {
+        return undefined;
+      }
+    },
     write(settings, listing, nowMs) {
       const text = cacheText({ ...listing, fingerprint: fingerprintOf(settings), savedAtMs: nowMs });
       const path = pathOf(settings);

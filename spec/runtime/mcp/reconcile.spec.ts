@@ -31,7 +31,6 @@ function stage(first: Given, remembered: readonly string[] = []) {
   const cache: SchemaCache = {
     read: ({ name }) =>
       remembered.includes(name) ? { fingerprint: '', savedAtMs: 0, tools, capabilities: {} } : undefined,
-    knows: ({ name }) => remembered.includes(name),
     write: () => Promise.resolve(),
     remove: () => Promise.resolve(),
   };

@@ -34,7 +34,6 @@ function stage(t: Test, entry: JsonObject | undefined, more: object = {}) {
     registry: () => registry,
     cache: () => ({
       read: () => undefined,
-      knows: () => false,
       write: (_: unknown, { tools }: Listing) => {
         remembered.push(tools.map(({ name }) => String(name)));
         return Promise.resolve();
@@ -134,10 +133,11 @@ t.test('LIF-7 · a failed connect says what follows and why, and the chance of i
   t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'parked' });
 
   // The same in the next run of the gateway, from the stored listing.
-  const knows = () => ({ knows: () => true });
-  const restarted = stage(t, { url: peer.url }, { cache: knows });
+  const cache = () => ({ read: () => ({ tools: [{ name: 'one', inputSchema: {} }], capabilities: {} }) });
+  const restarted = stage(t, { url: peer.url }, { cache });
   t.match(await restarted.sessions.connect(first, never()), { kind: 'refused', after: 'parked' }, 'a redirect');
-  const next = stage(t, { url: peer.url, auth: 'oauth' }, { cache: knows });
+  t.ok(restarted.registry.find('mcp__s__one'), 'a call finds the tool, and wakes the server');
+  const next = stage(t, { url: peer.url, auth: 'oauth' }, { cache });
   await createCredentials(join(next.home.path, 'mcp-tokens'), fileDocuments).saveTokens('s', tokens);
   peer.set({ ...faults.unauthorized });
   t.match(await next.sessions.connect(first, never()), { after: 'needsLogin', waitMs: 300_000 }, 'it may pass');
