@@ -145,7 +145,8 @@ export function createSession(
     if (error instanceof SseError) {
       broken = error.message
         .replace(/^SSE error: undefined$/, 'its event stream has ended')
-        .replace(/^SSE error: (?:TypeError: terminated: )?/, '');
+        .replace(/^SSE error: TypeError: terminated: /, 'its event stream broke: ')
+        .replace(/^SSE error: /, '');
       end(broken);
     } else
       log.log('debug', `mcp server "${settings.name}": ${untrustedWords(error.message)}`, { server: settings.name });

@@ -576,6 +576,7 @@ t.test('LIF-1 · an SSE stream that breaks ends the session, and says so once', 
   const { facts } = await opened(t, { url: peer.url, transport: 'sse' });
   peer.dropStreams();
   await until(() => facts.closed.length > 0);
+  t.match(facts.closed, [/^its event stream broke: \S/]);
   t.equal(facts.closed.length, 1);
 
   const { facts: other } = await opened(t, { url: peer.url, transport: 'sse' });
