@@ -3,12 +3,12 @@
  * is dead, that answers nothing; credentials that are refused; a daemon that is killed.
  */
 
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Daemon } from '../support/daemon.ts';
 import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
+import { listenOn } from '../support/http-listener.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { discordApi, discordError } from '../support/platforms/discord.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
@@ -589,10 +589,7 @@ t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them
 
 t.test('DUR-1 · what waits for a silent platform to be checked was not sent, and goes after kill -9', async (t) => {
   const it = await openDelivering(t);
-  const silent = createServer().listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  t.teardown(() => silent.close());
-  const { port } = silent.address() as AddressInfo;
+  const port = await listenOn(t, createServer());
   it.configure({ slack: { api_base: `http://127.0.0.1:${port}`, timeout_seconds: 60 } });
   const first = await it.start();
   await it.post(first, 'slack', '1');

@@ -1,7 +1,5 @@
 /** What servers ask of their client, in a real daemon: a form for a person, an address, a model, the roots, the log. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -38,7 +36,7 @@ interface FakeModel {
 async function startModel(t: Test): Promise<FakeModel> {
   const requests: ModelRequest[] = [];
   const model: FakeModel = { url: '', requests, next: undefined };
-  const server = createServer(async (req, res) => {
+  const { url } = await listenHttp(t, async (req, res) => {
     let text = '';
     for await (const chunk of req) text += chunk;
     const body = JSON.parse(text) as ModelRequest['body'];
@@ -48,12 +46,7 @@ async function startModel(t: Test): Promise<FakeModel> {
     const { status, body: answer } = model.next ?? { status: 200, body: usual };
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return Object.assign(model, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` });
+  return Object.assign(model, { url: `${url}/v1` });
 }
 
 /** What the peer says it was answered, or how its tool failed. */

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { createFetchPublic, type FetchOutcome, type FetchPublic } from '../../../actors/agent/fetch-public.ts';
+import { listenOn } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { fetchLoopback, page, startPageServer } from '../../support/page-server.ts';
 
@@ -180,8 +181,6 @@ t.test('DIS-5 · a server that speaks another protocol is refused', async (t: Te
     );
     socket.on('error', () => {});
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  const { port } = server.address() as { readonly port: number };
+  const port = await listenOn(t, server);
   t.match(why(await get(`http://127.0.0.1:${port}/`)), /another protocol/);
 });

@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { createListReader } from '../../../actors/mcp/read-listing.ts';
@@ -264,7 +262,7 @@ async function longAnswer(
   t: Test,
   { on, as, bytes = Number.POSITIVE_INFINITY }: { on: string; as: 'json' | 'event'; bytes?: number },
 ) {
-  const server = createServer(async (request, response) => {
+  const { url } = await listenHttp(t, async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
     const { id, method, params } = JSON.parse(text || '{}') as { id?: number; method?: string; params?: JsonObject };
@@ -295,12 +293,7 @@ async function longAnswer(
     }
     response.end(`${end}${isEvent ? '\n\n' : ''}`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` };
+  return { url: `${url}/mcp` };
 }
 
 t.test('LIF-14 · a page of more than 8 MiB is not read to its end over HTTP, in a body or an event', async (t) => {

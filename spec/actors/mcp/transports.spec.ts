@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { readConnectError } from '../../../actors/mcp/connect-errors.ts';
@@ -14,6 +11,7 @@ import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { quietPorts } from '../../support/mcp/open-session.ts';
+import { freePort } from '../../support/oauth/ports.ts';
 import { makeCertificates } from '../../support/tls.ts';
 
 const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
@@ -51,15 +49,6 @@ async function failure(
     return readConnectError(thrown, { timeoutMs, exitStatus: opened?.exitStatus() });
   }
   throw new Error('it went well');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** The reference server over HTTP. */

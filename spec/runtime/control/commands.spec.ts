@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
@@ -11,6 +9,7 @@ import { isOfHome } from '../../../runtime/control/methods.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 
 const secret = 'a-secret-of-its-own';
 const nobody = { notify: () => {}, onEnd: () => () => {} };
@@ -283,7 +282,7 @@ t.test(
   async (t) => {
     const got: { readonly path: string | undefined; readonly genuine: boolean; readonly body: string }[] = [];
     const verify = signatureVerifier({}, { kind: 'shared', secret });
-    const gateway = createServer((request, response) => {
+    const { url } = await listenHttp(t, (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
@@ -298,13 +297,10 @@ t.test(
         response.writeHead(418).end('short and stout');
       });
     });
-    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
-    t.teardown(() => new Promise((resolve) => gateway.close(resolve)));
     const forgotten: string[] = [];
-    const url = (): string => `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
     const forgetSignature = async (digest: string): Promise<number> =>
       forgotten.push(`${digest.length}, ${got.length} sent`);
-    const host = hostOf(t, { url, forgetSignature }, `{ 'a/b ü': { secret: ${secret} } }`);
+    const host = hostOf(t, { url: () => url, forgetSignature }, `{ 'a/b ü': { secret: ${secret} } }`);
 
     t.same(await ask(host, 'webhook.test', { name: 'hook' }), { status: 418, body: 'short and stout' });
     await ask(host, 'webhook.test', { name: 'theirs', profile: 'work', event: 'push', payload: { a: 1 } });

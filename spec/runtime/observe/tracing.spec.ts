@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { openTracer } from '../../../actors/telemetry/open-tracer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createTracing } from '../../../runtime/observe/tracing.ts';
 import { startCollector } from '../../support/collector.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { entryOf, eventually, startGateway } from '../../support/mcp/gateway.ts';
 import { started } from '../../support/mcp/http-peer.ts';
 import { until } from '../../support/processes.ts';
@@ -19,6 +17,7 @@ const parent = `00-${traceId}-b7ad6b7169203331-01`;
 /** An agent program that calls a tool through the gateway and answers with the trace that it was given. */
 const program = `
 import { connect } from 'node:net';
+import { listenHttp } from '../../support/http-listener.ts';
 const { AGENT_HOME, AGENT_RUN_ID: run, TRACEPARENT: traceparent } = process.env;
 const socket = connect(process.argv[2]);
 const params = { name: 'mcp__peer__echo', arguments: { text: 'hi' }, caller: 'serve', run, traceparent };
@@ -149,12 +148,9 @@ t.test('OBS-1 · a collector that is not there costs a warning and nothing else'
 t.test('OBS-1 · a collector that fails is reported once, and again after it has answered', async (t) => {
   const statuses = [404, 404, 200, 404];
   let answered = 0;
-  const server = createServer((request, response) => {
+  const { url: endpoint } = await listenHttp(t, (request, response) => {
     request.resume().on('end', () => response.writeHead(statuses[answered++] ?? 200).end());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => server.close());
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const lines: string[] = [];
   const log = { log: (_: string, message: string) => void lines.push(message), warnOnce: () => {} };
   const tracer = openTracer({ endpoint, serviceName: 's', version: '1', log, batchMs: 1 });
