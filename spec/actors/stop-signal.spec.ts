@@ -81,7 +81,7 @@ t.test(
   },
 );
 
-t.test('DLV-4 · a platform that never ends its answer is given up in time after garbage was collected', async (t) => {
+t.test('DLV-4 · a platform that never ends its answer times out also after a garbage collection', async (t) => {
   let begun = 0;
   const { url } = await listenHttp(t, (request, response) => {
     begun += 1;

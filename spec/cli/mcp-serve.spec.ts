@@ -196,7 +196,7 @@ t.test('CLI-5 · results and schemas of every form, with a client of either era'
   });
 });
 
-t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
+t.test('CLI-5 · FLT-4 · the client is notified of a changed list', async (t) => {
   const { gateway, peer } = await offering(t, { tools: ['one'] });
   const client = await legacyServed(t, gateway);
   let changes = 0;

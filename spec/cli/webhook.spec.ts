@@ -63,7 +63,7 @@ t.test('RTE-2 · PRF-1 · the command that enables a route again names its profi
   }
 });
 
-t.test('DUR-2 · a list goes on with the last key, and a terminal is told so where it is full', async (t) => {
+t.test('DUR-2 · a list continues with the last key, and a full one says so in a terminal', async (t) => {
   const rows = [row('k2'), row('k1')];
   const flags = { limit: '1', before: 'k3', profile: 'work', route: 'r' };
   const full = stageCommand({ answer: rows, flags, isTerminal: true });

@@ -262,7 +262,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     for (const odd of names) t.same(await journal.claimed(odd), { by: odd });
   });
 
-  check('DUR-1 · expects the version that it is told', async (t, journal) => {
+  check('DUR-1 · expects the version that it was given', async (t, journal) => {
     const rows: readonly (readonly [Write, string])[] = [
       [put('e1', {}, { expect: 1 }), 'stale'],
       [remove('e1', 1), 'stale'],

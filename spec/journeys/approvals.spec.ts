@@ -51,7 +51,7 @@ t.test('on a server that is not trusted', async (t) => {
   for (const server of ['peer', 'other', 'trusted']) await gateway.reaches(server, 'connected');
   await streamsOpen(peer, 3);
 
-  t.test('TRU-1 · a read-only tool and a trusted server ask nobody', async (t) => {
+  t.test('TRU-1 · a read-only tool and a trusted server need no approval', async (t) => {
     t.equal(wordsOf(await gateway.call('mcp__peer__echo', { text: 'free' })), 'free');
     t.match(wordsOf(await gateway.call('mcp__trusted__write_note', { text: 'free' })), /^note/);
     t.same(await gateway.approvals(), []);
@@ -94,7 +94,7 @@ t.test('on a server that is not trusted', async (t) => {
     t.same(await gateway.approvals(), []);
   });
 
-  t.test('TRU-3 · whoever goes away withdraws the question', async (t) => {
+  t.test('TRU-3 · a caller that goes away withdraws the question', async (t) => {
     const control = await controlOf(t, gateway.home);
     const call = control.call('mcp.call', { name: 'mcp__peer__write_note', arguments: { text: 'x' } });
     const refused = t.rejects(call);

@@ -372,7 +372,7 @@ t.test('DUR-1 · a store that cannot be opened answers 503 before anything is ac
   writeFileSync(`${home.path}/ran.txt`, '');
 });
 
-t.test('DUR-1 · CLI-5 · runs that a crash cut off are told as waiting until their next attempt begins', async (t) => {
+t.test('DUR-1 · CLI-5 · runs that a crash cut off are shown as waiting until their next attempt begins', async (t) => {
   const home = makeCrashHome(t);
   // Ends with its home too, so that nothing is left behind.
   home.write(

@@ -261,7 +261,7 @@ for (const { front, skip } of fronts) {
       t.same([answer.status, await answer.json()], [200, { status: 'ok', platform: 'webhook' }]);
     });
 
-    t.test('LIM-2 · strangers take no slot of a sender; a full window answers 429', async (t) => {
+    t.test('LIM-2 · unsigned requests take no slot of a sender; a full window answers 429', async (t) => {
       const home = makeHome(t, {
         'config.yaml': config(front, '        gh: {}\n').replace('max_body_bytes: 2000', 'rate_limit: 2'),
       });

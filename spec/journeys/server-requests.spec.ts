@@ -120,17 +120,20 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
       },
     );
 
-    t.test(`SRV-1 · ${kind}: an address is never opened: it is declined, and nobody is asked`, async (t) => {
+    t.test(`SRV-1 · ${kind}: an address is never opened: it is declined, and no person is asked`, async (t) => {
       t.match(told(await gateway.call('mcp__peer__ask_url')), { action: 'decline' });
       t.same(await gateway.approvals(), []);
     });
 
-    t.test(`SRV-1 · ${kind}: where elicitation is disabled the server is told so, and nobody is asked`, async (t) => {
-      const answer = await gateway.call('mcp__never__ask');
+    t.test(
+      `SRV-1 · ${kind}: where elicitation is disabled the server gets a refusal, and no person is asked`,
+      async (t) => {
+        const answer = await gateway.call('mcp__never__ask');
 
-      t.ok(answer.error !== undefined || answer.isError === true || /not support/i.test(wordsOf(answer)));
-      t.same(await gateway.approvals(), []);
-    });
+        t.ok(answer.error !== undefined || answer.isError === true || /not support/i.test(wordsOf(answer)));
+        t.same(await gateway.approvals(), []);
+      },
+    );
 
     t.test(`SRV-1 · TRU-5 · ${kind}: a form goes when the call that needs it is cancelled`, async (t) => {
       const control = await controlOf(t, gateway.home);
@@ -218,7 +221,7 @@ t.test('SRV-1 · a call that asks the same form again after each refusal asks th
   }
 });
 
-t.test('SRV-1 · what nobody sees in the words of a form is not shown', async (t) => {
+t.test('SRV-1 · invisible characters in the words of a form are not shown', async (t) => {
   const asks: PeerTool = {
     definition: { name: 'book', description: 'Books', inputSchema: { type: 'object' } },
     run: async (_args, call) => ({

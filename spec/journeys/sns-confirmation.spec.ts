@@ -68,7 +68,7 @@ async function startSns(t: Test) {
   };
 }
 
-t.test('SRC-3 · SNS is told to repeat a confirmation until its address was visited', async (t) => {
+t.test('SRC-3 · SNS is asked to repeat a confirmation until its address was visited', async (t) => {
   const sns = await startSns(t);
   const routes = `        alarms: {prompt: x, source: aws-sns, secret: "${topic}"}\n`;
   const home = makeHome(t, { 'config.yaml': webhookConfig(routes) });

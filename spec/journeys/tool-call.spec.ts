@@ -230,7 +230,7 @@ t.test('what is refused before anything is sent', async (t) => {
     t.match(await gateway.call('mcp__peer__shot'), { content: [{ text: '{}' }] });
   });
 
-  t.test('NAM-2 · a name that nobody registered is refused with the way to find one', async (t) => {
+  t.test('NAM-2 · an unknown name is refused with the way to find one', async (t) => {
     const { error } = await gateway.call('mcp__peer__nothing');
 
     t.same(error, {
@@ -449,7 +449,7 @@ for (const kind of ['http', 'sse', 'modern'] as const) {
       t.match(await gateway.server('peer'), { state: 'connected' });
     });
 
-    t.test(`LIF-3 · a call over its timeout is told, and cancelled on the wire of ${kind}`, async (t) => {
+    t.test(`LIF-3 · a call over its timeout is reported, and cancelled on the wire of ${kind}`, async (t) => {
       const call = gateway.call('mcp__hasty__slow');
       await eventually(() => peer.work.slow.length === 2);
 

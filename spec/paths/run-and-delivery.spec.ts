@@ -84,7 +84,7 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
 });
 
 t.test(
-  'DUR-1 · DIS-2 · DLV-4 · a delivery is marked on disk before it is sent, and told only once its outcome is',
+  'DUR-1 · DIS-2 · DLV-4 · a delivery is marked on disk before it is sent, and reported only once its outcome is',
   (t) => {
     const machine = deliveryMachine.provide({
       actors: { sendText: idle },

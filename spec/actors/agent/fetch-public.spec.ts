@@ -30,7 +30,7 @@ t.test('DIS-5 · a page is fetched as it is, whatever it is compressed with', as
   t.equal(asked[0]?.headers.cookie ?? asked[0]?.headers.authorization, undefined);
 });
 
-t.test('DIS-5 · a private address is refused, however it is spelled', async (t) => {
+t.test('DIS-5 · a private address is refused in every notation', async (t) => {
   const { port, asked } = await startPageServer(t, { '/': page('text/plain', 'inside') });
   const fetch = createFetchPublic();
   for (const host of [

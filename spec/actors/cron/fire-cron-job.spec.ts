@@ -194,7 +194,7 @@ t.test('CRN-1 · a schedule that begins anew forgets what was due before, but no
   t.match(await fire.mark('default', 'j'), begun, 'a firing of another gateway is not forgotten');
 });
 
-t.test('DUR-1 · a run without room stays on disk for whoever has some, and a closed journal refuses', async (t) => {
+t.test('DUR-1 · a run without room stays on disk for a gateway with room, and a closed journal refuses', async (t) => {
   const journal = openMemoryJournal();
   const full = await gateway(journal, 'one', false);
   t.match(await full.fire.due(entry('k1'), due, 'print'), { kind: 'granted', opened: { kind: 'nothing' } });

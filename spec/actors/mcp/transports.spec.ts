@@ -69,7 +69,7 @@ async function startEverything(t: Test, kind: 'streamableHttp' | 'sse'): Promise
   return `http://127.0.0.1:${port}`;
 }
 
-t.test('ERA-3 · a real server is called over Streamable HTTP, and told of the end of its session', async (t) => {
+t.test('ERA-3 · a real server is called over Streamable HTTP, and notified of the end of its session', async (t) => {
   const target = await startEverything(t, 'streamableHttp');
   const { url: elsewhere } = await listenHttp(t, (request, response) => {
     response.writeHead(307, { location: `${target}${request.url}` }).end();
@@ -145,7 +145,7 @@ t.test('TLS-2 · a server without TLS settings sees its headers, and the SDK’s
   t.match(seen, { 'x-api-key': 'key', authorization: 'Bearer b', 'user-agent': 'AgentGateway-Agent/1.2.3' });
 });
 
-t.test('LIF-7 · what kept a server from being reached is told apart', async (t) => {
+t.test('LIF-7 · the causes of an unreachable server are distinguished', async (t) => {
   const made = makeCertificates(makeHome(t).path);
   const { url: secure } = await listenHttp(t, (_request, response) => response.end(), {
     tls: { cert: made.read(made.serverCert), key: made.read(made.serverKey) },

@@ -229,7 +229,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     },
   );
 
-  t.test('DUR-1 · SCA-1 · a commit whose connection breaks is told as what became of it', async (t) => {
+  t.test('DUR-1 · SCA-1 · a commit whose connection breaks is reported by its outcome', async (t) => {
     const way = await postgres.lossy();
     // One that is late finds its connection ended at the database.
     const rows = [
@@ -343,7 +343,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await journal.close();
   });
 
-  t.test('DUR-1 · SCA-1 · where nobody can say what became of a commit, its session ends', async (t) => {
+  t.test('DUR-1 · SCA-1 · if the outcome of a commit is unknowable, its session ends', async (t) => {
     const way = await postgres.lossy();
     for (const alone of [true, false]) {
       const url = way.url(await postgres.url());

@@ -398,7 +398,7 @@ t.test('DUR-1 · without an open journal nothing is granted', async (t) => {
   }
 });
 
-t.test('DIS-3 · a run that finds no room stays on disk, due and held by nobody', async (t) => {
+t.test('DIS-3 · a run that finds no room stays on disk, due and held by no session', async (t) => {
   for (const plan of [{ kind: 'run' }, { kind: 'cron', job: 'nightly' }] as const) {
     const { claim, journal, session } = await claimer(openMemoryJournal(), { hasRoom: () => false });
 

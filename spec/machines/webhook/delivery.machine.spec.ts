@@ -162,7 +162,7 @@ t.test('DIS-2 · DLV-4 · one whose sender has hung up goes on like that of a ru
 });
 
 t.test(
-  'DLV-4 · what may arrive later is tried again at its time, at once on request, and given up on request',
+  'DLV-4 · what may arrive later is tried again at its time, at once on request, and dropped on request',
   async (t) => {
     const one = deliver(t);
     one.send(granted, written);

@@ -150,7 +150,7 @@ t.test('DUR-2 · histories are asked for within bounds, by route and status', as
   t.same(seen, [{ limit: 50 }, { limit: 1, route: 'r', status: 'failed' }, { limit: 1_000 }, { limit: 50 }]);
 });
 
-t.test('CLI-5 · what the history does not hold has its code, and what it holds is told whole', async (t) => {
+t.test('CLI-5 · what the history lacks has its code, and what it has is complete', async (t) => {
   const stopped: string[] = [];
   const host = hostOf(t, {
     status: () => ({ pid: 1 }) as never,

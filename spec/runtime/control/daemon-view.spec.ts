@@ -395,7 +395,7 @@ t.test(
   },
 );
 
-t.test('DUR-2 · IDM-1 · refused requests of one id are told apart by route too, and paged', async (t) => {
+t.test('DUR-2 · IDM-1 · refused requests of one id are distinguished by route too, and paged', async (t) => {
   const { view, decisions } = await stage([]);
   decisions.decided(refused, undefined);
   decisions.decided({ ...refused, id: 'e7', path: '/webhooks/other' }, undefined);
@@ -469,7 +469,7 @@ t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question,
   );
 });
 
-t.test('DUR-1 · CLI-5 · a run that a crash cut off is told as waiting, in every row that shows it', async (t) => {
+t.test('DUR-1 · CLI-5 · a run that a crash cut off is shown as waiting in every row', async (t) => {
   const { view } = await stage(
     [
       ['events', 'e1', { ...event, work: 'e1' }],

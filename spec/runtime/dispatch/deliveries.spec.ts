@@ -140,7 +140,7 @@ t.test(
   },
 );
 
-t.test('DUR-2 · where the outcome cannot be written, whoever waits is told all the same', async (t) => {
+t.test('DUR-2 · where the outcome cannot be written, a waiting sender is answered all the same', async (t) => {
   const one = await stage(t, { from: direct });
   await one.disk.land();
   await turn();

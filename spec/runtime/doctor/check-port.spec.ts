@@ -10,7 +10,7 @@ const config = (host: string, port: number, more = ''): Record<string, string> =
   'config.yaml': `platforms: {webhook: {enabled: true, extra: {host: "${host}", port: ${port}, secret: any-secret-at-all}}}\ninspector: {enabled: false}\n${more}`,
 });
 
-t.test('ADP-1 · CLI-2 · a port that is taken or refused is told, with another way', async (t) => {
+t.test('ADP-1 · CLI-2 · a port that is taken or refused is reported, with another way', async (t) => {
   const other = createServer();
   const port = await listenOn(t, other);
   const rows: readonly (readonly [Record<string, string>, readonly string[]])[] = [

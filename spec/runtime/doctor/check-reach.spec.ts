@@ -105,14 +105,14 @@ t.test('OBS-1 · CLI-2 · a server that quotes a secret brings it into no findin
   t.match(found, { code: 'server-unreachable', what: /no such key: \[redacted\]/ });
 });
 
-t.test('CFG-3 · CLI-2 · what the configuration is told of is not told of its server as well', async (t) => {
+t.test('CFG-3 · CLI-2 · a finding of the configuration is not repeated for its server', async (t) => {
   const one = examined(t, { 'config.yaml': 'mcp_servers: {bad: {command: x, tiemout: 3}}\n' });
   const gateway = answering({ 'mcp.list': [{ name: 'bad', profile: 'default', state: 'failed', error: 'tiemout' }] });
   t.same(await checkServers({ ...one, gateway }), []);
   t.same(await checkServers(one), []);
 });
 
-t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async (t) => {
+t.test('DLV-1 · CLI-2 · targets are reported by the gateway that asks them', async (t) => {
   const one = examined(t, {
     'config.yaml': 'platforms: {telegram: {enabled: true, bot_token: x, home_channel: "1"}}\n',
   });

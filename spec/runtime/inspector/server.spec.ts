@@ -257,7 +257,7 @@ t.test('INS-1 · an actor is shown in full, and its chart as it is defined', asy
 });
 
 t.test(
-  'ADP-2 · readiness and metrics are told on this machine without a session, and not at the adapter',
+  'ADP-2 · readiness and metrics are served on this machine without a session, and not at the adapter',
   async (t) => {
     const { url } = await openPage(t, home.path);
     const ready = await ask(`${url}/ready`);

@@ -16,7 +16,7 @@ async function listen(t: Test, onConnection: Parameters<typeof createServer>[1])
   return `127.0.0.1:${await listenOn(t, createServer(onConnection))}`;
 }
 
-t.test('DUR-1 · what never left this machine is told from what was written and lost', async (t) => {
+t.test('DUR-1 · a request that never left this machine differs from one that was written and lost', async (t) => {
   const resetting = await listen(t, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.resetAndDestroy());
@@ -69,7 +69,7 @@ t.test('DLV-4 · a server that demands a client certificate, and a 407 that is n
   t.match(await ask(url), { kind: 'refused', reason: /HTTP 407/ });
 });
 
-t.test('DUR-1 · requests under way at the same time are told apart', async (t) => {
+t.test('DUR-1 · requests under way at the same time are distinguished', async (t) => {
   const resetting = await listen(t, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.resetAndDestroy());
