@@ -11,9 +11,9 @@ import { readablePayload } from '../../machines/webhook/body.ts';
 import type { JournalContext } from '../../machines/webhook/journal.machine.ts';
 import {
   type DeliveryRecord,
-  type DeliveryRow,
-  deliveryRow,
   type EventRecord,
+  type EventSummary,
+  eventSummary,
   type RunRecord,
   signatureClaim,
 } from '../../machines/webhook/record.ts';
@@ -58,7 +58,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
-  readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryService;
+  readonly deliveryService: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryService;
   /** Sends a request of the owner; resolves with the answer that its sender would get. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   readonly seenRun: SeenRun;
@@ -104,7 +104,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 
   return {
     failures: createFailureView({ ...ports, get }),
-    sendings: ports.sendings(async (id) => (await find(id, {}, true))?.event.work),
+    deliveryService: ports.deliveryService(async (id) => (await find(id, {}, true))?.event.work),
     mcp: ports.mcp,
     chat: ports.chat,
     cron: ports.cron,
@@ -145,7 +145,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const journal = keeper.journal();
       const like = await eventsLike(journal, query, ports.seenRun);
       const rows = await newestFirst(journal, like, async ({ key, value: event }) => {
-        const row = deliveryRow(event, await workOf(event));
+        const row = eventSummary(event, await workOf(event));
         return matches(row, query) ? { key, row, run: event.work, alike: undefined } : undefined;
       });
       const refused = refusedRows(decisions, query);
@@ -166,7 +166,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const delivery = await get('deliveries', event.work);
       const notice = event.work === undefined ? undefined : await get('deliveries', noticeKey(event.work));
       const shown = ports.redact({
-        ...deliveryRow(event, await workOf(event)),
+        ...eventSummary(event, await workOf(event)),
         ...questionOf(event.work, ports.runsThatWait()),
         key,
         ...alikeOf(alike),
@@ -232,11 +232,11 @@ function iso(atMs: number): string {
 
 /** The matching refused requests, up to the limit of the listing. */
 function refusedRows({ refused }: Decisions, query: HistoryQuery) {
-  const rows: { key: string; row: DeliveryRow; run: undefined; alike: Alike | undefined }[] = [];
+  const rows: { key: string; row: EventSummary; run: undefined; alike: Alike | undefined }[] = [];
   const sinceMs = query.since === undefined ? 0 : Date.parse(query.since);
   for (const { key, event, alike } of refused.newestFirst(query.before)) {
     if (rows.length >= query.limit || event.receivedAtMs < sinceMs) break;
-    const row = deliveryRow(event, undefined);
+    const row = eventSummary(event, undefined);
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;

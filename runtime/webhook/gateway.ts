@@ -111,7 +111,7 @@ function flush({ pools, nowMs }: GatewayPorts): void {
   });
 }
 
-/** How long before the deadline no further piece of a text is sent, so that it is on disk what of it has arrived. */
+/** How long before the deadline no further piece of a text is sent, so that it is known on disk how much of it arrived. */
 const lastWritesMs = 1_000;
 
 function cutAfterMs({ drainTimeoutMs }: GatewayPorts): number {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { listSendings } from '../../cli/commands/deliveries.ts';
+import { listDeliveries } from '../../cli/commands/deliveries.ts';
 import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
@@ -26,7 +26,7 @@ t.test('DUR-2 · PRF-1 · lists have a column of profiles where one is not the d
   for (const [list, next] of [
     [listEvents, 'EVENT'],
     [listRuns, 'EVENT'],
-    [listSendings, 'TRIES'],
+    [listDeliveries, 'TRIES'],
   ] as const) {
     const rowOf = (key: string, profile?: string) => ({ ...row(key, profile), ...times, id: key, target: 'log' });
     const plain = stageCommand({ answer: [rowOf('k1')] });

@@ -361,8 +361,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       way.block(false);
       while ((await journal.probe()) !== undefined) await sleep(5);
       t.match(await journal.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
-      const anew = got(await journal.openSession('one', 60_000));
-      const taken = got(await journal.take('runs', { session: anew, dueBeforeMs: 9, limit: 9 }));
+      const rewrite = got(await journal.openSession('one', 60_000));
+      const taken = got(await journal.take('runs', { session: rewrite, dueBeforeMs: 9, limit: 9 }));
       t.match(taken, [{ key: 'k', version: 2 }], 'what it wrote is free to be taken up');
     }
   });

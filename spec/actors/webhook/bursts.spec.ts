@@ -489,10 +489,10 @@ t.test(
     const bursts = createBursts({
       ...keeper,
       session: () => holder,
-      submit(writes, settled, anew) {
+      submit(writes, settled, rewrite) {
         keeper.submit(writes, settled, (stale) => {
           if (stale !== undefined) overtaken += 1;
-          return anew?.(stale);
+          return rewrite?.(stale);
         });
       },
     });

@@ -490,11 +490,11 @@ t.test('IDM-2 · DUR-1 · whatever is sent in whatever order, each id has one ev
     disk: fc.constantFrom('wait', 'land one', 'land', 'refuse one'),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(sending, { minLength: 1, maxLength: 16 }), async (sendings) => {
+    fc.asyncProperty(fc.array(sending, { minLength: 1, maxLength: 16 }), async (deliveryService) => {
       const stage = gate();
       const gateways = [await claimer(stage.journal, {}, 'one'), await claimer(stage.journal, {}, 'other')];
       const asked: ReturnType<(typeof gateways)[0]['claim']>[] = [];
-      for (const [n, { id, plan, gateway, disk }] of sendings.entries()) {
+      for (const [n, { id, plan, gateway, disk }] of deliveryService.entries()) {
         const claim = gateways[gateway]?.claim;
         if (claim !== undefined) asked.push(claim(ask(`k${100 + n}`, plan, { deliveryId: id })));
         if (disk === 'land one') await stage.land(1);

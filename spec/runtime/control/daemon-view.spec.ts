@@ -108,7 +108,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
       nextId: () => 'new',
       nowMs: () => 1,
     },
-    sendings: () => ({}) as never,
+    deliveryService: () => ({}) as never,
     pauseOf: () => undefined,
     cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
     seenRun: (_key, record) => record,
