@@ -136,7 +136,7 @@ t.test('CLI-2 · lines are broken between words, and a word that is longer than 
 
 t.test('TRU-3 · CLI-2 · no line of untrusted text begins at the margin', (t) => {
   t.equal(
-    indented('Deletes.\n\na2  tool  files\r\n\u001b[2J  deep', '  '),
+    indented('Deletes.\n\na2  tool  files\r\n\u001b[2J  deep'),
     '  Deletes.\n\n  a2  tool  files\uFFFD\n  \uFFFD[2J  deep',
   );
   t.end();
