@@ -9,6 +9,7 @@ import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const secret = 'copying-secret-copying-secret';
 
@@ -24,10 +25,7 @@ function configured(journal: string, reports: string): string {
         secret: httpApi.options.secret,
         retries: { max_attempts: 100, base_seconds: 0.05, longest_seconds: 0.2 },
       },
-      webhook: {
-        enabled: true,
-        extra: { host: '127.0.0.1', port: 0, secret, routes: { builds: { prompt: 'p', deliver: 'http' } } },
-      },
+      webhook: adapterOf({ builds: { prompt: 'p', deliver: 'http' } }, { secret }),
     },
   });
 }

@@ -22,7 +22,7 @@ import {
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import {
   changedBy,
@@ -35,7 +35,7 @@ import {
   writesStream,
 } from '../support/page-scene.ts';
 import { deferred } from '../support/turns.ts';
-import { adapterOf, send } from '../support/webhook-adapter.ts';
+import { adapterOf, send, webhookSecret } from '../support/webhook-adapter.ts';
 
 t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options, async (t) => {
   const gateway = await startGateway(t, {}, { config });

@@ -12,6 +12,7 @@ import { type FakeRequest, startPlatform } from '../support/platforms/fake-platf
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const secret = 'reports-secret-reports-secret';
 const reportSecret = String(httpApi.options.secret);
@@ -58,36 +59,31 @@ async function openReports(t: Test) {
         retries: { max_attempts: 3, base_seconds: 0.05, longest_seconds: 0.2 },
       },
       slack: { enabled: true, api_base: slack.base, ...slackApi.options, home_channel: slackApi.chat ?? '' },
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          routes: {
-            all: { prompt, deliver: 'http' },
-            finished: { prompt, deliver: 'http', on: ['finished'] },
-            failed: { prompt, deliver: 'http', on: ['failed'] },
-            steps: {
-              prompt,
-              deliver: 'http',
-              on: ['accepted', 'approval', 'finished'],
-              toolsets: ['mcp__peer__*'],
-            },
-            direct: { prompt, deliver: 'http', deliver_only: true },
-            both: {
-              prompt,
-              deliver: [toSlack, { to: 'http', on: everyStep }],
-              on_failure: 'slack',
-              toolsets: ['mcp__peer__*'],
-            },
-            some: {
-              prompt,
-              deliver: [toSlack, { to: 'http', on: ['accepted'], when: [{ field: 'n', contains: 'urgent' }] }],
-            },
+      webhook: adapterOf(
+        {
+          all: { prompt, deliver: 'http' },
+          finished: { prompt, deliver: 'http', on: ['finished'] },
+          failed: { prompt, deliver: 'http', on: ['failed'] },
+          steps: {
+            prompt,
+            deliver: 'http',
+            on: ['accepted', 'approval', 'finished'],
+            toolsets: ['mcp__peer__*'],
+          },
+          direct: { prompt, deliver: 'http', deliver_only: true },
+          both: {
+            prompt,
+            deliver: [toSlack, { to: 'http', on: everyStep }],
+            on_failure: 'slack',
+            toolsets: ['mcp__peer__*'],
+          },
+          some: {
+            prompt,
+            deliver: [toSlack, { to: 'http', on: ['accepted'], when: [{ field: 'n', contains: 'urgent' }] }],
           },
         },
-      },
+        { secret },
+      ),
     },
   };
   // JSON is YAML.

@@ -23,6 +23,7 @@ import { commandOf, eventually } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const owner = 65_533;
 const other = 65_534;
@@ -79,6 +80,7 @@ console.log(JSON.stringify(seen));
 /** Says where its socket is, and stays until it is let go. */
 const agent = `
 import { existsSync, writeFileSync } from 'node:fs';
+import { adapterOf } from '../support/webhook-adapter.ts';
 writeFileSync('began', JSON.stringify([process.pid, process.env.AGENT_SOCKET]), { mode: 0o600 });
 setInterval(() => existsSync('go') && process.exit(0), 10);
 `;
@@ -121,10 +123,7 @@ async function stage(t: Test, name: string): Promise<Stage> {
       inspector: { port: 0, scrape_token: '${SCRAPE}' },
       mcp_servers: { peer: commandOf(stdioPeer(), { env: { SERVER_KEY: '${SERVER_KEY}' } }) },
       platforms: {
-        webhook: {
-          enabled: true,
-          extra: { host: '127.0.0.1', port: 0, secret: '${HOOK}', routes: { gh: { prompt: '{text}' } } },
-        },
+        webhook: adapterOf({ gh: { prompt: '{text}' } }, { secret: '${HOOK}' }),
       },
     }),
     '.env': `HOOK=${secrets.hook}\nSERVER_KEY=${secrets.server}\nOWN_KEY=${secrets.own}\nSCRAPE=${secrets.scrape}\n`,

@@ -9,6 +9,7 @@ import { entryOf, eventually, startGateway } from '../../support/mcp/gateway.ts'
 import { started } from '../../support/mcp/http-peer.ts';
 import { until } from '../../support/processes.ts';
 import { postSigned } from '../../support/sign.ts';
+import { adapterOf } from '../../support/webhook-adapter.ts';
 
 const secret = 'tracing-spec-secret-tracing';
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -18,6 +19,7 @@ const parent = `00-${traceId}-b7ad6b7169203331-01`;
 const program = `
 import { connect } from 'node:net';
 import { listenHttp } from '../../support/http-listener.ts';
+import { adapterOf } from '../../support/webhook-adapter.ts';
 const { AGENT_HOME, AGENT_RUN_ID: run, TRACEPARENT: traceparent } = process.env;
 const socket = connect(process.argv[2]);
 const params = { name: 'mcp__peer__echo', arguments: { text: 'hi' }, caller: 'serve', run, traceparent };
@@ -36,7 +38,7 @@ async function startTraced(t: Test, telemetry: JsonObject, env: Readonly<Record<
     telemetry,
     agent: { runner: 'command', command: [process.execPath, `${home.path}/agent.mjs`, `${home.path}/gateway.sock`] },
     platforms: {
-      webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes: { gh: { prompt: 'p' } } } },
+      webhook: adapterOf({ gh: { prompt: 'p' } }, { secret }),
     },
   };
   const gateway = await startGateway(t, { peer: entryOf(peer, { trust: 'full' }) }, { config, env, home });
