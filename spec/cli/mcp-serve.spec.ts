@@ -442,8 +442,7 @@ t.test('CLI-5 · FLT-4 · it outlives the gateway and connects to the next one',
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     changes += 1;
   });
-  gateway.daemon.kill('SIGKILL');
-  await gateway.daemon.exited;
+  await gateway.daemon.kill('SIGKILL');
   await t.rejects(client.listTools(), /the gateway of .* is not running/);
   const next = await startGateway(t, servers, { home: gateway.home });
   await next.reaches('notes', 'connected');

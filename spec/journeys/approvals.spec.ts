@@ -265,8 +265,7 @@ t.test('TRU-1 · LIF-6 · a lazy server is not started before the yes', async (t
   const first = await startGateway(t, servers);
   await first.reaches('lazy', 'connected');
   await cached(first, 'lazy');
-  first.daemon.kill('SIGTERM');
-  t.equal(await first.daemon.exited, 0);
+  t.equal(await first.daemon.kill('SIGTERM'), 0);
   const gateway = await startGateway(t, servers, { home: first.home });
   t.match(await gateway.server('lazy'), { state: 'lazy' });
 

@@ -295,8 +295,7 @@ t.test('INS-2 · what was asked before the journal was open is asked again then'
   await eventually(async () =>
     JSON.stringify(await first.control.call('webhook.deliveries', {})).includes('"status":"delivered"'),
   );
-  first.daemon.kill('SIGTERM');
-  await first.daemon.exited;
+  await first.daemon.kill('SIGTERM');
   const [store, aside] = [`${home.path}/state/data.mdb`, `${home.path}/state/aside.mdb`];
   renameSync(store, aside);
   home.write('state/data.mdb', 'this is no store');

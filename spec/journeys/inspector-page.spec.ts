@@ -739,8 +739,7 @@ t.test('INS-2 · comes back by itself when the daemon was restarted', options, a
   const gateway = await startGateway(t, {}, { config: configOf(port) });
   const { page } = await openInspector(t, gateway);
   await goTo(page, '#/actors');
-  gateway.daemon.kill('SIGKILL');
-  await gateway.daemon.exited;
+  await gateway.daemon.kill('SIGKILL');
   await page.getByText('Offline', { exact: true }).waitFor();
 
   await startDaemon(t, gateway.home.path);

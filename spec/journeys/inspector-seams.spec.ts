@@ -153,8 +153,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
       };
     };
     const before = await told(gateway.control);
-    gateway.daemon.kill('SIGTERM');
-    await gateway.daemon.exited;
+    await gateway.daemon.kill('SIGTERM');
 
     await startDaemon(t, home.path);
 

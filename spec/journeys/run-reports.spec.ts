@@ -200,8 +200,7 @@ t.test('DLV-6 · DUR-1 · runs are reported with a signature, each end once, als
   const arrived = it.receiver.arrival();
   await post('all', 'killed', '7');
   await arrived;
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
   await startDaemon(t, it.home.path);
   t.match(await it.reaches('7', 'delivered'), { status: 'delivered' });
   const [before, after] = it.reports('7');
@@ -253,8 +252,7 @@ t.test('DLV-6 · DLV-7 · DIS-4 · DUR-1 · a run is followed beside another tar
       ({ delivery_id, reports }) => delivery_id === '5' && reports === 'approval',
     ),
   );
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
   it.receiver.release();
   const second = await startDaemon(t, it.home.path);
   const after = await it.asked();

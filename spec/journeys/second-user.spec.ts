@@ -80,7 +80,6 @@ console.log(JSON.stringify(seen));
 /** Says where its socket is, and stays until it is let go. */
 const agent = `
 import { existsSync, writeFileSync } from 'node:fs';
-import { adapterOf } from '../support/webhook-adapter.ts';
 writeFileSync('began', JSON.stringify([process.pid, process.env.AGENT_SOCKET]), { mode: 0o600 });
 setInterval(() => existsSync('go') && process.exit(0), 10);
 `;
@@ -296,7 +295,6 @@ for (const name of ['home', `${deep}home`]) {
     }
     writeFileSync(`${home}/go`, '');
     await daemon.line(({ message }) => message === 'run delivered');
-    daemon.kill('SIGTERM');
-    t.equal(await daemon.exited, 0);
+    t.equal(await daemon.kill('SIGTERM'), 0);
   });
 }

@@ -88,8 +88,7 @@ t.test('how a server begins', async (t) => {
     await first.reaches('lazy', 'connected');
     await cached(first, 'lazy');
     t.equal(lazy.pids().length, 1, 'nothing is remembered yet, so it was connected to');
-    first.daemon.kill('SIGTERM');
-    t.equal(await first.daemon.exited, 0);
+    t.equal(await first.daemon.kill('SIGTERM'), 0);
 
     const gateway = await startGateway(t, { lazy: lazy.entry({ lazy: true }) }, { home: first.home });
 
@@ -132,8 +131,7 @@ t.test('how a server begins', async (t) => {
       await first.reaches(name, 'connected');
       await cached(first, name);
     }
-    first.daemon.kill('SIGTERM');
-    await first.daemon.exited;
+    await first.daemon.kill('SIGTERM');
     const edit = (name: string, change: (entry: Record<string, unknown>) => string): void => {
       const path = join(first.home.path, 'cache', 'mcp', `${name}.json`);
       writeFileSync(path, change(JSON.parse(readFileSync(path, 'utf8'))));

@@ -227,7 +227,6 @@ t.test('SEC-6 · SIG-5 · a weak secret stops the adapter outside loopback, unle
       headers: { 'content-type': 'application/json', 'x-gitlab-token': token },
     });
     t.equal(answer.status, 202, listener);
-    daemon.kill('SIGTERM');
-    await daemon.exited;
+    await daemon.kill('SIGTERM');
   }
 });

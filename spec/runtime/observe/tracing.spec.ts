@@ -18,8 +18,6 @@ const parent = `00-${traceId}-b7ad6b7169203331-01`;
 /** An agent program that calls a tool through the gateway and answers with the trace that it was given. */
 const program = `
 import { connect } from 'node:net';
-import { listenHttp } from '../../support/http-listener.ts';
-import { adapterOf } from '../../support/webhook-adapter.ts';
 const { AGENT_HOME, AGENT_RUN_ID: run, TRACEPARENT: traceparent } = process.env;
 const socket = connect(process.argv[2]);
 const params = { name: 'mcp__peer__echo', arguments: { text: 'hi' }, caller: 'serve', run, traceparent };
@@ -143,8 +141,7 @@ t.test('OBS-1 · a collector that is not there costs a warning and nothing else'
     ({ message }) =>
       message === 'traces: the collector does not answer (ECONNREFUSED); check OTEL_EXPORTER_OTLP_ENDPOINT',
   );
-  gateway.daemon.kill('SIGTERM');
-  t.equal(await gateway.daemon.exited, 0);
+  t.equal(await gateway.daemon.kill('SIGTERM'), 0);
 });
 
 t.test('OBS-1 · a collector that fails is reported once, and again after it has answered', async (t) => {
@@ -172,8 +169,7 @@ t.test('OBS-1 · CON-2 · spans that wait for their batch leave with the daemon'
   await gateway.send('last', parent);
   await gateway.response('last');
   t.same(collector.spans, [], 'the batch is not due for long');
-  gateway.daemon.kill('SIGTERM');
-  t.equal(await gateway.daemon.exited, 0);
+  t.equal(await gateway.daemon.kill('SIGTERM'), 0);
   const spans = await Promise.all(
     ['webhook', 'agent run', 'tools/call mcp__peer__echo', 'deliver log'].map((name) => collector.span(name)),
   );
