@@ -32,7 +32,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
             type: 'integer',
             minimum: 1,
             maximum: mostResults,
-            description: 'How many results; 5 unless given.',
+            description: `How many results; ${defaultResults} unless given.`,
           },
         },
         required: ['query'],
@@ -83,6 +83,7 @@ function failure(why: string): ToolAnswer {
   return { text: `web_search: ${why}`, isError: true };
 }
 
+/** Empty, and so no list of results, if the answer is longer than the limit. */
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
