@@ -192,9 +192,10 @@ t.test('on servers that others wrote', async (t) => {
 
 t.test('what is refused before anything is sent', async (t) => {
   const peer = await started(t);
-  const gateway = await startGateway(t, { peer: entryOf(peer) });
-  await gateway.reaches('peer', 'connected');
-  await streamsOpen(peer);
+  const none = { tools: { include: [], resources: false, prompts: false } };
+  const gateway = await startGateway(t, { peer: entryOf(peer), none: entryOf(peer, none) });
+  for (const server of ['peer', 'none']) await gateway.reaches(server, 'connected');
+  await streamsOpen(peer, 2);
   const rows = [
     ['a missing argument', 'add', { a: 1 }, /mcp__peer__add: .*b/],
     ['an argument of another type', 'add', { a: 1, b: 'two' }, /b.*number/],
@@ -228,6 +229,11 @@ t.test('what is refused before anything is sent', async (t) => {
     await peer.setTools([shot]);
     await eventually(async () => (await gateway.tools()).some(({ tool }) => tool === 'shot') || undefined);
     t.match(await gateway.call('mcp__peer__shot'), { content: [{ text: '{}' }] });
+  });
+
+  t.test('FLT-1 · FLT-3 · a server of which the filter leaves nothing is connected, without tools', async (t) => {
+    t.match(await gateway.server('none'), { state: 'connected', tools: 0 });
+    t.equal((await gateway.call('mcp__none__echo')).error?.code, 'unknown_tool');
   });
 
   t.test('NAM-2 · an unknown name is refused with the way to find one', async (t) => {
