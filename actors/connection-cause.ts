@@ -4,8 +4,8 @@
  * @see OBS-1 in docs/specification.md
  */
 
-/** The format of Node's and undici's codes. */
-const codePattern = /^[A-Z][A-Z0-9_]{2,48}$/;
+/** The format of Node's and undici's codes; those of OpenSSL 3.5 have `SSL/TLS` in them. */
+const codePattern = /^[A-Z][A-Z0-9_/]{2,48}$/;
 /** An error may be its own cause. */
 const deepestCause = 8;
 
@@ -56,6 +56,9 @@ const cures: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS at this port: correct the port, or use http://',
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: wantsCertificate,
   ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: wantsCertificate,
+  // The same two in OpenSSL 3.5, which Node 24 has.
+  'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE': wantsCertificate,
+  'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE': wantsCertificate,
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: wantsCertificate,
 };
 

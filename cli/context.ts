@@ -82,10 +82,19 @@ export function textFlags(context: CommandContext, ...names: readonly string[]):
   return Object.fromEntries(given.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])));
 }
 
-/** The usage error of a chat without its target; undefined if there is none. */
+/** The usage error of a chat, or another key of a target, without its target; undefined if there is none. */
 export function strayChat(context: CommandContext): string | undefined {
-  const flag = ['deliver', 'on-failure'].find((name) => !hasFlag(context, name) && hasFlag(context, `${name}-chat-id`));
-  return flag === undefined ? undefined : `--${flag}-chat-id needs --${flag}, which names its target`;
+  const places = ['deliver-chat-id', 'deliver-extra', 'on-failure-chat-id'] as const;
+  const flag = places.find((name) => hasFlag(context, name) && !hasFlag(context, targetOf(name)));
+  if (flag !== undefined) return `--${flag} needs --${targetOf(flag)}, which names its target`;
+  const isOdd = listFlag(context, 'deliver-extra').some((text) => !extraForm.test(text));
+  return isOdd ? `--deliver-extra must be key=value, such as 'repo={repository.full_name}'` : undefined;
+}
+
+const extraForm = /^(\w+)=(.+)$/s;
+
+function targetOf(flag: string): string {
+  return flag.replace(/-(?:chat-id|extra)$/, '');
 }
 
 /** Where the results go, as a subscription and a job write it. */
@@ -94,9 +103,11 @@ export function deliveryOf(context: CommandContext): JsonObject {
     ['deliver', 'on-failure'].flatMap((flag) => {
       const name = flag.replace('-', '_');
       const [target, chat] = [textFlag(context, flag), textFlag(context, `${flag}-chat-id`)];
+      const keys = listFlag(context, `${flag}-extra`).map((text) => extraForm.exec(text)?.slice(1) ?? []);
+      const extra = Object.fromEntries(chat === undefined ? keys : [['chat_id', chat], ...keys]);
       return [
         ...(target === undefined ? [] : [[name, target]]),
-        ...(chat === undefined ? [] : [[`${name}_extra`, { chat_id: chat }]]),
+        ...(Object.keys(extra).length === 0 ? [] : [[`${name}_extra`, extra]]),
       ];
     }),
   );

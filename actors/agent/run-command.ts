@@ -84,7 +84,7 @@ async function runProgram(
       return {
         kind: 'failed',
         // Claude Code prints on standard output that its key is refused.
-        reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr) || tail(result.stdout)}`,
+        reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr) || tail(result.stdout)}${withoutInterpreter(result.stderr, command)}`,
       };
     case 'missing':
       return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };
@@ -123,6 +123,14 @@ function withVariables(word: string, variables: Readonly<Record<string, string>>
 function tail(stderr: string): string {
   const text = endOf(plainText(stderr), keptReason);
   return text === '' ? '' : `: ${text}`;
+}
+
+/** It was looked for before it was started, so the shell means the program of its first line. */
+function withoutInterpreter(stderr: string, [program = '']: readonly string[]): string {
+  const line = stderr.trimEnd().split('\n').at(-1) ?? '';
+  return line.startsWith('sh: ') && line.includes(` ${program}: `) && /not found$|no such file/i.test(line)
+    ? '; the program of its first line (#!) is not there, or that line ends with a carriage return'
+    : '';
 }
 
 function notStarted(cause: string | undefined): string {

@@ -124,6 +124,13 @@ export const lines: Flag = { name: 'limit', value: 'n', help: 'Lines at most (10
 export const deliveryFlags: readonly Flag[] = [
   { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
   { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
+  {
+    name: 'deliver-extra',
+    value: 'key=value',
+    many: true,
+    help: 'Another key of deliver_extra, such as repo={repository.full_name}; may be repeated.',
+    form: 'text',
+  },
   { name: 'on-failure', value: 'target', help: 'Target that is notified of a failed run.', names: 'target' },
   { name: 'on-failure-chat-id', value: 'id', help: 'Where at that target.' },
 ];

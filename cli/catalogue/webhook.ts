@@ -28,6 +28,18 @@ const eventFlags: readonly Flag[] = [search, ...choices, status(historyStatuses)
 
 /** What a subscription accepts, and how its events become a prompt. */
 const workFlags: readonly Flag[] = [
+  {
+    name: 'source',
+    value: 'provider',
+    help: 'The provider that sends, such as stripe; docs/sources.md lists them.',
+    names: 'source',
+  },
+  {
+    name: 'signature',
+    value: 'json',
+    help: 'How a sender signs that is no such provider, as `signature:` of a route; `webhook doctor` proposes it.',
+    form: 'text',
+  },
   { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.', form: 'text' },
   { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
   {
@@ -110,12 +122,6 @@ export const webhookRows: Rows = {
   'webhook subscribe <name>': {
     help: 'Create a dynamic subscription; prints its URL and secret, and how to try it.',
     flags: [
-      {
-        name: 'source',
-        value: 'provider',
-        help: 'The provider that sends, such as stripe; docs/sources.md lists them.',
-        names: 'source',
-      },
       { name: 'wait', help: 'Wait for the first event, and explain what is refused meanwhile.' },
       ...workFlags,
       {
@@ -149,6 +155,10 @@ export const webhookRows: Rows = {
         'webhook subscribe reviews --filter action=opened --coalesce pull_request.number',
         'one run per opened pull request',
       ],
+      [
+        "webhook subscribe comments --events pull_request --deliver github_comment --deliver-extra 'repo={repository.full_name}' --deliver-extra 'pr_number={number}'",
+        'the response as a comment',
+      ],
       ['webhook subscribe alerts --deliver telegram --deliver-chat-id 42 --deliver-only', 'the text itself, no run'],
     ],
     exits: { 1: 'The name is taken, or a rule of routes is broken.' },
@@ -173,7 +183,7 @@ export const webhookRows: Rows = {
         many: true,
         help: 'Remove a key; may be repeated.',
         oneOf:
-          'events prompt filters script coalesce deliver deliver_extra deliver_only on_failure on_failure_extra cron_job description'.split(
+          'source signature events prompt filters script coalesce deliver deliver_extra deliver_only on_failure on_failure_extra cron_job description'.split(
             ' ',
           ),
       },

@@ -10,7 +10,16 @@ import { indentedJson } from '../../machines/base/indented-json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { ReplayEdit } from '../../runtime/control/contract/events.ts';
 import type { Result } from '../../runtime/control/contract.ts';
-import { askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag, textFlags } from '../context.ts';
+import {
+  askedEvent,
+  type CommandContext,
+  type ExitCode,
+  hasFlag,
+  refuse,
+  textFlag,
+  textFlags,
+  withHomeNamed,
+} from '../context.ts';
 import { makeDraft, openEditor } from '../editor.ts';
 import { oneLine, plain, printJson } from '../terminal.ts';
 
@@ -30,6 +39,10 @@ export async function replayEvent(context: CommandContext): Promise<ExitCode> {
     printJson(context, ended === undefined ? answer : { ...answer, response: ended.response ?? null });
   } else {
     context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
+    if (!isTaken)
+      context.out.complain(
+        `agent: ${withHomeNamed(context.gateway, `\`agent inspect why ${answer.key}\` has the reason`)}\n`,
+      );
     if (ended !== undefined) context.out.print(`\n${plain(ended.response ?? ended.verdict.text)}\n`);
   }
   return isTaken && ended?.verdict.tone !== 'failed' ? 0 : 1;

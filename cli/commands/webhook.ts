@@ -62,7 +62,9 @@ function showCreated(context: CommandContext, created: Subscribed): void {
     const { name, url, provider, profile = 'default' } = created;
     // Behind `agent webhook test`, and behind `--route` too.
     const route = `${name}${profileOption(profile)}`;
-    const words = provider === undefined ? anyoneWords(created, route) : providerWords(created, provider, route);
+    const isDeclared = hasFlag(context, 'signature');
+    const words =
+      provider === undefined ? anyoneWords(created, route, isDeclared) : providerWords(created, provider, route);
     out.print(withHomeNamed(context.gateway, `${bold(out, name)}\n  URL     ${url}\n${words}\n`));
     complainOf(context, created);
   }
@@ -75,15 +77,21 @@ function complainOf({ out, gateway }: CommandContext, { name, problem }: RouteRo
 
 type Subscribed = Result<'webhook.subscribe'>;
 
-function anyoneWords({ url, local_url: local, secret = '', events }: Subscribed, route: string): string {
-  return `  Secret  ${secret}
-
-The secret is shown once. Paste both at the sender:
+/** @param isDeclared whether the sender signs by a scheme of its own, so that the printed curl command would be refused */
+function anyoneWords(
+  { url, local_url: local, secret = '', events }: Subscribed,
+  route: string,
+  isDeclared: boolean,
+): string {
+  const shown = `  Secret  ${secret}\n\nThe secret is shown once. Paste both at the sender`;
+  const test = `Try it: agent webhook test ${route}${eventFlag(events)}`;
+  if (isDeclared) return `${shown}.${reachWords(url)}\n\n${test}`;
+  return `${shown}:
   GitHub  Settings > Webhooks > Add webhook: Payload URL, Secret; content type application/json
   GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
   others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
 
-Try it: agent webhook test ${route}${eventFlag(events)}, or
+${test}, or
 ${curlOf(local ?? url, secret, events[0])}`;
 }
 
@@ -131,6 +139,10 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
   const conditions = listFlag(context, 'filter').map(conditionOf);
   if (conditions.some((one) => one === undefined))
     return `--filter must be field=value, or a condition as a JSON object such as '{"field": "action", "in": ["opened"]}'`;
+  const signature = textFlag(context, 'signature');
+  const declared = signature === undefined ? undefined : readJson(signature);
+  if (signature !== undefined && !isJsonObject(declared))
+    return `--signature must be a JSON object such as '{"header": "X-Signature", "prefix": "sha256="}'`;
   const events = textFlag(context, 'events')
     ?.split(',')
     .map((event) => event.trim())
@@ -143,6 +155,7 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
   };
   return {
     ...textFlags(context, 'source', 'prompt', 'script', 'description'),
+    ...(declared === undefined ? {} : { signature: declared }),
     ...(secret === undefined ? {} : { secret }),
     ...(events === undefined ? {} : { events }),
     ...(conditions.length === 0 ? {} : { filters: conditions as Json[] }),
@@ -192,7 +205,8 @@ function curlOf(url: string, secret: string, event: string | undefined): string 
 /** The provider that sends to a route; undefined if none is named. */
 async function senderOf(context: CommandContext): Promise<Source | undefined> {
   const { sourceOf } = await import('../../machines/config/sources.ts');
-  return sourceOf((await context.ask('webhook.show', routeChoice(context))).definition.sender);
+  const named = textFlag(context, 'source');
+  return sourceOf(named ?? (await context.ask('webhook.show', routeChoice(context))).definition.sender);
 }
 
 /** Changes only the named keys of a subscription. */
@@ -208,6 +222,7 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   const stale = ['deliver', 'on_failure'].filter((key) => key in record || key in unset);
   const changes: JsonObject = {
     ...Object.fromEntries(stale.map((key) => [`${key}_extra`, null])),
+    ...('source' in record ? { signature: null } : {}),
     ...record,
     ...unset,
   };

@@ -188,7 +188,9 @@ function looseActions({ sender, signature, events }: Route): EntryFinding[] {
     // A command of Slack, such as `/deploy.eu`, may have a dot; `message.channels` has `channel` there.
     if (source === 'slack' && type !== 'message') return [];
     const value = source === 'slack' ? action.replace(/s$/, '') : action;
-    const message = `lists the event "${event}", whose type is "${type}" as ${sourceOf(source)?.title} sends it, so that none matches; write "${type}" and, on a route for it alone, the filter { field: ${field}, equals: ${value} }`;
+    const filter =
+      value === '*' ? '' : ` and, on a route for it alone, the filter { field: ${field}, equals: ${value} }`;
+    const message = `lists the event "${event}", whose type is "${type}" as ${sourceOf(source)?.title} sends it, so that none matches; write "${type}"${filter}`;
     return [{ path: ['events', index], message, code: 'event-action' }];
   });
 }

@@ -5,6 +5,8 @@
  * @see SRC-5 in docs/specification.md
  */
 
+import { profileOption } from '../base/names.ts';
+import { shellWord } from '../base/shell-word.ts';
 import { stateWords } from '../base/status.ts';
 import { apiKeyWords, readSigning } from '../config/read-signature.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
@@ -183,9 +185,12 @@ function declaredFindings(request: SignedRequest, definition: RouteWithSecret): 
     return isGenuine({ ...definition, route: { ...definition.route, ...read } }, { ...request, nowMs });
   });
   if (found === undefined) return [];
-  return [
-    { code: 'scheme-differs', text: `It would match with \`signature: ${written(found)}\` on the route.`, proven },
-  ];
+  const { source, name, profile } = definition.route;
+  const cure =
+    source === 'dynamic'
+      ? `after \`agent webhook edit ${shellWord(name)}${profileOption(profile)} --signature ${shellWord(JSON.stringify(found))}\``
+      : `with \`signature: ${written(found)}\` on the route`;
+  return [{ code: 'scheme-differs', text: `It would match ${cure}.`, proven }];
 }
 
 function missingHeader(route: Route, request: SignedRequest): Finding {

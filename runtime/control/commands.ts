@@ -234,19 +234,21 @@ function testEvent(
   { route, path }: { readonly route: Route; readonly path: string },
 ): SignedEvent {
   const given = params.payload ?? { test: true, message: 'Hello from agent webhook test' };
-  const text = typeof given === 'string' ? given : JSON.stringify(given);
-  const payload = readJson(text);
+  const written = typeof given === 'string' ? given : JSON.stringify(given);
+  const payload = readJson(written);
   if (payload === undefined) return refuse('params-missing', 'the payload is not JSON');
   const event = typeof params.event === 'string' ? params.event : undefined;
   const source = sourceOf(route.sender);
+  // A source has its own place for the type.
+  const text =
+    event === undefined || source !== undefined || !isJsonObject(payload) ? written : withType(written, event);
   const scheme = route.signature ?? source?.schemes[0];
   if (scheme !== undefined && secret !== undefined) {
     if (!isJsonObject(payload)) return refuse('params-missing', 'the payload of such a route is an object');
     const use = { name: route.sender ?? 'declared', secret, publicUrl: route.publicUrl };
     return signEvent(scheme, use, { payload, text, event, id: randomUUID(), path, nowMs: Date.now() }, source);
   }
-  const body = event === undefined || !isJsonObject(payload) ? text : withType(text, event);
-  return { headers: secret === undefined ? {} : signV2(secret, Math.floor(Date.now() / 1_000), body), body };
+  return { headers: secret === undefined ? {} : signV2(secret, Math.floor(Date.now() / 1_000), text), body: text };
 }
 
 /** Puts a type before the fields of an object, which is otherwise sent as written; one of its own is later and counts. */

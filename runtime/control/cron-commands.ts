@@ -221,7 +221,9 @@ function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
   const rest = restOf(job);
   const standing = view?.standing(profile, job.id);
   const state = rest ?? (never === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
-  const due = rest === undefined ? (standing?.dueAtMs ?? first) : undefined;
+  // That of a run in progress is past.
+  const planned = standing?.state === 'running' ? undefined : standing?.dueAtMs;
+  const due = rest === undefined ? (planned ?? first) : undefined;
   // While it is planned anew, the reason is the earlier one.
   const why = standing?.state === 'planning' ? undefined : standing?.why;
   return {

@@ -102,9 +102,11 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused });
   const eventView = createEventView({ ...ports, find, get, runOf });
 
+  const deliveryService = ports.deliveryService(async (id) => (await find(id, {}, true))?.event.work);
+
   return {
     failures: createFailureView({ ...ports, get }),
-    deliveryService: ports.deliveryService(async (id) => (await find(id, {}, true))?.event.work),
+    deliveryService,
     mcp: ports.mcp,
     chat: ports.chat,
     cron: ports.cron,
@@ -132,6 +134,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       inspector: { ...inspector.listener() },
       journal: journalState(root.system.get('journal')),
       servers: ports.mcp.states(),
+      targets: targetStates(deliveryService),
       actors: countActors(root),
       requests_by_minute: ports.recent.requests.lastHour(anyRoute),
       ...commitTimes(ports.recent.commits.read(everyCommit, ports.nowMs() - hourMs)),
@@ -257,6 +260,12 @@ function journalState(journal: AnyActorRef | undefined): string {
 
 function restartFor(keys: readonly string[]): Pick<GatewayStatus, 'restart_for'> {
   return keys.length === 0 ? {} : { restart_for: keys };
+}
+
+function targetStates(deliveryService: DeliveryService): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { state } of deliveryService.targets()) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
 }
 
 function faultOf(fault: string | undefined): { readonly fault?: string } {

@@ -9,12 +9,12 @@ import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/
 import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import type { Logger } from '../../actors/ports.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import { deliveriesOf, type RouteWithSecret } from '../../machines/config/route.ts';
+import { deliveriesOf, type Route, type RouteWithSecret } from '../../machines/config/route.ts';
 import { type Source, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, hasSubscription, readSubscription } from '../../machines/config/subscription.ts';
 import { jobsMeant } from '../../machines/cron/job.ts';
@@ -156,7 +156,7 @@ export async function subscribe(
   const local = routeUrl(listener ?? configuredUrl(home), { profile, name });
   return {
     ...row,
-    url: `${url}${queryOf(sender, secrets.keys)}`,
+    url: `${url}${queryOf(read.value.route, secrets.keys)}`,
     ...(local === url ? {} : { local_url: local }),
     ...secrets.shown,
     ...(sender === undefined ? {} : { provider: wordsOf(read.value, sender) }),
@@ -170,7 +170,7 @@ interface Secrets {
 
 /** The record's keys with secrets, and those that a person is shown; missing secrets are generated. */
 function secretsOf(
-  { secret, verify_token: token }: JsonObject,
+  { secret, verify_token: token, signature }: JsonObject,
   sender: Source | undefined,
   url: string,
 ): { readonly keys: Secrets; readonly shown: Secrets } {
@@ -191,6 +191,9 @@ function secretsOf(
       `${what}; make the webhook there for ${url} (${sender.page}), then give it with --secret -`,
     );
   }
+  const { algorithm } = isJsonObject(signature) ? signature : {};
+  if (given === undefined && (algorithm === 'ed25519' || algorithm === 'ecdsa-sha256'))
+    refuse('secret-needed', `the secret of ${algorithm} is the sender’s public key; give it with --secret -`);
   const made = given ?? fresh();
   // Meta echoes a text chosen by the owner when it verifies the address.
   const second = typedToken ?? (sender?.handshake === 'meta' ? fresh() : undefined);
@@ -198,9 +201,13 @@ function secretsOf(
   return { keys: both, shown: both };
 }
 
-/** The query of the address to paste: for Event Grid the secret, for Notion the code that identifies its handshake. */
-function queryOf(sender: Source | undefined, { secret = '', verify_token: code = '' }: Secrets): string {
-  const at = sender?.schemes[0]?.at;
+/**
+ * The query of the address to paste: for Event Grid, and where the route declares one, the secret; for Notion the code that
+ * identifies its handshake.
+ */
+function queryOf(route: Route, { secret = '', verify_token: code = '' }: Secrets): string {
+  const sender = sourceOf(route.sender);
+  const { at } = route.signature ?? sender?.schemes[0] ?? {};
   if (at !== undefined && 'query' in at) return `?${new URLSearchParams({ [at.query]: secret })}`;
   return sender?.secret.sent === true && code !== '' ? `?${new URLSearchParams({ [notionCode]: code })}` : '';
 }
@@ -252,7 +259,7 @@ export interface AskedRoute {
   readonly profile?: ProfileName;
 }
 
-function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job: unknown): void {
+export function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job: unknown): void {
   if (job === undefined) return;
   const document = documents.at(profilePaths(main.paths.home, profile).jobs);
   const { jobs, problem } = createJobsStore({ document }).read();

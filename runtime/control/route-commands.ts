@@ -22,7 +22,7 @@ import { configFile, showConfig } from './config-view.ts';
 import type { RouteDetail } from './contract/routes.ts';
 import type { Result } from './contract.ts';
 import { askedRoute } from './event-choice.ts';
-import { askedRouteOf, listRoutes, type RoutedHome, routedHomeOf, showRoute } from './home-view.ts';
+import { askedRouteOf, checkCronJob, listRoutes, type RoutedHome, routedHomeOf, showRoute } from './home-view.ts';
 import { inForce, refuse } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
@@ -57,8 +57,11 @@ export const routeCommands = {
       refuse('subscription-static', `"${route.name}" is a route of config.yaml, which is edited there`);
     }
     const { secret, ...rest } = isJsonObject(params.record) ? params.record : {};
-    const record = secret === undefined ? rest : { ...rest, [sourceOf(route.sender)?.secretKey ?? 'secret']: secret };
-    await editSubscription(routedHomeOf(host), route, () => record);
+    const { secretKey = 'secret' } = sourceOf(rest.source === undefined ? route.sender : String(rest.source)) ?? {};
+    const record = secret === undefined ? rest : { ...rest, secret: null, [secretKey]: secret };
+    const routed = routedHomeOf(host);
+    if (record.cron_job !== null) checkCronJob(routed.home, route.profile, record.cron_job);
+    await editSubscription(routed, route, () => record);
     return showRoute(routedHomeOf(host), route, host.daemon?.url());
   },
 } satisfies Partial<Commands>;

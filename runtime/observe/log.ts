@@ -6,6 +6,7 @@
 
 import {
   closeSync,
+  constants,
   fstatSync,
   ftruncateSync,
   mkdirSync,
@@ -47,10 +48,12 @@ const mostWaiting = 1_048_576;
 /** Unknown senders cause lines too; one earlier file is kept. */
 const longestFile = 16 * 1_048_576;
 const betweenLooks = 1_048_576;
+/** How long a full pipe is waited for, in milliseconds: meanwhile the gateway answers no one. */
+const readerPatienceMs = 1_000;
 const lineFeed = 0x0a;
 
 export function createLog({ env, redactor, counted, sink, file }: LogSettings): Log {
-  const { fd: given, isTerminal } = sink ?? { fd: 1, isTerminal: process.stdout.isTTY === true };
+  const { fd: given, isTerminal } = sink ?? standardOutput();
   let fd = given;
   let inode = file === undefined ? undefined : sharedInode(given, file);
   const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
@@ -61,6 +64,8 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
   let scheduled = false;
   let unseen = betweenLooks;
   let isTorn = false;
+  /** What no one took since the last lines that were written. */
+  let lostBytes = 0;
 
   /** Lines are redacted together: one pass over a hundred lines costs less than a hundred passes. */
   function flush(): void {
@@ -70,8 +75,12 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
     if (lines === '') return;
     const clean = redactor.text(lines);
     if (file !== undefined) keepInPlace(file);
-    const bytes = Buffer.from(`${isTorn ? '\n' : ''}${isTerminal ? clean : shownText(clean)}`, 'utf8');
-    const written = writeAll(fd, bytes);
+    const lost = `${lostBytes} bytes of the log are lost: its reader took nothing, or its disk is full`;
+    const note = lostBytes === 0 ? '' : lineFor('warn', lost, {});
+    const text = isTerminal ? clean : shownText(clean);
+    const bytes = Buffer.from(`${isTorn ? '\n' : ''}${note}${text}`, 'utf8');
+    const written = writeAll(fd, bytes, lostBytes === 0 ? readerPatienceMs : 0);
+    lostBytes = written === 0 ? lostBytes + Buffer.byteLength(text) : bytes.length - written;
     // A full disk may take half a line, which the next one must not continue.
     if (written > 0) isTorn = bytes[written - 1] !== lineFeed;
     unseen += clean.length;
@@ -104,11 +113,15 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
     }
   }
 
+  function lineFor(level: LogLevel, message: string, fields: LogFields): string {
+    const line = isTerminal ? readable(level, message, fields, coloured) : lineOf(level, message, fields);
+    return `${isJournal ? priorities[level] : ''}${line}\n`;
+  }
+
   function log(level: LogLevel, message: string, fields: LogFields = {}): void {
     if (ranks[level] < threshold) return;
     counted?.(level);
-    const line = isTerminal ? readable(level, message, fields, coloured) : lineOf(level, message, fields);
-    waiting += `${isJournal ? priorities[level] : ''}${line}\n`;
+    waiting += lineFor(level, message, fields);
     if (waiting.length > mostWaiting) flush();
     else if (!scheduled) {
       scheduled = true;
@@ -129,6 +142,17 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
       log('warn', message, fields);
     },
   };
+}
+
+/** A terminal is opened once more: a write by the descriptor that there is waits while Ctrl-S holds the terminal. */
+function standardOutput(): NonNullable<LogSettings['sink']> {
+  const isTerminal = process.stdout.isTTY === true;
+  try {
+    if (isTerminal) return { fd: openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK), isTerminal };
+  } catch {
+    // It is another user's, as after `su`.
+  }
+  return { fd: 1, isTerminal };
 }
 
 let formattedMs = 0;
@@ -235,15 +259,20 @@ function bound(fd: number, path: string): void {
   }
 }
 
-/** Retries while a pipe is full; drops the rest if the pipe is closed or the disk full. Returns how many bytes it wrote. */
-function writeAll(fd: number, bytes: Buffer): number {
+/**
+ * Retries while a pipe is full, until it has taken nothing for so many milliseconds; drops the rest then, and if the pipe is
+ * closed or the disk full. Returns how many bytes it wrote.
+ */
+function writeAll(fd: number, bytes: Buffer, patienceMs: number): number {
   let at = 0;
-  while (at < bytes.length) {
+  for (let leftMs = patienceMs; at < bytes.length; ) {
     try {
       at += writeSync(fd, bytes, at);
+      leftMs = patienceMs;
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;
-      if (code !== 'EAGAIN') break;
+      if (code !== 'EAGAIN' || leftMs === 0) break;
+      leftMs -= 1;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
   }

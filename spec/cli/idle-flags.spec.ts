@@ -13,6 +13,8 @@ t.test('CLI-2 · a flag that would have no effect beside the others is refused w
     ['deliveries retry d1 --target slack', /--target is for --all; beside an id leave it out/],
     ['deliveries drop d1 --route ci', /--route is for --all; beside an id leave it out/],
     ['webhook subscribe ci --deliver-chat-id 7', /--deliver-chat-id needs --deliver/],
+    ['webhook subscribe ci --deliver-extra a=7', /--deliver-extra needs --deliver/],
+    ['webhook subscribe ci --deliver slack --deliver-extra a', /--deliver-extra must be key=value/],
     ['webhook subscribe ci --deliver slack --on-failure-chat-id 7', /--on-failure-chat-id needs --on-failure/],
     ['cron add digest --deliver-chat-id 7', /--deliver-chat-id needs --deliver/],
     ['gateway setup --weak-secret', /--weak-secret needs --secret/],

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { subscribeWebhook } from '../../cli/commands/webhook.ts';
+import { editWebhook, subscribeWebhook } from '../../cli/commands/webhook.ts';
 import { betweenValues } from '../../cli/context.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli, main, startDaemon } from '../support/daemon.ts';
@@ -29,6 +29,9 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
     'coalesce-window': '5',
     'coalesce-batch': true,
     secret: 'given',
+    signature: '{"header": "X-Sig"}',
+    deliver: 'github_comment',
+    'deliver-extra': ['repo={a.b}', 'pr_number={n}'].join(betweenValues),
   } as const;
   const { context, seen } = stageCommand({ args: ['ci'], flags, answer });
   t.equal(await subscribeWebhook(context), 0);
@@ -36,6 +39,9 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
     {
       record: {
         secret: 'given',
+        signature: { header: 'X-Sig' },
+        deliver: 'github_comment',
+        deliver_extra: { repo: '{a.b}', pr_number: '{n}' },
         filters: [
           { field: 'action', equals: 'opened' },
           { field: 'n', in: [1, 2] },
@@ -48,19 +54,31 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
       },
     },
   ]);
-  t.match(seen.printed, /GitHub {2}Settings > Webhooks > Add webhook: Payload URL, Secret/);
+  t.match(
+    seen.printed,
+    /Paste both at the sender\.\n\nTry it: agent webhook test ci\n$/,
+    'its own signature is not that of curl',
+  );
+  const { signature: _, ...usual } = flags;
+  const other = stageCommand({ args: ['ci'], flags: usual, answer });
+  t.equal(await subscribeWebhook(other.context), 0);
+  t.match(other.seen.printed, /GitHub {2}Settings > Webhooks > Add webhook: Payload URL, Secret/);
   t.notMatch(seen.printed, 'a tunnel', 'the address is a public one');
   for (const [misused, words] of [
     [{ filter: 'action==opened' }, /--filter must be field=value/],
     [{ filter: 'action' }, /--filter must be field=value/],
     [{ 'coalesce-window': '5' }, /need --coalesce/],
     [{ 'coalesce-batch': true }, /need --coalesce/],
+    [{ signature: 'X-Sig' }, /--signature must be a JSON object/],
   ] as const) {
     const wrong = stageCommand({ args: ['ci'], flags: misused as Record<string, string | true>, answer });
     t.equal(await subscribeWebhook(wrong.context), 2);
     t.match(wrong.seen.complained, words);
     t.same(wrong.seen.asked, []);
   }
+  const edited = stageCommand({ args: ['ci'], flags: { source: 'github' }, answer });
+  t.equal(await editWebhook(edited.context), 0);
+  t.match(edited.seen.asked, [{ record: { source: 'github', signature: null } }], 'a source has its own signature');
 });
 
 t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip: !hasTools }, async (t) => {
@@ -302,7 +320,7 @@ t.test('SUB-1 · CLI-6 · a subscription gets another secret, and what is not na
   const refused: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['pay', '--secret', 'generate'], 1, /Stripe makes the secret: .*whsec_.*--secret -/],
     [['mine'], 2, /name what is to change/],
-    [['mine', '--unset', 'filter'], 2, /--unset "filter" is none of events, prompt, filters/],
+    [['mine', '--unset', 'filter'], 2, /--unset "filter" is none of source, signature, events, prompt,/],
     [['mine', '--deliver', 'fax'], 1, /no target/],
     [['fixed', '--prompt', 'p'], 1, /is a route of config\.yaml, which is edited there/],
     [['none', '--prompt', 'p'], 1, /none/],

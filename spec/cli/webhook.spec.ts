@@ -89,6 +89,9 @@ t.test(
       t.equal(await run(context), 0);
       t.same(seen.asked, [{ method, id: 'd1', ...flags }]);
     }
+    const unread = stageCommand({ args, answer: { status: 400, body: '{}', key: 'k9' } });
+    t.equal(await replayEvent(unread.context), 1);
+    t.equal(unread.seen.complained, 'agent: `agent inspect why k9` has the reason\n');
     const one = stageCommand({ args, flags: { ...flags, json: true }, answer: {} });
     t.equal(await listOrShowEvent(one.context), 0);
     t.same(one.seen.asked, [{ method: 'webhook.delivery', id: 'd1', ...flags, handshake: true }]);

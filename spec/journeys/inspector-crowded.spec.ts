@@ -53,16 +53,16 @@ t.test('a page with many routes', options, async (t) => {
     const hide = page.getByRole('button', { name: /^Hide/ });
     await hide.click();
     await hide.waitFor({ state: 'detached' });
-    const pass = async () => {
+    // Reads that were due before they were hidden may still be sent.
+    let quiet = 0;
+    for (let at = 0; quiet < 3 && at < 20; at += 1) {
+      const before = reads;
       await context.clock.fastForward(6_000);
       // What the page has asked by then is counted once a later request of it is answered.
       await page.evaluate(() => fetch('/health').then((answer) => answer.text()));
-    };
-    // A read that was due before they were hidden may still be sent.
-    await pass();
-    const before = reads;
-    for (let at = 0; at < 3; at += 1) await pass();
-    t.equal(reads, before);
+      quiet = reads === before ? quiet + 1 : 0;
+    }
+    t.equal(quiet, 3);
   });
 
   await t.test('INS-4 · all that needs a person can be shown', async (t) => {

@@ -4,6 +4,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
+import { getSystemErrorName } from 'node:util';
 import { cut } from '../../../machines/base/json.ts';
 import { longestTimerMs } from '../../../machines/base/timer.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
@@ -91,6 +92,8 @@ interface MailError {
   readonly code?: unknown;
   readonly responseCode?: unknown;
   readonly command?: unknown;
+  /** Of the system, such as that of ECONNREFUSED, which `code` has replaced. */
+  readonly errno?: unknown;
 }
 
 /** Loopback traffic does not leave this machine, encrypted or not. */
@@ -110,18 +113,18 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
   const withTransport = async <Outcome>(use: (transport: MailTransport) => Promise<Outcome>) => {
     const unanswered: unknown[] = [];
     let textSent = false;
-    const transport = await createMailTransport(
-      transportOptions(settings, (by, line) => {
-        // The text follows the server's reply to DATA. With PIPELINING (RFC 2920), others come before.
-        if (by === 'client') unanswered.push(line);
-        else textSent ||= unanswered.shift() === 'DATA';
-      }),
-    );
+    const options = transportOptions(settings, (by, line) => {
+      // The text follows the server's reply to DATA. With PIPELINING (RFC 2920), others come before.
+      if (by === 'client') unanswered.push(line);
+      else textSent ||= unanswered.shift() === 'DATA';
+    });
+    const transport = await createMailTransport(options);
     try {
       return await use(transport);
     } catch (thrown) {
       const untrusted = textSent ? undefined : certificateProblem(thrown);
-      if (untrusted === undefined) return readMailError(thrown as MailError, textSent);
+      if (untrusted === undefined)
+        return readMailError(thrown as MailError, textSent, `${options.host}:${options.port}`);
       const why = `the mail server cannot be trusted: ${untrusted.why}`;
       return untrusted.passes ? transient(why) : refused('permanent', why);
     } finally {
@@ -222,7 +225,11 @@ function silent(): void {}
  * Reads the code of the server's reply, else how the connection failed, and whether the text had been sent by then. Never
  * quotes the server's text.
  */
-export function readMailError({ code, responseCode, command }: MailError, textSent: boolean): Undelivered {
+export function readMailError(
+  { code, responseCode, command, errno }: MailError,
+  textSent: boolean,
+  server = 'the server',
+): Undelivered {
   const step = typeof command === 'string' && /^[A-Z][A-Z0-9 ]{0,20}$/.test(command) ? command : 'the connection';
   if (typeof responseCode === 'number') {
     const said = `SMTP ${responseCode} at ${step}`;
@@ -243,7 +250,8 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
     if (command === 'RCPT TO' && responseCode !== 554) return refusedAs('notFound', said);
     return refusedAs('permanent', said);
   }
-  const said = `${typeof code === 'string' && /^E[A-Z\d]{2,20}$/.test(code) ? code : 'no code'} at ${step}`;
+  const name = typeof errno === 'number' ? getSystemErrorName(errno) : code;
+  const said = `${typeof name === 'string' && /^E[A-Z\d]{2,20}$/.test(name) ? name : 'no code'} at ${step}`;
   // Once the text is sent, only the server's last reply shows whether it was accepted.
   if (textSent && code === 'ETIMEDOUT')
     return unknownOutcome(`no reply came after the text (${said}); if that lasts, raise timeout_seconds of the entry`);
@@ -264,7 +272,7 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
     case 'ECONFIG':
       return refusedAs('permanent', said);
     default:
-      return transient(`the server was not reached, or broke off before the text was sent (${said})`);
+      return transient(`${server} was not reached, or broke off before the text was sent (${said})`);
   }
 }
 

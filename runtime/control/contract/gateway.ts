@@ -53,6 +53,8 @@ export interface GatewayStatus {
   readonly journal: string;
   /** MCP connections by state. */
   readonly servers: Readonly<Record<string, number>>;
+  /** Delivery targets by state. Absent from a gateway of an earlier version. */
+  readonly targets?: Readonly<Record<string, number>>;
   /** Running actors by machine. */
   readonly actors: Readonly<Record<string, number>>;
   /**

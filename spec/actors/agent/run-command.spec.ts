@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { chmodSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { type CommandRunnerSettings, createCommandRunner } from '../../../actors/agent/run-command.ts';
@@ -100,6 +100,10 @@ t.test('DIS-3 · a failed run says why, and shows no half of a secret', async (t
     kind: 'failed',
     reason: /could not be started.*not a folder/,
   });
+  home.write('agent.sh', '#!/bin/sh\r\ncat\r\n');
+  chmodSync(`${home.path}/agent.sh`, 0o755);
+  const saved = createCommandRunner(settingsOf([`${home.path}/agent.sh`], home.path));
+  t.match(await saved(request, new AbortController().signal), { reason: /first line .* ends with a carriage return$/ });
   const none = createCommandRunner(settingsOf([], home.path));
   t.match(await none(request, new AbortController().signal), {
     kind: 'failed',

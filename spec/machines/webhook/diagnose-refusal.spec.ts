@@ -402,6 +402,10 @@ t.test('SRC-5 · a sender that no source is for is led to the line that its requ
     t.match(found, { code: 'scheme-differs', proven: true }, JSON.stringify(line));
     const text = /`signature: (.*)` on the route/.exec(found?.text ?? '')?.[1] ?? '';
     t.same(parse(text), line);
+    const [command] = diagnoseRefusal(refused, { ...route, route: { ...route.route, source: 'dynamic' } });
+    const flag =
+      /^It would match after `agent webhook edit \S+ --signature '(.*)'`\.$/.exec(command?.text ?? '')?.[1] ?? '';
+    t.same(JSON.parse(flag.replaceAll("'\\''", "'")), line);
     t.match(diagnoseRefusal(refused, routeOf({ secret: plainSecret, signature: line })), [{ code: 'passes-now' }]);
     t.match(diagnoseRefusal(refused, withSecret(route, 'another-secret-0123')), [
       { code: 'header-missing', text: /declare .* by `signature:`/ },

@@ -48,6 +48,12 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   t.same(await ask(host, 'config.check'), []);
   t.type(await ask(host, 'config.schema'), 'object');
   t.match(await ask(host, 'webhook.samples', { name: 'hook' }), { samples: sampleNames }, 'SUB-4');
+  const edit = (record: JsonObject): Promise<unknown> => ask(host, 'webhook.edit', { name: 'hook', record });
+  t.equal(await codeOf(edit({ cron_job: 'gone' })), 'cron-job-unknown', 'SUB-1');
+  t.match(await edit({ cron_job: null }), { name: 'hook' });
+  const clientState = { source: 'microsoft-graph', secret: 'another-state-0123456789' };
+  t.match(await edit(clientState), { definition: { sender: 'microsoft-graph' } }, 'the key of the new source');
+  t.match(await edit({ source: null, verify_token: null, secret }), { name: 'hook' });
   t.match(await ask(host, 'webhook.subscribe', { name: 'hub', record: { source: 'linear', secret } }), { name: 'hub' });
   t.same(await ask(host, 'webhook.samples', { name: 'hub' }), {
     samples: sampleNames.filter((name) => name.startsWith('linear:')),
@@ -300,7 +306,11 @@ t.test(
     const forgotten: string[] = [];
     const forgetSignature = async (digest: string): Promise<number> =>
       forgotten.push(`${digest.length}, ${got.length} sent`);
-    const host = hostOf(t, { url: () => url, forgetSignature }, `{ 'a/b ü': { secret: ${secret} } }`);
+    const host = hostOf(
+      t,
+      { url: () => url, forgetSignature },
+      `{ 'a/b ü': { secret: ${secret} }, by: { secret: ${secret}, signature: { header: x-by, algorithm: token } } }`,
+    );
 
     t.same(await ask(host, 'webhook.test', { name: 'hook' }), { status: 418, body: 'short and stout' });
     await ask(host, 'webhook.test', { name: 'theirs', profile: 'work', event: 'push', payload: { a: 1 } });
@@ -311,6 +321,7 @@ t.test(
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: written });
     await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: ' { } ' });
     await ask(host, 'webhook.test', { name: 'hook', payload: 'null' });
+    await ask(host, 'webhook.test', { name: 'by', event: 'push', payload: { a: 1 } });
     t.same(got, [
       { path: '/webhooks/hook', genuine: true, body: '{"test":true,"message":"Hello from agent webhook test"}' },
       { path: '/p/work/webhooks/theirs', genuine: true, body: '{"event_type":"push","a":1}' },
@@ -320,6 +331,7 @@ t.test(
       { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push","id": 12345678901234567890 }' },
       { path: '/webhooks/hook', genuine: true, body: '{"event_type":"push"} ' },
       { path: '/webhooks/hook', genuine: true, body: 'null' },
+      { path: '/webhooks/by', genuine: false, body: '{"event_type":"push","a":1}' },
     ]);
     t.equal(await codeOf(ask(host, 'webhook.test', { name: 'hook', payload: '{' })), 'params-missing');
     t.same(

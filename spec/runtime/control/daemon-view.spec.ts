@@ -108,7 +108,8 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
       nextId: () => 'new',
       nowMs: () => 1,
     },
-    deliveryService: () => ({}) as never,
+    deliveryService: () =>
+      ({ targets: () => [{ state: 'failed' }, { state: 'connected' }, { state: 'failed' }] }) as never,
     pauseOf: () => undefined,
     cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
     seenRun: (_key, record) => record,
@@ -171,6 +172,7 @@ t.test('CON-4 · the status says who runs, what listens, what lives and what is 
     inspector: { enabled: false, url: null },
     journal: 'ready',
     servers: { connected: 2 },
+    targets: { failed: 2, connected: 1 },
     actors: { supervisor: 1 },
     requests_by_minute: [0, 3],
     commit_ms: { median: 3.1, p95: 9 },

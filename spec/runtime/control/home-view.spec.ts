@@ -257,6 +257,16 @@ t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is as
       t.ok((await refusalOf(() => made(name))).message.includes(`there for http://h:1/webhooks/s (${page})`), name);
     }
   }
+  const declared = (signature: JsonObject, record: JsonObject = {}) =>
+    subscribe(
+      routed(),
+      { name: 's', profile: defaultProfile, record: { signature, ...record }, force: true },
+      'http://h:1',
+    );
+  t.match(await declared({ query: 'key', algorithm: 'token' }), { url: /\/s\?key=[0-9a-f]{64}$/ });
+  const byPublicKey: JsonObject = { header: 'x-sig', algorithm: 'ed25519' };
+  t.equal((await refusalOf(() => declared(byPublicKey))).code, 'secret-needed', 'a fresh one would be no public key');
+  t.match(await declared(byPublicKey, { secret: '9f3c0a77b1de4425aa6e2b6cf0d85a13'.repeat(2) }), { url: /\/s$/ });
   const written = () => JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8')).s;
   const shared = await made('microsoft-graph');
   t.equal(written().verify_token, shared.secret, 'where the provider knows no other secret');

@@ -186,7 +186,7 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   let looks = 0;
   let verdict: HandVerdict = { kind: 'granted', run: 'r1', opened: { kind: 'nothing' } };
   const asked: unknown[] = [];
-  let standing: JobStanding = { state: 'running', sinceMs: 0, run: 'r0' };
+  let standing: JobStanding = { state: 'running', sinceMs: 0, dueAtMs: 0, run: 'r0' };
   const view: CronView = {
     standing: () => standing,
     history: async (_profile, _job, limit) => [
@@ -203,7 +203,12 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
     },
   };
   const { call } = rig(t, view);
-  t.match(await call('cron.add', digest), { state: 'running', run: 'r0', since: '1970-01-01T00:00:00.000Z' });
+  t.match(await call('cron.add', digest), {
+    state: 'running',
+    run: 'r0',
+    since: '1970-01-01T00:00:00.000Z',
+    next_due: /T09:00:00\.000Z$/,
+  });
   t.match(await call('cron.show', { job: 'digest', limit: 3 }), { history: [{ cause: 'schedule', delivery_id: '3' }] });
   await call('cron.pause', { job: 'digest' });
   standing = { state: 'planning', sinceMs: 0, why: 'paused' };

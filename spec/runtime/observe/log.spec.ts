@@ -1,11 +1,24 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import t, { type Test } from 'tap';
 import { createLog, type Log } from '../../../runtime/observe/log.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { createIds, timeKey } from '../../../runtime/system/ids.ts';
 import { makeHome } from '../../support/home.ts';
+import { until } from '../../support/processes.ts';
 import { fc } from '../../support/property.ts';
+import { hasTerminal } from '../../support/terminal.ts';
 
 t.test('OBS-1 · lines are JSON on a pipe, readable on a terminal, and hold no secret or forged line', (t) => {
   const home = makeHome(t);
@@ -136,7 +149,7 @@ t.test(
       ]),
       { encoding: 'utf8' },
     );
-    t.match(stdout, /^x{20}\n[^\n]*"message":"whole"\}\n[^\n]*"message":"again"\}\n\n$/);
+    t.match(stdout, /^x{20}\n[^\n]*disk is full"\}\n[^\n]*"message":"whole"\}\n[^\n]*"message":"again"\}\n\n$/);
     t.end();
   },
 );
@@ -227,6 +240,66 @@ t.test(
     closeSync(fd);
     log.log('info', 'nobody reads this');
     log.flush();
+  },
+);
+
+t.test(
+  'OBS-1 · a reader that stops reading does not stop the gateway: what it does not take is lost and counted',
+  (t) => {
+    const path = `${makeHome(t).path}/pipe`;
+    spawnSync('mkfifo', [path]);
+    const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    t.teardown(() => closeSync(fd));
+    const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false } });
+    const taken = () => {
+      const piece = Buffer.alloc(1_048_576);
+      return piece.toString('utf8', 0, readSync(fd, piece)).split('\n').slice(0, -1);
+    };
+    for (const message of ['x'.repeat(1_000_000), 'lost too']) {
+      log.log('info', message);
+      log.flush();
+    }
+    const [half = ''] = taken().concat('');
+    log.log('info', 'whole');
+    log.flush();
+    const [torn, note = '', whole] = taken();
+    t.equal(torn, '', 'half a line is not continued');
+    t.match(JSON.parse(note).message, /^\d+ bytes of the log are lost: its reader took nothing/);
+    t.ok(Number.parseInt(JSON.parse(note).message, 10) > 900_000, half);
+    t.match(whole, /"message":"whole"/);
+    t.end();
+  },
+);
+
+t.test(
+  'OBS-1 · Ctrl-S in the terminal of a gateway holds its log, and nothing else',
+  { skip: !hasTerminal && 'this machine has no script that runs a command' },
+  async (t) => {
+    const cwd = makeHome(t).path;
+    writeFileSync(
+      `${cwd}/logs.mjs`,
+      `import { writeFileSync } from 'node:fs';
+      const { createLog } = await import('${new URL('../../../runtime/observe/log.js', import.meta.url)}');
+      const log = createLog({ env: { NO_COLOR: '1' }, redactor: { text: (text) => text } });
+      process.stdin.on('data', () => {
+        log.log('info', 'held');
+        log.flush();
+        writeFileSync('goes-on', '');
+      });
+      log.log('info', 'up');`,
+    );
+    const child = spawn('script', ['-qec', `'${process.execPath}' logs.mjs`, '/dev/null'], { cwd });
+    t.teardown(() => child.kill('SIGKILL'));
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    await until(() => text.includes('up'));
+    child.stdin.write('\u0013go\r');
+    await until(() => existsSync(`${cwd}/goes-on`));
+    t.notMatch(text, /held/);
+    child.stdin.write('\u0011go\r');
+    await until(() => /lost[\s\S]*held/.test(text));
   },
 );
 

@@ -285,6 +285,11 @@ t.test('DLV-2 · what is missing is said', async (t) => {
   t.match(await createEmail(noSender, mailPorts).verify(never), { ...auth, reason: /platforms\.email\.from/ });
 });
 
+t.test('DLV-4 · a server that is not reached is named, with the cause of the system', async (t) => {
+  const reason = /^email: 127\.0\.0\.1:1 was not reached, .* \(ECONNREFUSED at CONN\)$/;
+  t.match(await createEmail(settingsFor(1), ports).verify(never), { ...transient, reason });
+});
+
 t.test('DLV-4 · an error of any shape has an outcome', (t) => {
   t.match(readMailError({}, false), transient);
   t.match(readMailError({}, true), unknown);
