@@ -34,7 +34,7 @@ const sticky = 0o1000;
 /** The fix for a file that cannot be changed, for messages. */
 export const writableCure = 'check its owner and permissions, and the room on its disk';
 /** Errors of a full disk, or of one that is read-only now. */
-const passing = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
+const diskRefusals = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 const lockPollMs = 10;
 /** A change takes milliseconds, so a process that holds a lock for so long hangs. */
 const mostWaitMs = 15_000;
@@ -43,7 +43,7 @@ const mostWaitMs = 15_000;
 export function isDiskRefusal(thrown: unknown): boolean {
   const { code = '', syscall } = (thrown ?? {}) as NodeJS.ErrnoException;
   // A recursive mkdir on a read-only disk fails with ENOENT on Node 20.
-  return passing.has(code) || (code === 'ENOENT' && syscall === 'mkdir');
+  return diskRefusals.has(code) || (code === 'ENOENT' && syscall === 'mkdir');
 }
 
 /** Codes for missing permission or space; `mkdir` on a read-only disk fails with ENOENT on Node 20. */

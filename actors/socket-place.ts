@@ -37,18 +37,18 @@ export function socketPlaces(folder: string, name: SocketName, env: Env): readon
   if (!liesAside(first)) return [first];
   // Sessions without the variable, such as those of cron or sudo, still find the folder that systemd makes.
   const runtime = [env.XDG_RUNTIME_DIR ?? '', `/run/user/${process.getuid?.()}`];
-  const fit = runtime.filter((place) => place.startsWith('/') && isOwnFolder(place, 0o077));
-  const paths = fit.map((place) => socketIn(folder, name, place)).filter((path) => path.length <= longestPath);
+  const owned = runtime.filter((place) => place.startsWith('/') && isOwnFolder(place, 0o077));
+  const paths = owned.map((place) => socketIn(folder, name, place)).filter((path) => path.length <= longestPath);
   return [...new Set([first, ...paths])];
 }
 
 /** As in `socketIn`: longer paths cannot be bound. */
 const longestPath = 100;
 
-function isOwnFolder(path: string, closed: number): boolean {
+function isOwnFolder(path: string, forbiddenMode: number): boolean {
   try {
     const found = lstatSync(path);
-    return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & closed) === 0;
+    return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & forbiddenMode) === 0;
   } catch {
     return false;
   }

@@ -30,7 +30,7 @@ export function titled(out: Output, name: string, state: string): string {
 
 /** A text below a record, indented so that it cannot imitate the next title; `(empty)` if it is blank. */
 export function titledText(out: Output, title: string, text: string): string {
-  return `\n${dim(out, title)}\n${text.trim() === '' ? dim(out, '(empty)') : indented(text, '  ')}\n`;
+  return `\n${dim(out, title)}\n${text.trim() === '' ? dim(out, '(empty)') : indented(text)}\n`;
 }
 
 /** A time for people, with how long ago it was or how soon it comes. */

@@ -39,7 +39,7 @@ export interface Prompts {
   ): Promise<readonly Value[]>;
 }
 
-const usualSize = { columns: 80, rows: 24 } as const;
+const defaultSize = { columns: 80, rows: 24 } as const;
 
 /** Whether a person can be asked. */
 export function canAsk(): boolean {
@@ -48,8 +48,8 @@ export function canAsk(): boolean {
 
 export async function loadPrompts(): Promise<Prompts> {
   // A terminal of unknown size reports 0, and the package would draw nothing on it.
-  if (process.stdout.columns === 0) process.stdout.columns = usualSize.columns;
-  if (process.stdout.rows === 0) process.stdout.rows = usualSize.rows;
+  if (process.stdout.columns === 0) process.stdout.columns = defaultSize.columns;
+  if (process.stdout.rows === 0) process.stdout.rows = defaultSize.rows;
   const clack = await import('@clack/prompts');
   const answered = <Value>(value: Value): Exclude<Value, symbol> => {
     if (typeof value === 'symbol') throw new QuestionsLeft(undefined, !process.stdin.readableEnded);

@@ -16,8 +16,8 @@ export function plain(text: string): string {
 }
 
 /** Plain text with every line indented: untrusted text at the margin could imitate our own lines. */
-export function indented(text: string, margin: string): string {
-  return plain(text).replace(/^(?=.)/gm, margin);
+export function indented(text: string): string {
+  return plain(text).replace(/^(?=.)/gm, '  ');
 }
 
 /** Plain text on one line. */

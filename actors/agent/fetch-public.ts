@@ -40,13 +40,13 @@ export type FetchPublic = (request: FetchRequest, signal: AbortSignal) => Promis
 const mostRedirects = 5;
 const longestUrl = 4_096;
 
-const usualPorts: FetchPublicPorts = {
+const defaultPorts: FetchPublicPorts = {
   resolve: (host) => lookup(host, { all: true }),
   isAllowed: isPublicAddress,
 };
 
 export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchPublic {
-  const { resolve, isAllowed } = { ...usualPorts, ...ports };
+  const { resolve, isAllowed } = { ...defaultPorts, ...ports };
   return async (request, signal) => {
     const stop = createStopSignal([signal], request.timeoutMs);
     try {

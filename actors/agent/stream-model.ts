@@ -68,7 +68,7 @@ type Attempt =
   | {
       readonly kind: 'failed';
       readonly why: string;
-      readonly passing: boolean;
+      readonly retryable: boolean;
       readonly tokens: Tokens;
       readonly waitMs?: number;
       /** What the endpoint does not take and an answer does not need. */
@@ -76,7 +76,7 @@ type Attempt =
       readonly overflows?: true;
     };
 
-const usualLimits: StreamLimits = {
+const defaultLimits: StreamLimits = {
   // OpenAI's endpoint sends nothing while a model thinks, and Node's client waits for five minutes at most.
   idleMs: 290_000,
   // A model may think for 100,000 tokens, each of which takes some endpoints 500 bytes of stream.
@@ -88,7 +88,7 @@ const usualLimits: StreamLimits = {
 };
 const firstWaitMs = 1_000;
 const longestBackoffMs = 30_000;
-const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
+const retryableStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
 /** The error texts of these statuses describe the request; those of others may quote the key. */
 const reportingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 /** How long Gemini's endpoint asks to wait; it sends no header. */
@@ -118,7 +118,7 @@ export async function streamModel(
   question: ModelQuestion,
   { signal, ...ports }: StreamModelPorts & { readonly signal: AbortSignal },
 ): Promise<ModelVerdict> {
-  const limits = { ...usualLimits, ...ports.limits };
+  const limits = { ...defaultLimits, ...ports.limits };
   let spent = noTokens;
   const asked = `${model.provider} ${model.baseUrl} ${model.name}`;
   const without = new Set(refusedBy.get(asked));
@@ -141,7 +141,7 @@ export async function streamModel(
       if (isLasting(outcome.refuses)) refusedBy.set(asked, new Set([...without].filter(isLasting)));
       continue;
     }
-    if (!outcome.passing) return failed(outcome.why);
+    if (!outcome.retryable) return failed(outcome.why);
     if (attempt >= limits.attempts) return failed(`${outcome.why}; asked ${attempt} times`);
     const waitMs = outcome.waitMs ?? backoffMs(attempt, ports.random());
     if (waitMs > limits.longestWaitMs) {
@@ -195,10 +195,10 @@ async function askOnce(model: ModelSettings, question: ModelQuestion, asking: As
     return verdictOn(draft, 'it broke off before its end');
   } catch (thrown) {
     const { tokens } = draft;
-    if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, passing: thrown.passing, tokens };
+    if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, retryable: thrown.passing, tokens };
     const untrusted = certificateProblem(thrown);
     if (untrusted !== undefined)
-      return { kind: 'failed', why: `the model endpoint: ${untrusted.why}`, passing: untrusted.passes, tokens };
+      return { kind: 'failed', why: `the model endpoint: ${untrusted.why}`, retryable: untrusted.passes, tokens };
     if (!signal.aborted && (draft.stop !== null || draft.ended)) return verdictOn(draft, 'it broke off before its end');
     const why = silence.signal.aborted
       ? `it was silent for ${limits.idleMs / 1_000} s`
@@ -302,21 +302,21 @@ function verdictOn(draft: Draft, otherwise: string): Attempt {
   if (fault?.kind === 'overflow') {
     const why =
       'the conversation is longer than the context of the model; give the model a larger one, or ask for less';
-    return { kind: 'failed', why, passing: false, overflows: true, tokens };
+    return { kind: 'failed', why, retryable: false, overflows: true, tokens };
   }
   if (fault?.kind === 'torn') {
     const why = 'the model endpoint sent an event that is no JSON';
-    return { kind: 'failed', why, passing: true, tokens };
+    return { kind: 'failed', why, retryable: true, tokens };
   }
   if (fault !== null) {
     const why = `the model endpoint ended its answer with an error (${fault.type})`;
-    return { kind: 'failed', why, passing: fault.passing, tokens };
+    return { kind: 'failed', why, retryable: fault.passing, tokens };
   }
   const answer = answerOf(draft);
   if (answer !== undefined) return { kind: 'answered', answer };
   const isBegun = draft.text !== '' || draft.calls.size > 0;
   const what = isBegun ? 'the model’s answer was incomplete' : 'the model endpoint gave no answer';
-  return { kind: 'failed', why: `${what}: ${otherwise}`, passing: true, tokens };
+  return { kind: 'failed', why: `${what}: ${otherwise}`, retryable: true, tokens };
 }
 
 async function refusalOf(
@@ -330,10 +330,10 @@ async function refusalOf(
   const said = isPage ? ' with an HTML page' : '';
   if (status >= 300 && status < 400) {
     const why = 'the model endpoint answered with a redirect; give agent.model.base_url as it leads';
-    return { kind: 'failed', why, passing: false, tokens: noTokens };
+    return { kind: 'failed', why, retryable: false, tokens: noTokens };
   }
   const passing =
-    (passingStatuses.has(status) && !(status === 429 && spentQuota.test(text))) ||
+    (retryableStatuses.has(status) && !(status === 429 && spentQuota.test(text))) ||
     (status === 400 && text.includes(`"${unreadCall}"`));
   const message = reportingStatuses.has(status) ? messageIn(text, model) : '';
   const overflows = saysOverflow(message);
@@ -353,7 +353,7 @@ async function refusalOf(
   return {
     kind: 'failed',
     why: `the model endpoint answered HTTP ${status}${said}${message}${cure}`,
-    passing,
+    retryable: passing,
     tokens: noTokens,
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(refuses === undefined ? {} : { refuses }),

@@ -16,7 +16,7 @@ import type { BuiltInTool, ToolAnswer } from './model-loop.ts';
 const timeoutMs = 20_000;
 const maxBytes = 2_097_152;
 const mostResults = 10;
-const usualResults = 5;
+const defaultResults = 5;
 const longestSnippet = 500;
 
 export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInTool {
@@ -32,7 +32,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
             type: 'integer',
             minimum: 1,
             maximum: mostResults,
-            description: 'How many results; 5 unless given.',
+            description: `How many results; ${defaultResults} unless given.`,
           },
         },
         required: ['query'],
@@ -40,7 +40,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
     },
     async call({ query, limit }, signal) {
       if (typeof query !== 'string' || query.trim() === '') return failure('give the query as a text');
-      const most = typeof limit === 'number' ? Math.min(mostResults, Math.max(1, Math.floor(limit))) : usualResults;
+      const most = typeof limit === 'number' ? Math.min(mostResults, Math.max(1, Math.floor(limit))) : defaultResults;
       const stop = createStopSignal([signal], timeoutMs);
       let isProxied = false;
       try {
@@ -83,6 +83,7 @@ function failure(why: string): ToolAnswer {
   return { text: `web_search: ${why}`, isError: true };
 }
 
+/** Empty, and so no list of results, if the answer is longer than the limit. */
 async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -8,7 +8,7 @@
 import { ownersToolsets } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { noticePlace } from '../../machines/config/notice-place.ts';
-import { type CronJob, onTimeMs, restOf, usualGraceMs } from '../../machines/cron/job.ts';
+import { type CronJob, defaultGraceMs, onTimeMs, restOf } from '../../machines/cron/job.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
@@ -180,7 +180,7 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
 
 /** The claim is named by job and due time, so it is the same in every gateway and after every restart. */
 function dueClaim({ key, nowMs, profile, job }: Entry, { dueAtMs }: DueTime): Write {
-  const lifeMs = Math.max(0, dueAtMs - nowMs) + (job.graceMs ?? usualGraceMs) + claimLifeMs;
+  const lifeMs = Math.max(0, dueAtMs - nowMs) + (job.graceMs ?? defaultGraceMs) + claimLifeMs;
   return claim(`cron/${profile}/${job.id}/${dueAtMs}`, { eventKey: key }, lifeMs);
 }
 

@@ -34,10 +34,10 @@ export function createCallQueues(): CallQueues {
           settle(outcome);
         });
       });
-    const left = (): void => {
+    const dropIfIdle = (): void => {
       if (queue.size === 0 && queue.pending === 0 && queues.get(server) === queue) queues.delete(server);
     };
-    queue.add(turn, { signal: stop.signal }).then(left, left);
+    queue.add(turn, { signal: stop.signal }).then(dropIfIdle, dropIfIdle);
     return () => {
       stop.abort();
       cancel?.();

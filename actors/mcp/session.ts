@@ -169,25 +169,7 @@ export function createSession(
   const byAnswer = settings.transport.kind !== 'http' && era === 'stateless';
   if (settings.transport.kind === 'http') calls.tieByStream();
   opened.putBefore([direct ?? {}, reader, byAnswer ? calls.tieByAnswer() : {}, deliverInTurn(opened.transport)]);
-  for (const list of listNames) {
-    client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged([list]));
-  }
-  client.setNotificationHandler('notifications/message', ({ params }) => {
-    const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
-    const from = params.logger === undefined ? '' : ` ${params.logger}:`;
-    // On one line, so that no part of it looks like a log line of its own.
-    facts.logged(`[${params.level}] ${untrustedWords(`${from} ${text}`, longestLine)}`);
-  });
-  const { openStream } = opened;
-  const missed = (): void => facts.listChanged(listNames);
-  if (era === 'stateless') {
-    const refused = (thrown: unknown): void =>
-      log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
-    void subscribeToChanges(client, { missed, refused, signal: ended.signal });
-  } else if (openStream !== undefined) {
-    // The stream of a call may have ended in the context of that call.
-    stream?.keep({ reopen: () => calls.outside(openStream), missed, signal: ended.signal });
-  }
+  listenToServer({ client, opened, stream, settings, era, calls, log }, facts, ended.signal);
 
   /** Counts a call as in flight; the returned function ends it with its outcome. */
   function begun(settle: Settle): Settle {
@@ -391,6 +373,33 @@ export function createSession(
       await close();
     },
   };
+}
+
+/** Reports the server's log messages and changed lists until the signal aborts. */
+function listenToServer(
+  { client, opened, stream, settings, era, calls, log }: Omit<SessionParts, 'namesOauth' | 'gateway'>,
+  facts: SessionFacts,
+  signal: AbortSignal,
+): void {
+  for (const list of listNames) {
+    client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged([list]));
+  }
+  client.setNotificationHandler('notifications/message', ({ params }) => {
+    const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
+    const from = params.logger === undefined ? '' : ` ${params.logger}:`;
+    // On one line, so that no part of it looks like a log line of its own.
+    facts.logged(`[${params.level}] ${untrustedWords(`${from} ${text}`, longestLine)}`);
+  });
+  const { openStream } = opened;
+  const missed = (): void => facts.listChanged(listNames);
+  if (era === 'stateless') {
+    const refused = (thrown: unknown): void =>
+      log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
+    void subscribeToChanges(client, { missed, refused, signal });
+  } else if (openStream !== undefined) {
+    // The stream of a call may have ended in the context of that call.
+    stream?.keep({ reopen: () => calls.outside(openStream), missed, signal });
+  }
 }
 
 /** Checks a result against the tool's output schema. An error result is not checked. */

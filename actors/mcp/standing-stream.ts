@@ -48,7 +48,7 @@ interface StreamTimes {
 }
 
 /** The transport's own two retries are over before the first one here, unless the server asks for longer waits. */
-const usualTimes: StreamTimes = {
+const defaultTimes: StreamTimes = {
   reopenMs: 15_000,
   longestReopenMs: 60_000,
   missedPauseMs: 10_000,
@@ -71,9 +71,9 @@ interface Hold {
 const unbounded = { maxBytes: Number.POSITIVE_INFINITY };
 
 /** These statuses are temporary or about credentials, not about streams. */
-const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
+const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
-export function createStandingStream(times: StreamTimes = usualTimes): StandingStream {
+export function createStandingStream(times: StreamTimes = defaultTimes): StandingStream {
   let minding: Minding | undefined;
   let requests = 0;
   let openStreams = 0;
@@ -297,7 +297,7 @@ function notAnswered(): SdkError {
 }
 
 function isRefusal({ status }: Response): boolean {
-  return status >= 400 && status < 500 && !passing.has(status);
+  return status >= 400 && status < 500 && !unrelatedStatuses.has(status);
 }
 
 function isEventStream({ headers, body }: Response): boolean {

@@ -22,13 +22,13 @@ interface ListenTimes {
   readonly longestMs: number;
 }
 
-const usualTimes: ListenTimes = { firstMs: 1_000, longestMs: 60_000 };
+const defaultTimes: ListenTimes = { firstMs: 1_000, longestMs: 60_000 };
 
 /** Resolves when the session is over, or at once if the server announces no changes. */
 export async function subscribeToChanges(
   client: Pick<Client, 'listen' | 'getServerCapabilities'>,
   { missed, refused, signal }: ChangeListener,
-  { firstMs, longestMs }: ListenTimes = usualTimes,
+  { firstMs, longestMs }: ListenTimes = defaultTimes,
 ): Promise<void> {
   const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
   const filter = {

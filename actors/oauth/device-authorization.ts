@@ -11,9 +11,9 @@ import { isLoopback } from '../../machines/base/loopback.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import {
   type DeviceCode,
+  defaultIntervalMs,
   type PollVerdict,
   readPollError,
-  usualIntervalMs,
 } from '../../machines/oauth/device-grant.ts';
 import { insecureWords, isSecureEndpoint, isWebAddress } from '../../machines/oauth/secure-endpoint.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
@@ -73,7 +73,7 @@ export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string |
         ...(complete === undefined || !isWebAddress(complete) ? {} : { verificationUriComplete: complete }),
         expiresInMs: answer.expires_in * 1_000,
         intervalMs:
-          answer.interval === undefined ? usualIntervalMs : Math.max(shortestIntervalMs, answer.interval * 1_000),
+          answer.interval === undefined ? defaultIntervalMs : Math.max(shortestIntervalMs, answer.interval * 1_000),
       },
     };
   } catch (thrown) {

@@ -23,14 +23,14 @@ export interface PublicReachPorts {
   readonly publicHosts: Set<string>;
 }
 
-const usualPorts: PublicReachPorts = {
+const defaultPorts: PublicReachPorts = {
   resolve: (host) => lookup(host, { all: true }),
   isPublic: isPublicAddress,
   publicHosts: new Set(),
 };
 
 export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {}): Reach {
-  const { resolve, isPublic, publicHosts } = { ...usualPorts, ...ports };
+  const { resolve, isPublic, publicHosts } = { ...defaultPorts, ...ports };
   const known = new Map<string, readonly LookupAddress[]>();
   /**
    * Concurrent requests share one lookup: a second answer would replace the addresses that the first request was checked

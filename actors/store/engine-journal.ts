@@ -6,13 +6,13 @@
 import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type {
-  Anew,
   Collection,
   CommitVerdict,
   Journal,
   JournalReader,
   ListQuery,
   LocalReader,
+  Rewrite,
   SessionId,
   Settled,
   StoredClaim,
@@ -54,13 +54,13 @@ export function createJournal(engine: Engine, { nowMs, steadyMs }: EngineClocks)
   const host: CommitHost = { engine, nowMs };
   const enqueue = <Value>(work: () => Value): Promise<Result<Value>> => promised(engine.submit, work);
 
-  function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
+  function submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void {
     const obstacle = unstorable(writes);
     if (obstacle !== undefined) {
       settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`), alone: true }, writes);
       return;
     }
-    const commit = new Commit(host, writes, settled, anew);
+    const commit = new Commit(host, writes, settled, rewrite);
     if (gathered === undefined) engine.submit(commit);
     else gathered.push(commit);
   }
@@ -334,15 +334,15 @@ interface CommitHost {
 class Commit implements Job {
   readonly #host: CommitHost;
   readonly #settled: Settled;
-  readonly #anew: Anew | undefined;
+  readonly #anew: Rewrite | undefined;
   #writes: readonly Write[];
   #verdict: CommitVerdict | undefined;
 
-  constructor(host: CommitHost, writes: readonly Write[], settled: Settled, anew: Anew | undefined) {
+  constructor(host: CommitHost, writes: readonly Write[], settled: Settled, rewrite: Rewrite | undefined) {
     this.#host = host;
     this.#writes = writes;
     this.#settled = settled;
-    this.#anew = anew;
+    this.#anew = rewrite;
   }
 
   run(): void {
@@ -351,7 +351,7 @@ class Commit implements Job {
       this.#verdict = apply(engine.tables, this.#writes, nowMs());
       return;
     }
-    const { judged, verdict } = judge(engine.tables, { writes: this.#writes, anew: this.#anew }, nowMs());
+    const { judged, verdict } = judge(engine.tables, { writes: this.#writes, rewrite: this.#anew }, nowMs());
     this.#writes = judged;
     this.#verdict = verdict;
   }

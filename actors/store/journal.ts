@@ -135,7 +135,7 @@ export type Settled = (verdict: CommitVerdict, judged: readonly Write[]) => void
  * that another gateway preceded need not be repeated. An engine that judges a commit again, because its transaction
  * failed, calls it again.
  */
-export type Anew = (stale?: Stale) => readonly Write[] | undefined;
+export type Rewrite = (stale?: Stale) => readonly Write[] | undefined;
 
 export interface ListQuery {
   readonly limit: number;
@@ -193,7 +193,7 @@ export interface Journal {
    */
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** `commit` for the hot path: calls back exactly once, possibly before it returns, instead of creating a promise. */
-  submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
+  submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void;
   /**
    * The commits that `submitAll` submits before it returns are durable together: after a power cut either all of them are
    * on disk or none is. Each still has its own verdict, and a refused one does not block the others.

@@ -7,7 +7,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { type ComparedClock, createClockCheck } from './clock-check.ts';
-import type { Anew, CommitVerdict, Journal, News, SessionId, Settled, Write } from './journal.ts';
+import type { CommitVerdict, Journal, News, Rewrite, SessionId, Settled, Write } from './journal.ts';
 import { createLeadership } from './leadership.ts';
 import { withReleases } from './shared-claims.ts';
 
@@ -77,7 +77,7 @@ export interface JournalKeeper {
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
   /** `commit` for the hot path: calls back exactly once, possibly before it returns. */
-  submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
+  submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void;
   /** Reports that the journal failed to take work. */
   refused(reason: Fault): void;
   /** Calls back with the writes of every successful commit until the returned function is called. */
@@ -177,7 +177,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     living = new Set([...living].filter((one) => one !== ended));
   }
 
-  function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
+  function submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void {
     const invalid = journal === undefined || session === undefined ? notOpen : clock?.obstacle();
     if (journal === undefined || invalid !== undefined) {
       settled({ kind: 'unavailable', fault: clock?.found() ?? invalid ?? notOpen }, writes);
@@ -191,7 +191,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
         settled(verdict, judged);
         if (verdict.kind === 'committed') for (const landed of watchers) landed(judged);
       },
-      isOwn || anew === undefined ? anew : releasing(anew),
+      isOwn || rewrite === undefined ? rewrite : releasing(rewrite),
     );
   }
 
@@ -322,9 +322,9 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   };
 }
 
-function releasing(anew: Anew): Anew {
+function releasing(rewrite: Rewrite): Rewrite {
   return (stale) => {
-    const writes = anew(stale);
+    const writes = rewrite(stale);
     return writes && withReleases(writes);
   };
 }

@@ -7,7 +7,7 @@
 
 import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
-import type { Anew, Collection, CommitVerdict, Expected, Records, StoredRecord, Write } from './journal.ts';
+import type { Collection, CommitVerdict, Expected, Records, Rewrite, StoredRecord, Write } from './journal.ts';
 import { claimKey, isOwnName } from './keys.ts';
 import { expiryKey, isMarked, markRecord, missingMark, unmarkEvent, unmarkWork } from './marks.ts';
 import { bareKey, type Head, type Row, type Table, type Tables } from './tables.ts';
@@ -51,12 +51,12 @@ type Undo = (() => void)[];
 /** Applies a commit whose writes may be replaced; returns the writes that were judged last, with their verdict. */
 export function judge(
   tables: Tables,
-  { writes, anew }: { readonly writes: readonly Write[]; readonly anew?: Anew | undefined },
+  { writes, rewrite }: { readonly writes: readonly Write[]; readonly rewrite?: Rewrite | undefined },
   nowMs: number,
 ): { readonly judged: readonly Write[]; readonly verdict: CommitVerdict } {
-  const current = anew?.() ?? writes;
+  const current = rewrite?.() ?? writes;
   const verdict = apply(tables, current, nowMs);
-  const again = verdict.kind === 'stale' ? anew?.(verdict) : undefined;
+  const again = verdict.kind === 'stale' ? rewrite?.(verdict) : undefined;
   return again === undefined ? { judged: current, verdict } : { judged: again, verdict: apply(tables, again, nowMs) };
 }
 

@@ -26,7 +26,7 @@ import { bareKey, letters, type Row, type Tables } from './tables.ts';
  * The time bucket of a key, which begins with its time: this many characters, and all but the lowest bits of the next
  * one.
  */
-const stretchWidth = 8;
+const bucketWidth = 8;
 const lowestBits = 7;
 /** Places of a mark that are read at once. */
 const pageSize = 64;
@@ -55,7 +55,7 @@ export function markRecord(
   { key, value, isDue, isClaimed }: Marked,
 ): void {
   const { shared, own, ofWork } = collection === 'events' ? marksOfEvent(key, value) : marksOfWork(value, isDue);
-  const stretch = stretchOf(key);
+  const stretch = bucketOf(key);
   for (const mark of shared) markPlace(tables, prefixOf(collection, mark), stretch);
   if (ofWork !== undefined) markMember(tables, prefixOf(collection, ofWork), key, stretch);
   if (own !== undefined && !isClaimed) tables.marks.write(`${prefixOf(collection, own)}${key}`, bareKey);
@@ -72,7 +72,7 @@ function markEventsOfEnded(tables: Tables, collection: 'runs' | 'deliveries', ke
   const isOfOne = eventKey === key && group === undefined && runKey === undefined;
   const shown = isOfOne ? shownBy(collection, work) : undefined;
   if (shown === undefined) markEventsOf(tables, key);
-  else for (const mark of marksOfStatus(shown, route)) markPlace(tables, prefixOf('events', mark), stretchOf(key));
+  else for (const mark of marksOfStatus(shown, route)) markPlace(tables, prefixOf('events', mark), bucketOf(key));
 }
 
 function shownBy(collection: 'runs' | 'deliveries', work: JsonObject): string | undefined {
@@ -130,7 +130,7 @@ function markEventsOf(tables: Tables, work: string): void {
   for (const { key, event } of eventsOf(tables, work)) {
     look ??= { shown: shownNow(tables, work) };
     for (const mark of marksOfStatus(look.shown ?? event.status, event.route)) {
-      markPlace(tables, prefixOf('events', mark), stretchOf(key));
+      markPlace(tables, prefixOf('events', mark), bucketOf(key));
     }
   }
 }
@@ -191,7 +191,7 @@ function keysByMarks(
     for (const found of places) {
       const place = found.slice(prefix.length);
       // A key that is listed beside its complete time bucket is covered by the bucket.
-      if (place.length > stretchWidth + 1 && tables.marks.head(prefix + stretchOf(place)) !== undefined) continue;
+      if (place.length > bucketWidth + 1 && tables.marks.head(prefix + bucketOf(place)) !== undefined) continue;
       if (others.some((other) => tables.marks.head(prefixOf(collection, other) + place) === undefined)) continue;
       keys.push(...keysAt(tables, collection, place, { from, limit: limit - keys.length }));
       if (keys.length === limit) break;
@@ -211,8 +211,8 @@ function keysAt(
 ): string[] {
   const table = tables[collection];
   const keys: string[] = [];
-  if (place.length === stretchWidth + 1) {
-    const end = place.slice(0, stretchWidth) + String.fromCharCode(place.charCodeAt(stretchWidth) + lowestBits + 1);
+  if (place.length === bucketWidth + 1) {
+    const end = place.slice(0, bucketWidth) + String.fromCharCode(place.charCodeAt(bucketWidth) + lowestBits + 1);
     const upper = from !== undefined && from < end ? from : end;
     keys.push(...table.keys({ order: 'newest', from: upper, until: place, limit }));
   }
@@ -228,7 +228,7 @@ function keysAt(
 function markMember(tables: Tables, prefix: string, key: string, stretch: string): void {
   const last = tables.recentMarks.get(prefix);
   if (last === stretch) return;
-  markPlace(tables, prefix, last !== undefined && stretchOf(last) === stretch ? stretch : key);
+  markPlace(tables, prefix, last !== undefined && bucketOf(last) === stretch ? stretch : key);
 }
 
 function markPlace({ marks, recentMarks }: Tables, prefix: string, place: string): void {
@@ -239,9 +239,9 @@ function markPlace({ marks, recentMarks }: Tables, prefix: string, place: string
 }
 
 /** The time bucket of a key. It sorts before every key in it, or equals the key. */
-export function stretchOf(key: string): string {
-  if (key.length <= stretchWidth) return key;
-  return key.slice(0, stretchWidth) + String.fromCharCode(key.charCodeAt(stretchWidth) & ~lowestBits);
+export function bucketOf(key: string): string {
+  if (key.length <= bucketWidth) return key;
+  return key.slice(0, bucketWidth) + String.fromCharCode(key.charCodeAt(bucketWidth) & ~lowestBits);
 }
 
 function prefixOf(collection: MarkedCollection, mark: string): string {

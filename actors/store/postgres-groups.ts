@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
-import type { Anew, CommitVerdict, Settled, Write } from './journal.ts';
+import type { CommitVerdict, Rewrite, Settled, Write } from './journal.ts';
 import { isAnswer } from './postgres-reach.ts';
 import { isNewEvent } from './postgres-rows.ts';
 import { codeOf } from './postgres-schema.ts';
@@ -18,7 +18,7 @@ import { callBackSafely } from './tables.ts';
 interface Commit {
   readonly writes: readonly Write[];
   readonly settled: Settled;
-  readonly anew?: Anew | undefined;
+  readonly rewrite?: Rewrite | undefined;
   readonly bytes: number;
 }
 
@@ -38,7 +38,7 @@ interface GroupPorts {
 
 interface Groups {
   /** Calls back exactly once. */
-  submit(writes: readonly Write[], settled: Settled, anew?: Anew): void;
+  submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void;
   /** The commits submitted before `submitThem` returns are in one transaction. */
   together(submitThem: () => void): void;
   /** Resolves when no commit waits. */
@@ -178,9 +178,9 @@ export function createGroups({ place, mostBytes, transact, inTurn, stopped, stop
   }
 
   return {
-    submit(writes, settled, anew) {
+    submit(writes, settled, rewrite) {
       const bytes = writes.reduce((sum, write) => sum + ('value' in write ? weightOf(write.value as Json) : 0), 0);
-      const commit = { writes, settled, anew, bytes };
+      const commit = { writes, settled, rewrite, bytes };
       if (gathered === undefined) submitAll([commit]);
       else gathered.push(commit);
     },

@@ -6,7 +6,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Client, Pool } from 'pg';
 import { done, type Fault, fault, type Result } from '../../machines/base/fault.ts';
-import type { Anew, Journal, Settled, Write } from './journal.ts';
+import type { Journal, Rewrite, Settled, Write } from './journal.ts';
 import { unstorable } from './ledger.ts';
 import { createGroups } from './postgres-groups.ts';
 import { type PruneConnections, pruneRows } from './postgres-prune.ts';
@@ -22,7 +22,7 @@ import {
 import { createReads } from './postgres-reads.ts';
 import { claimName, isRowKey } from './postgres-rows.ts';
 import { type Migrated, migrateSchema, placeOf, postgresFault } from './postgres-schema.ts';
-import { createSessions } from './postgres-sessions.ts';
+import { createPostgresSessions } from './postgres-sessions.ts';
 import { createTake } from './postgres-take.ts';
 import { createTransact, unlessOvertaken } from './postgres-transaction.ts';
 import { openWriter, type Writer } from './postgres-writer.ts';
@@ -112,7 +112,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     allowExitOnIdle: true,
   });
   pool.on('error', () => {});
-  const sessions = createSessions({
+  const sessions = createPostgresSessions({
     url,
     place,
     answerMs: Math.min(answerMs, sessionAnswerMs),
@@ -163,13 +163,13 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
     }
   }
 
-  function submit(writes: readonly Write[], settled: Settled, anew?: Anew): void {
+  function submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void {
     // A single such key would fail all commits of its group.
     const obstacle = unstorable(writes, isRowKey);
     if (obstacle !== undefined)
       settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`), alone: true }, writes);
     else if (closing !== undefined) settled({ kind: 'unavailable', fault: closedFault }, writes);
-    else groups.submit(writes, settled, anew);
+    else groups.submit(writes, settled, rewrite);
   }
 
   async function probe(): Promise<Fault | undefined> {

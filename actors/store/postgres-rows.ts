@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { marksOfEvent, marksOfStatus, marksOfWork, shownOfWork } from '../../machines/webhook/marks.ts';
-import type { Anew, Collection, StoredRecord, Write } from './journal.ts';
+import type { Collection, Rewrite, StoredRecord, Write } from './journal.ts';
 import { claimKey, markText } from './keys.ts';
 import { isKey, judge } from './ledger.ts';
 import { collections, letters, type Row, type Table, type Tables } from './tables.ts';
@@ -113,7 +113,7 @@ export function touchedBy(commits: readonly { readonly writes: readonly Write[] 
  * rows to write.
  */
 export function applied(
-  commits: readonly { readonly writes: readonly Write[]; readonly anew?: Anew | undefined }[],
+  commits: readonly { readonly writes: readonly Write[]; readonly rewrite?: Rewrite | undefined }[],
   standing: readonly RecordRow[],
   nowMs: number,
 ) {

@@ -80,7 +80,7 @@ interface SessionPorts extends Pick<ListenerPorts, 'url' | 'place' | 'answerMs'>
   readonly setBack: () => void;
 }
 
-export function createSessions({ setBack, ...at }: SessionPorts): PostgresSessions {
+export function createPostgresSessions({ setBack, ...at }: SessionPorts): PostgresSessions {
   const listener = createListener({ ...at, prepare, heard, lost });
   let timeline: string | undefined;
   /** The expiry times that the last renewals wrote, by the numbers of the sessions. */

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Anew, News, Write } from './journal.ts';
+import type { News, Rewrite, Write } from './journal.ts';
 import {
   applied,
   type Change,
@@ -30,7 +30,7 @@ export type Verdicts = Applied['verdicts'];
 
 interface Judged {
   readonly writes: readonly Write[];
-  readonly anew?: Anew | undefined;
+  readonly rewrite?: Rewrite | undefined;
 }
 
 const outcomePauseMs = 50;

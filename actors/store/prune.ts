@@ -11,7 +11,7 @@ import { groupName } from '../../machines/webhook/record.ts';
 import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
 import { deliveryKeysOf, isKey } from './ledger.ts';
-import { afterPrefix, isMarked, stretchOf, unmarkEvent, unmarkWork } from './marks.ts';
+import { afterPrefix, bucketOf, isMarked, unmarkEvent, unmarkWork } from './marks.ts';
 import { collections, type Engine, letters, markedCollections, type Tables } from './tables.ts';
 
 /** Whether the current piece has used up its time. */
@@ -176,7 +176,7 @@ export function sweeping(engine: Engine): (spent: Spent) => Piece {
       const [oldest] = tables[collection].keys({ limit: 1 });
       // The key of work is a time too, and not later than those of its events.
       const isOfWork = from.startsWith(ofWork) && oldest !== undefined;
-      const until = isOfWork ? ofWork + stretchOf(oldest) : range.until;
+      const until = isOfWork ? ofWork + bucketOf(oldest) : range.until;
       const [first] = tables.marks.keys({ from, until, limit: 1 });
       if (first === undefined) {
         ranges.shift();
@@ -189,7 +189,7 @@ export function sweeping(engine: Engine): (spent: Spent) => Piece {
         tables.marks.remove(first);
         continue;
       }
-      const end = oldest === undefined ? afterPrefix(prefix) : prefix + stretchOf(oldest);
+      const end = oldest === undefined ? afterPrefix(prefix) : prefix + bucketOf(oldest);
       const stale = tables.marks.keys({ from: prefix, until: end, limit: pageSize });
       for (const mark of stale) tables.marks.remove(mark);
       removed += stale.length;

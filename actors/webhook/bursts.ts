@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache';
 import { causeOf, fault } from '../../machines/base/fault.ts';
 import { type Burst, type Joining, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
-import type { Anew, CommitVerdict, Expected, SessionId, StoredRecord, Write } from '../store/journal.ts';
+import type { CommitVerdict, Expected, Rewrite, SessionId, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
 /** Changes while it is being written, if another gateway joined the batch first. */
@@ -110,7 +110,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     let record = put(key, entry, request.maxWaitMs);
     let writes = writesWith(entry.record.burst, record);
     /** If the previous entry was refused, or another gateway joined first, the event joins the current batch instead. */
-    const anew: Anew = (stale) => {
+    const rewrite: Rewrite = (stale) => {
       if (stale !== undefined) {
         if (writes[stale.index] !== record) return undefined;
         entry.over = foundBy(stale);
@@ -136,7 +136,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       forget(key, entry, isOwn ? foundBy(verdict) : entry.over);
       settled({ verdict, burst, absorbed: false, isElsewhere: false });
     };
-    keeper.submit(writes, done, anew);
+    keeper.submit(writes, done, rewrite);
   }
 
   function entryOver(over: Entry | undefined, request: JoinRequest): Entry {
@@ -158,9 +158,9 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       key,
       expect,
     });
-    const anew: Anew = (stale) =>
+    const rewrite: Rewrite = (stale) =>
       stale === undefined && standing.record !== record ? [closing(noVersion)] : undefined;
-    return new Promise((resolve) => keeper.submit([closing(expected(standing)), ...writes], resolve, anew));
+    return new Promise((resolve) => keeper.submit([closing(expected(standing)), ...writes], resolve, rewrite));
   }
 
   return {

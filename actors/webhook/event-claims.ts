@@ -11,9 +11,9 @@ import {
   type EventRecord,
   isOver,
   isWaitedFor,
+  type RequestDetails,
   releasesId,
   type SignatureHolder,
-  type Told,
 } from '../../machines/webhook/record.ts';
 import type { Journal, JournalReader, LocalReader, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -21,7 +21,7 @@ import type { JournalKeeper } from '../store/keeper.ts';
 /** An event that is about to be claimed. Mutable, because copying it to add a field costs a microsecond per request. */
 export type EventDraft = Omit<EventRecord, 'work' | 'told' | 'node'> & {
   work?: string | undefined;
-  told?: Told | undefined;
+  told?: RequestDetails | undefined;
   node?: string | undefined;
 };
 

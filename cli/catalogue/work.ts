@@ -50,7 +50,7 @@ const listDeliveries: Row = {
   ],
   needsGateway: true,
   see: ['deliveries show', 'deliveries retry', 'deliveries targets', 'docs/deliveries.md'],
-  load: async () => (await deliveries()).listSendings,
+  load: async () => (await deliveries()).listDeliveries,
 };
 
 export const workRows: Rows = {
@@ -172,7 +172,7 @@ export const workRows: Rows = {
     examples: [['deliveries show 0mwu633pl0000nu9ns', 'the text, and its outcome']],
     needsGateway: true,
     see: ['deliveries list'],
-    load: async () => (await deliveries()).showSending,
+    load: async () => (await deliveries()).showDelivery,
   },
   'deliveries retry [id:sending]': {
     help: 'Try a delivery again now: one that waits, or a dead letter.',
@@ -191,7 +191,7 @@ export const workRows: Rows = {
     needsGateway: true,
     exits: { 1: 'It may have arrived already (--force sends it all the same), or one of --all could not be touched.' },
     see: ['deliveries list', 'docs/deliveries.md'],
-    load: async () => (await deliveries()).retrySending,
+    load: async () => (await deliveries()).retryDelivery,
   },
   'deliveries drop [id:sending]': {
     help: 'Drop a delivery for good.',
@@ -210,7 +210,7 @@ export const workRows: Rows = {
     needsGateway: true,
     exits: { 1: 'One of --all could not be touched.' },
     see: ['deliveries list'],
-    load: async () => (await deliveries()).dropSending,
+    load: async () => (await deliveries()).dropDelivery,
   },
   'deliveries targets': {
     help: 'List the configured targets with the state of their connections, and the cure where one failed.',

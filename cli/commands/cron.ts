@@ -119,7 +119,7 @@ function formatJob(context: CommandContext, job: JobDetail): string {
     ['Problem', job.problem ?? job.why ?? ''],
     ['Next', job.next.map((at) => inZone(at, job.timezone)).join('\n')],
   ]);
-  return `${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt, '  ')}\n${historyOf(context, job)}`;
+  return `${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt)}\n${historyOf(context, job)}`;
 }
 
 export async function pauseJob(context: CommandContext): Promise<ExitCode> {

@@ -5,9 +5,9 @@
 
 import { stateWords } from '../../machines/base/status.ts';
 import type {
+  DeliveryChoice,
   OutgoingDetail,
   OutgoingRow,
-  SendingChoice,
   Swept,
   TargetRow,
 } from '../../runtime/control/contract/deliveries.ts';
@@ -20,9 +20,9 @@ import { ago, inTime, oneLine, printJson, show, table } from '../terminal.ts';
 
 const progressWords = { accepted: 'that the run was accepted', approval: 'that the run waits for a person' } as const;
 
-export function listSendings(context: CommandContext): Promise<ExitCode> {
+export function listDeliveries(context: CommandContext): Promise<ExitCode> {
   return showList<OutgoingRow>(context, {
-    read: (ask, query) => ask('deliveries.list', { ...sendingQuery(context), ...query }),
+    read: (ask, query) => ask('deliveries.list', { ...deliveryQuery(context), ...query }),
     keyOf: ({ id }) => id,
     atOf: ({ queued_at }) => queued_at,
     phaseOf: ({ status, attempts }) => `${status} ${attempts}`,
@@ -42,12 +42,12 @@ export function listSendings(context: CommandContext): Promise<ExitCode> {
   });
 }
 
-export async function showSending(context: CommandContext): Promise<ExitCode> {
+export async function showDelivery(context: CommandContext): Promise<ExitCode> {
   const answer = await context.ask('deliveries.show', { id: context.args[0] ?? '' });
-  return show(context, answer, () => formatSending(context.out, answer));
+  return show(context, answer, () => formatDelivery(context.out, answer));
 }
 
-function formatSending(out: Output, { record, ...row }: OutgoingDetail): string {
+function formatDelivery(out: Output, { record, ...row }: OutgoingDetail): string {
   const nowMs = Date.now();
   const { sent } = record;
   return (
@@ -71,7 +71,7 @@ function formatSending(out: Output, { record, ...row }: OutgoingDetail): string 
   );
 }
 
-export async function retrySending(context: CommandContext): Promise<ExitCode> {
+export async function retryDelivery(context: CommandContext): Promise<ExitCode> {
   // During a pause, another delivery may be sent first.
   return change(context, 'deliveries.retry', ({ id, target, paused_until: until, pause_reason: why }) =>
     until === undefined
@@ -80,7 +80,7 @@ export async function retrySending(context: CommandContext): Promise<ExitCode> {
   );
 }
 
-export async function dropSending(context: CommandContext): Promise<ExitCode> {
+export async function dropDelivery(context: CommandContext): Promise<ExitCode> {
   return change(context, 'deliveries.drop', (row) => `Dropped ${row.id}: it is not sent to ${row.target} any more.`);
 }
 
@@ -156,11 +156,11 @@ function countWords({ retried, dropped, left }: Swept): string {
   return left === 0 ? done : `${done} ${left} could not be touched:`;
 }
 
-function deadLetters(context: CommandContext): SendingChoice {
-  const { since, ...query } = sendingQuery(context);
+function deadLetters(context: CommandContext): DeliveryChoice {
+  const { since, ...query } = deliveryQuery(context);
   return since === undefined ? { ...query, all: true } : { ...query, since };
 }
 
-function sendingQuery(context: CommandContext): Params<'deliveries.list'> {
+function deliveryQuery(context: CommandContext): Params<'deliveries.list'> {
   return { ...queryOf(context), ...textFlags(context, 'target') };
 }

@@ -118,5 +118,5 @@ function inCallOrder(entries: readonly JsonObject[]): readonly JsonObject[] {
 function formatEntry({ out }: CommandContext, entry: JsonObject): string {
   const { kind, text, tool } = entry;
   const head = { call: `call ${String(tool)}`, result: entry.is_error === true ? 'error' : 'result' }[String(kind)];
-  return `${dim(out, oneLine(head ?? String(kind)))}\n${indented(String(text ?? entry.arguments ?? ''), '  ')}\n`;
+  return `${dim(out, oneLine(head ?? String(kind)))}\n${indented(String(text ?? entry.arguments ?? ''))}\n`;
 }

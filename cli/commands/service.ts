@@ -8,7 +8,7 @@ import { launchdPlist } from '../launchd-plist.ts';
 import { hiddenFromUnit, systemdUnit, systemHome } from '../systemd-unit.ts';
 import { oneLine } from '../terminal.ts';
 
-const usualDrainSeconds = 30;
+const defaultDrainSeconds = 30;
 
 export async function printService(context: CommandContext): Promise<ExitCode> {
   const [flag, other] = ['user', 'system', 'launchd'].filter((name) => hasFlag(context, name));
@@ -56,10 +56,10 @@ async function drainSecondsOf({ out }: CommandContext, home: string): Promise<nu
   const text = await readText(config).catch((thrown: unknown) => {
     const why = oneLine(causeOf(thrown));
     out.complain(
-      `agent: ${oneLine(config)} cannot be read (${why}), so the unit allows for a drain of ${usualDrainSeconds} s\n`,
+      `agent: ${oneLine(config)} cannot be read (${why}), so the unit allows for a drain of ${defaultDrainSeconds} s\n`,
     );
     return undefined;
   });
   const given = valueAt(text ?? '', ['gateway', 'drain_timeout_seconds']);
-  return typeof given === 'number' ? Math.ceil(given) : usualDrainSeconds;
+  return typeof given === 'number' ? Math.ceil(given) : defaultDrainSeconds;
 }

@@ -38,7 +38,7 @@ interface Asked {
 /** Faults that no other port of the host would avoid. */
 const unboundForAll: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND']);
 
-const usualUrls: Readonly<Record<string, string>> = {
+const defaultUrls: Readonly<Record<string, string>> = {
   anthropic: 'https://api.anthropic.com',
   'openai-compatible': 'http://127.0.0.1:11434/v1',
 };
@@ -199,7 +199,7 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
   );
   // Another provider has another address, and other models.
   const known = (key: string): string | undefined => (provider === at('provider') ? at(key) : undefined);
-  const baseUrl = await prompts.text('Base URL', known('base_url') ?? usualUrls[provider] ?? '', urlProblem);
+  const baseUrl = await prompts.text('Base URL', known('base_url') ?? defaultUrls[provider] ?? '', urlProblem);
   const name = await prompts.text('Name of the model', known('name') ?? '', notEmpty);
   const key = await prompts.secret(`API key (empty: ${at('api_key') === undefined ? 'none' : 'keep it'})`);
   return defined({ provider, baseUrl, name, key: key === '' ? undefined : key });

@@ -50,7 +50,7 @@ const noListeners: Listeners = new Map();
 const noObservers: ReadonlySet<unknown> = new Set();
 const nothingDeferred: Deferred = [];
 /** An actor without parent and subscribers: XState throws its errors as uncaught exceptions. */
-const nobody = { observers: noObservers, eventListeners: noListeners, _parent: undefined };
+const noParent = { observers: noObservers, eventListeners: noListeners, _parent: undefined };
 
 /** Makes a child actor; the caller starts it. */
 export function createLeanActor(logic: LeanLogic, parent: AnyActorRef, id: string, input: unknown): AnyActorRef {
@@ -283,7 +283,7 @@ class LeanActor {
         listener(event);
       } catch (thrown) {
         // As in XState: an error that is not handled here must still be reported.
-        actor._reportError.call(nobody, thrown);
+        actor._reportError.call(noParent, thrown);
       }
     }
   }

@@ -4,11 +4,11 @@
  */
 
 /** Without a given limit. */
-const usualRows = 50;
+const defaultRows = 50;
 /** The upper bound of any limit. */
 const mostRows = 1_000;
 
 /** The most rows of a listing; the default if the given limit is not a number. */
 export function rowLimit(asked: unknown): number {
-  return typeof asked === 'number' ? Math.min(mostRows, Math.max(1, asked)) : usualRows;
+  return typeof asked === 'number' ? Math.min(mostRows, Math.max(1, asked)) : defaultRows;
 }

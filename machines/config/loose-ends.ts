@@ -14,7 +14,7 @@ import { meantOr } from './nearest.ts';
 import { noticePlace } from './notice-place.ts';
 import { githubClient, isBlank } from './platform-settings.ts';
 import { unlistedEvents } from './read-route.ts';
-import { strangeSecret } from './read-signature.ts';
+import { doubtfulSecret } from './read-signature.ts';
 import {
   type ConditionSource,
   deliveriesOf,
@@ -143,7 +143,7 @@ function looseName({ name, source }: Route): EntryFinding[] {
 
 /** For a route of config.yaml it is a finding of the secret's own line, even if the route has errors. */
 function looseSecret(route: Route, secret: RouteSecret): EntryFinding[] {
-  const [first] = textsOfSecret(secret).flatMap((text) => strangeSecret(text, route) ?? []);
+  const [first] = textsOfSecret(secret).flatMap((text) => doubtfulSecret(text, route) ?? []);
   return first === undefined ? [] : [{ path: ['secret'], message: first.why, code: 'secret-strange' }];
 }
 

@@ -6,7 +6,7 @@
 
 import type { Json, JsonObject } from '../base/json.ts';
 import { unresolvedReference } from './interpolate.ts';
-import { type Refuse, type Signing, strangeSecret } from './read-signature.ts';
+import { doubtfulSecret, type Refuse, type Signing } from './read-signature.ts';
 import { type RouteSecret, textsOfSecret } from './route.ts';
 import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import { sourceOf } from './sources.ts';
@@ -68,7 +68,7 @@ export function readSecret(
     if (weak !== undefined) (weak.severity === 'error' ? refuse : warn)([secretKey], weak.why, weakSecretCode);
   }
   for (const text of textsOfSecret(secret)) {
-    const strange = strangeSecret(text, signing);
+    const strange = doubtfulSecret(text, signing);
     if (strange === undefined) continue;
     (strange.isCertain ? refuse : warn)(isOwn ? [secretKey] : ['source'], strange.why, 'secret-strange');
   }

@@ -100,15 +100,15 @@ export function readSigning(
 }
 
 /** Why a secret does not fit its source or scheme, as the predicate of a sentence. */
-interface StrangeSecret {
+interface DoubtfulSecret {
   readonly why: string;
   /** Whether it can verify nothing. Otherwise only its form is unusual, and a provider may change that. */
   readonly isCertain: boolean;
 }
 
-export function strangeSecret(secret: string, { sender, signature }: Signing): StrangeSecret | undefined {
+export function doubtfulSecret(secret: string, { sender, signature }: Signing): DoubtfulSecret | undefined {
   const source = sourceOf(sender);
-  const key = strangeKey(secret, signature === undefined ? (source?.schemes ?? []) : [signature]);
+  const key = doubtfulKey(secret, signature === undefined ? (source?.schemes ?? []) : [signature]);
   if (key !== undefined) return { why: key, isCertain: true };
   if (source === undefined) return undefined;
   const { title, secret: right, schemes } = source;
@@ -128,7 +128,7 @@ export function strangeSecret(secret: string, { sender, signature }: Signing): S
 }
 
 /** With a public key as the HMAC secret, anyone could sign. */
-function strangeKey(secret: string, schemes: readonly SignatureScheme[]): string | undefined {
+function doubtfulKey(secret: string, schemes: readonly SignatureScheme[]): string | undefined {
   if (secret.startsWith('whsk_'))
     return `has the private key of its sender as its secret; give the public key, which begins with ${publicKeyPrefix}`;
   if (!secret.startsWith(publicKeyPrefix)) return undefined;

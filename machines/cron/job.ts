@@ -65,7 +65,7 @@ interface JobProblem {
 }
 
 /** How late a missed firing may be caught up by default. */
-export const usualGraceMs = 3_600_000;
+export const defaultGraceMs = 3_600_000;
 /** A firing within this time is not late: a timer fires after its time, and a busy machine delays it further. */
 export const onTimeMs = 60_000;
 

@@ -52,7 +52,7 @@ type NextTry =
   /** It may have arrived; sending it again could deliver it twice. */
   | ({ readonly kind: 'unsure' } & Standing);
 
-export const usualRetries: RetryPolicy = { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 };
+export const defaultRetries: RetryPolicy = { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 };
 /** A delivery that fails for a day needs a person. */
 const longestTryMs = 86_400_000;
 /** Spreads retries, so that not all of them come at the moment that the platform named. */

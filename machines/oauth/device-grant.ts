@@ -23,7 +23,7 @@ export type PollVerdict =
   | { readonly kind: 'stop'; readonly why: string; readonly errorCode?: string };
 
 /** 5 s, and 5 s more at each `slow_down`: RFC 8628 §3.2 and §3.5. */
-export const usualIntervalMs = 5_000;
+export const defaultIntervalMs = 5_000;
 const slowDownMs = 5_000;
 
 /** Interprets an error of the token endpoint during polling. */

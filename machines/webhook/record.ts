@@ -78,7 +78,7 @@ export interface EventRecord {
   readonly isDry?: true | undefined;
   /** The outcome of a request that led to no work. */
   readonly outcome?: OutcomeKind | undefined;
-  readonly told?: Told | undefined;
+  readonly told?: RequestDetails | undefined;
   /** The event's trace, in the W3C format. */
   readonly traceparent?: string | undefined;
 }
@@ -106,7 +106,7 @@ export function handedInWords(by: Hand): string {
 }
 
 /** Details of the request's rules that the rest of its record does not contain; insignificant ones are left out. */
-export interface Told {
+export interface RequestDetails {
   /** How long the body took to arrive. */
   readonly bodyMs?: number | undefined;
   /** How long all of its rules took, up to the claim. */
@@ -230,7 +230,7 @@ export function orderOf({ order, queuedAtMs }: DeliveryRecord): number {
 }
 
 /** A row of `agent deliveries list --json`. */
-export interface SendingRow {
+export interface DeliveryRow {
   readonly id: string;
   readonly delivery_id: string;
   readonly target: string;
@@ -252,7 +252,7 @@ export interface SendingRow {
 }
 
 /** A row of `agent events --json` (CON-4). */
-export interface DeliveryRow {
+export interface EventSummary {
   readonly delivery_id: string;
   readonly route: string;
   readonly profile: string;
@@ -362,7 +362,7 @@ export function groupName(profile: string, route: string, groupKey: string): str
 }
 
 /** The row of an event, with the outcome of its work, if any. */
-export function deliveryRow(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): DeliveryRow {
+export function eventSummary(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): EventSummary {
   const handedIn = event.told?.handedIn;
   const reason = work?.reason ?? event.reason ?? (handedIn && handedInWords(handedIn));
   return defined({
@@ -398,7 +398,7 @@ export function runRow(id: string, run: RunRecord, event: EventRecord | undefine
 }
 
 /** `chat` is where it would be sent now; the chat of an actual attempt takes precedence. */
-export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string): SendingRow {
+export function deliveryRow(id: string, delivery: DeliveryRecord, chat?: string): DeliveryRow {
   const { extra, reason, messageId, dueAtMs, endedAtMs } = delivery;
   const place = delivery.chat ?? (isOver(delivery) ? undefined : chat) ?? extra.chat_id;
   return defined({
@@ -412,7 +412,7 @@ export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string):
     profile: delivery.profile,
     event: delivery.event,
     status: delivery.status,
-    attempts: sendingsOf(delivery),
+    attempts: attemptsOfDelivery(delivery),
     reason,
     message_id: messageId,
     queued_at: iso(delivery.queuedAtMs),
@@ -479,11 +479,11 @@ export function eventStatus(event: EventRecord, work: RunRecord | DeliveryRecord
 
 function attemptsOf(work: RunRecord | DeliveryRecord | undefined): number {
   if (work === undefined) return 0;
-  return 'attempt' in work ? work.attempt : sendingsOf(work);
+  return 'attempt' in work ? work.attempt : attemptsOfDelivery(work);
 }
 
 /** Records of an earlier version do not count attempts. */
-function sendingsOf({ attempts, status }: DeliveryRecord): number {
+function attemptsOfDelivery({ attempts, status }: DeliveryRecord): number {
   return attempts ?? (status === 'queued' ? 0 : 1);
 }
 

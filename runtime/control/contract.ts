@@ -24,13 +24,13 @@ import type {
   Bulk,
   BulkChoice,
   BulkProgress,
+  DeliveryChoice,
+  DeliveryQuery,
   FailureChoice,
   FailureGroupRow,
   FailureRow,
   OutgoingDetail,
   OutgoingRow,
-  SendingChoice,
-  SendingQuery,
   Swept,
   TargetRow,
 } from './contract/deliveries.ts';
@@ -124,14 +124,14 @@ interface Contract {
   /** A person has seen at the target that an unconfirmed delivery arrived. */
   'deliveries.confirm': { params: BulkChoice & { readonly reason?: string }; result: Bulk };
   'deliveries.drop': {
-    params: (SendingChoice | BulkChoice) & { readonly reason?: string };
+    params: (DeliveryChoice | BulkChoice) & { readonly reason?: string };
     result: OutgoingRow | Swept | Bulk;
   };
-  'deliveries.list': { params: Partial<SendingQuery>; result: readonly OutgoingRow[] };
+  'deliveries.list': { params: Partial<DeliveryQuery>; result: readonly OutgoingRow[] };
   /** The progress of several deliveries. */
   'deliveries.progress': { params: { readonly ids: readonly string[] }; result: BulkProgress };
   'deliveries.retry': {
-    params: (SendingChoice | BulkChoice) & { readonly force?: boolean };
+    params: (DeliveryChoice | BulkChoice) & { readonly force?: boolean };
     result: OutgoingRow | Swept | Bulk;
   };
   'deliveries.show': { params: ById; result: OutgoingDetail };

@@ -15,11 +15,11 @@ import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
 import {
   type CronJob,
   checkNewJob,
+  defaultGraceMs,
   type JobRest,
   jobsMeant,
   restOf,
   timingOf,
-  usualGraceMs,
 } from '../../machines/cron/job.ts';
 import { outlookOf } from '../cron/job-outlook.ts';
 import { nextTimes, noSchedule } from '../cron/plan.ts';
@@ -40,7 +40,7 @@ const nextDue = createNextDue();
 /** Bytes of a job's id. */
 const idBytes = 6;
 const shownTimes = 5;
-const usualRows = 10;
+const defaultRows = 10;
 const mostRows = 1_000;
 
 export const cronCommands = {
@@ -70,7 +70,7 @@ function listJobs(host: CommandHost, params: JsonObject): Result<'cron.list'> {
 async function showJob(host: CommandHost, params: JsonObject): Promise<JobDetail> {
   const { profile, job } = findJob(host, params);
   const view = host.daemon?.cron;
-  const asked = typeof params.limit === 'number' ? params.limit : usualRows;
+  const asked = typeof params.limit === 'number' ? params.limit : defaultRows;
   const limit = Math.min(mostRows, Math.max(1, asked));
   const timing = timingOf(job, knowsZone);
   const times = restOf(job) === undefined ? nextTimes(job, timing, Date.now(), { nextDue, count: shownTimes }) : [];
@@ -82,7 +82,7 @@ async function showJob(host: CommandHost, params: JsonObject): Promise<JobDetail
     deliver_extra: job.deliverExtra,
     ...(job.onFailure === undefined ? {} : { on_failure: job.onFailure }),
     ...(job.onFailureExtra === undefined ? {} : { on_failure_extra: job.onFailureExtra }),
-    grace_seconds: (job.graceMs ?? usualGraceMs) / 1_000,
+    grace_seconds: (job.graceMs ?? defaultGraceMs) / 1_000,
     ...(job.createdAtMs === undefined ? {} : { created_at: iso(job.createdAtMs) }),
     next: times.map(iso),
     // Only the daemon reads the journal.

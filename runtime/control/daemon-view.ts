@@ -11,9 +11,9 @@ import { readablePayload } from '../../machines/webhook/body.ts';
 import type { JournalContext } from '../../machines/webhook/journal.machine.ts';
 import {
   type DeliveryRecord,
-  type DeliveryRow,
-  deliveryRow,
   type EventRecord,
+  type EventSummary,
+  eventSummary,
   type RunRecord,
   signatureClaim,
 } from '../../machines/webhook/record.ts';
@@ -58,7 +58,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
-  readonly sendings: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryService;
+  readonly deliveryService: (keyOf: (id: string) => Promise<string | undefined>) => DeliveryService;
   /** Sends a request of the owner; resolves with the answer that its sender would get. */
   readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
   readonly seenRun: SeenRun;
@@ -102,11 +102,11 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused });
   const eventView = createEventView({ ...ports, find, get, runOf });
 
-  const sendings = ports.sendings(async (id) => (await find(id, {}, true))?.event.work);
+  const deliveryService = ports.deliveryService(async (id) => (await find(id, {}, true))?.event.work);
 
   return {
     failures: createFailureView({ ...ports, get }),
-    sendings,
+    deliveryService,
     mcp: ports.mcp,
     chat: ports.chat,
     cron: ports.cron,
@@ -134,7 +134,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       inspector: { ...inspector.listener() },
       journal: journalState(root.system.get('journal')),
       servers: ports.mcp.states(),
-      targets: targetStates(sendings),
+      targets: targetStates(deliveryService),
       actors: countActors(root),
       requests_by_minute: ports.recent.requests.lastHour(anyRoute),
       ...commitTimes(ports.recent.commits.read(everyCommit, ports.nowMs() - hourMs)),
@@ -148,7 +148,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const journal = keeper.journal();
       const like = await eventsLike(journal, query, ports.seenRun);
       const rows = await newestFirst(journal, like, async ({ key, value: event }) => {
-        const row = deliveryRow(event, await workOf(event));
+        const row = eventSummary(event, await workOf(event));
         return matches(row, query) ? { key, row, run: event.work, alike: undefined } : undefined;
       });
       const refused = refusedRows(decisions, query);
@@ -169,7 +169,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const delivery = await get('deliveries', event.work);
       const notice = event.work === undefined ? undefined : await get('deliveries', noticeKey(event.work));
       const shown = ports.redact({
-        ...deliveryRow(event, await workOf(event)),
+        ...eventSummary(event, await workOf(event)),
         ...questionOf(event.work, ports.runsThatWait()),
         key,
         ...alikeOf(alike),
@@ -235,11 +235,11 @@ function iso(atMs: number): string {
 
 /** The matching refused requests, up to the limit of the listing. */
 function refusedRows({ refused }: Decisions, query: HistoryQuery) {
-  const rows: { key: string; row: DeliveryRow; run: undefined; alike: Alike | undefined }[] = [];
+  const rows: { key: string; row: EventSummary; run: undefined; alike: Alike | undefined }[] = [];
   const sinceMs = query.since === undefined ? 0 : Date.parse(query.since);
   for (const { key, event, alike } of refused.newestFirst(query.before)) {
     if (rows.length >= query.limit || event.receivedAtMs < sinceMs) break;
-    const row = deliveryRow(event, undefined);
+    const row = eventSummary(event, undefined);
     if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
   }
   return rows;
@@ -262,9 +262,9 @@ function restartFor(keys: readonly string[]): Pick<GatewayStatus, 'restart_for'>
   return keys.length === 0 ? {} : { restart_for: keys };
 }
 
-function targetStates(sendings: DeliveryService): Readonly<Record<string, number>> {
+function targetStates(deliveryService: DeliveryService): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
-  for (const { state } of sendings.targets()) counts[state] = (counts[state] ?? 0) + 1;
+  for (const { state } of deliveryService.targets()) counts[state] = (counts[state] ?? 0) + 1;
   return counts;
 }
 

@@ -8,38 +8,38 @@ import { rowLimit } from '../../machines/base/row-limits.ts';
 import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/failure-groups.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
 import { type Commands, ofDaemon, optionalText, textOf } from './command.ts';
-import type { FailureChoice, OutgoingRow, SendingQuery, Sweep, Swept } from './contract/deliveries.ts';
+import type { DeliveryQuery, FailureChoice, OutgoingRow, Sweep, Swept } from './contract/deliveries.ts';
 import { queryOf } from './event-choice.ts';
 import { refuse } from './refusal.ts';
 
 export const deliveryCommands = {
-  'deliveries.list': ofDaemon(({ sendings }, params) => sendings.list(sendingQueryOf(params))),
-  'deliveries.show': ofDaemon(({ sendings }, params) => sendings.show(textOf(params, 'id'))),
-  'deliveries.retry': ofDaemon(async ({ sendings, failures }, params) => {
+  'deliveries.list': ofDaemon(({ deliveryService }, params) => deliveryService.list(deliveryQueryOf(params))),
+  'deliveries.show': ofDaemon(({ deliveryService }, params) => deliveryService.show(textOf(params, 'id'))),
+  'deliveries.retry': ofDaemon(async ({ deliveryService, failures }, params) => {
     const how = { force: params.force === true };
     const ids = await chosenIds(failures, params);
-    if (ids !== undefined) return sendings.retryEach(ids, how);
+    if (ids !== undefined) return deliveryService.retryEach(ids, how);
     return answerOf(
       'retried',
       isOfSeveral(params)
-        ? await sendings.retryAll(sendingQueryOf(params), how)
-        : await sendings.retry(textOf(params, 'id'), how),
+        ? await deliveryService.retryAll(deliveryQueryOf(params), how)
+        : await deliveryService.retry(textOf(params, 'id'), how),
     );
   }),
 
-  'deliveries.drop': ofDaemon(async ({ sendings, failures }, params) => {
+  'deliveries.drop': ofDaemon(async ({ deliveryService, failures }, params) => {
     const ids = await chosenIds(failures, params);
-    if (ids !== undefined) return sendings.dropEach(ids, reasonOf(params));
+    if (ids !== undefined) return deliveryService.dropEach(ids, reasonOf(params));
     return answerOf(
       'dropped',
       isOfSeveral(params)
-        ? await sendings.dropAll(sendingQueryOf(params), reasonOf(params))
-        : await sendings.drop(textOf(params, 'id'), reasonOf(params)),
+        ? await deliveryService.dropAll(deliveryQueryOf(params), reasonOf(params))
+        : await deliveryService.drop(textOf(params, 'id'), reasonOf(params)),
     );
   }),
 
-  'deliveries.confirm': ofDaemon(async ({ sendings, failures }, params) =>
-    sendings.confirmEach((await chosenIds(failures, params)) ?? idsOf(params.ids), reasonOf(params)),
+  'deliveries.confirm': ofDaemon(async ({ deliveryService, failures }, params) =>
+    deliveryService.confirmEach((await chosenIds(failures, params)) ?? idsOf(params.ids), reasonOf(params)),
   ),
   'deliveries.progress': ofDaemon(({ failures }, params) => failures.progress(idsOf(params.ids))),
   'failures.groups': ofDaemon(({ failures }, params) => failures.groups(failureChoiceOf(params), groupingOf(params))),
@@ -48,7 +48,7 @@ export const deliveryCommands = {
     return failures.list(failureChoiceOf(params), { ...page, limit: rowLimit(params.limit) });
   }),
 
-  'deliveries.targets': ofDaemon(({ sendings }) => sendings.targets()),
+  'deliveries.targets': ofDaemon(({ deliveryService }) => deliveryService.targets()),
 } satisfies Partial<Commands>;
 
 function isOfSeveral({ id, all, since }: JsonObject): boolean {
@@ -61,7 +61,7 @@ function answerOf(name: 'retried' | 'dropped', answer: OutgoingRow | Sweep): Out
   return { [name]: done, ...rest };
 }
 
-function sendingQueryOf(params: JsonObject): SendingQuery {
+function deliveryQueryOf(params: JsonObject): DeliveryQuery {
   const { target } = params;
   return { ...queryOf(params), ...(typeof target === 'string' ? { target } : {}) };
 }

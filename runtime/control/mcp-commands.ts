@@ -40,7 +40,7 @@ import { cureOfUnread, notServed, profileOf } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 
 const defaultCalls = 100;
-const usualLines = 100;
+const defaultLines = 100;
 
 export const mcpCommands = {
   'mcp.list': ofServers((mcp) =>
@@ -84,7 +84,7 @@ export const mcpCommands = {
 
   'mcp.logs': ofServers(async (mcp, params) => {
     // The files of a log bound it.
-    const lines = typeof params.lines === 'number' ? Math.max(1, params.lines) : usualLines;
+    const lines = typeof params.lines === 'number' ? Math.max(1, params.lines) : defaultLines;
     const profile = profileIn(mcp, params);
     const server = textOf(params, 'server');
     knownIn(mcp, profile, server);

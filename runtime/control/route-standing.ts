@@ -31,7 +31,7 @@ export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Pr
   const [hour, found, waiting] = await Promise.all([
     countRoutes(rangeOf('1h')),
     failingRoutes({ countRoutes, deliveries: daemon.deliveries }, nowMs),
-    daemon.sendings.list({ status: 'waitingToRetry', limit: mostWaiting }).catch(() => []),
+    daemon.deliveryService.list({ status: 'waitingToRetry', limit: mostWaiting }).catch(() => []),
   ]);
   const retrying = new Set(waiting.map(keyOf));
   const failing = new Set(found.map(keyOf));

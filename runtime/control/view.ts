@@ -44,7 +44,7 @@ export interface EventView {
 }
 
 export interface DaemonView extends RunHistory, EventView {
-  readonly sendings: DeliveryService;
+  readonly deliveryService: DeliveryService;
   readonly failures: FailureView;
   /** The cron jobs. */
   readonly cron: CronView;

@@ -8,13 +8,13 @@ import type { CronMark, FireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import type { CronJobContext, Plan } from '../../machines/cron/cron-job.machine.ts';
 import {
   type CronJob,
+  defaultGraceMs,
   type NextDue,
   onTimeMs,
   restOf,
   restReason,
   type Timing,
   timingOf,
-  usualGraceMs,
 } from '../../machines/cron/job.ts';
 import { isTrusted, whatIsDue } from '../../machines/cron/missed-run.ts';
 
@@ -60,7 +60,7 @@ export async function planOf(context: CronJobContext, nowMs: number, ports: Plan
     {
       timing,
       nowMs,
-      graceMs: Math.max(onTimeMs, job.graceMs ?? usualGraceMs),
+      graceMs: Math.max(onTimeMs, job.graceMs ?? defaultGraceMs),
       anchorMs: createdAtMs ?? 0,
       settledMs: begins ? [nowMs] : [mark?.dueAtMs, context.settledMs ?? undefined, createdAtMs, job.resumedAtMs],
     },
@@ -117,7 +117,7 @@ function clockWord(mark: CronMark | undefined, nowMs: number): { readonly why?: 
   return { why: `the clock was set back; what was due until ${until} is settled and not fired again` };
 }
 
-function missedWord({ graceMs = usualGraceMs }: CronJob, dueAtMs: number, nowMs: number): string {
+function missedWord({ graceMs = defaultGraceMs }: CronJob, dueAtMs: number, nowMs: number): string {
   const ago = Math.round((nowMs - dueAtMs) / 1_000);
   return `missed: due ${ago} s ago, which is more than its grace of ${graceMs / 1_000} s`;
 }

@@ -10,7 +10,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { defined } from '../../machines/base/json.ts';
 import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
-import { deliveryRow } from '../../machines/webhook/record.ts';
+import { eventSummary } from '../../machines/webhook/record.ts';
 import type { FiringRow } from '../control/contract/jobs.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import { eventsOfJobs } from '../dispatch/history.ts';
@@ -84,7 +84,7 @@ export function createCronView({ schedule, pool, keeper, redact, seenRun }: Cron
 async function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): Promise<FiringRow> {
   const { work } = event;
   const run = work === undefined ? undefined : await keeper.journal()?.get('runs', work);
-  const row = deliveryRow(event, run && seenRun(run.key, run.value, run.heldBy));
+  const row = eventSummary(event, run && seenRun(run.key, run.value, run.heldBy));
   return {
     at: row.received_at,
     cause: causes[event.event] ?? 'webhook',

@@ -227,7 +227,7 @@ export function assembleWork(ports: WorkPorts) {
     platforms: {
       ...platforms,
       ask: older.ask,
-      send: runTraces.tracedSending(platforms.send, recent.read),
+      send: runTraces.tracedDelivery(platforms.send, recent.read),
       sendWithin: (record) => (tracing.isOn() ? undefined : platforms.sendWithin(record)),
     },
     redact: redactor.text,
@@ -314,7 +314,7 @@ export function assembleWork(ports: WorkPorts) {
     hasRoom: refill.hasRoom,
     load: places.load,
     /** Deliveries to targets, for the commands. */
-    sendings: (keyOf: (id: string) => Promise<string | undefined>): DeliveryService =>
+    deliveryService: (keyOf: (id: string) => Promise<string | undefined>): DeliveryService =>
       createDeliveryService({
         ...records,
         platforms,

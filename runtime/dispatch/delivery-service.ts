@@ -10,15 +10,15 @@ import type { StoredRecord, Write } from '../../actors/store/journal.ts';
 import { collectionOf } from '../../actors/store/record-writer.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { failedAtMs } from '../../machines/dispatch/failure-groups.ts';
-import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
+import { asSeen, type DeliveryRecord, deliveryRow, isOver } from '../../machines/webhook/record.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import type {
   Bulk,
   DeadLetterQuery,
+  DeliveryQuery,
   DeliveryService,
   OutgoingRow,
-  SendingQuery,
   Sweep,
 } from '../control/contract/deliveries.ts';
 import { Refusal } from '../control/refusal.ts';
@@ -40,7 +40,7 @@ interface DeliveryServicePorts extends RecordPorts {
   readonly hasRoom: (record: DeliveryRecord) => boolean;
 }
 
-type Choice = Omit<SendingQuery, 'limit'>;
+type Choice = Omit<DeliveryQuery, 'limit'>;
 type Act = (found: Found) => Promise<void>;
 
 /** How many records are read, and changed, at a time. */
@@ -235,7 +235,7 @@ function createDeliveryFinder({ keeper, pools, redact, platforms, keyOf }: Deliv
     return { key, stored, record: asSeen(value, pools().deliveries.get(key)?.getSnapshot().value) };
   }
 
-  async function matching(query: SendingQuery): Promise<Found[]> {
+  async function matching(query: DeliveryQuery): Promise<Found[]> {
     const journal = keeper.journal();
     return newestFirst(journal, await deliveriesLike(journal, query), (stored) => {
       const found = foundIn(stored);
@@ -244,7 +244,7 @@ function createDeliveryFinder({ keeper, pools, redact, platforms, keyOf }: Deliv
   }
 
   const rowOf = ({ key, record }: Found): OutgoingRow =>
-    redact({ ...sendingRow(key, record, platforms.placeOf(record)), ...pauseIn(record) });
+    redact({ ...deliveryRow(key, record, platforms.placeOf(record)), ...pauseIn(record) });
 
   /** The reason and the time of the platform's pause, if the delivery waits for one. */
   function pauseIn(record: DeliveryRecord): Partial<OutgoingRow> {

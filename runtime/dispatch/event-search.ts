@@ -9,7 +9,7 @@ import { cut, defined } from '../../machines/base/json.ts';
 import { readRange } from '../../machines/base/time-range.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
-import { deliveryRow } from '../../machines/webhook/record.ts';
+import { eventSummary } from '../../machines/webhook/record.ts';
 import type { EventFound, EventSearch, FoundEvents, SearchedEvents } from '../control/contract/events.ts';
 import { Refusal } from '../control/refusal.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
@@ -188,7 +188,7 @@ function searchedEvents({ range, statuses }: Meant, reading: Reading): SearchedE
 
 function rowOf(facts: EventFacts): EventFound {
   const { key, event, run, delivery, status } = facts;
-  const row = deliveryRow(event, run ?? delivery);
+  const row = eventSummary(event, run ?? delivery);
   const result = row.reason === undefined ? resultOf(facts) : undefined;
   const tookMs = tookOf(facts);
   return {

@@ -17,7 +17,7 @@ import {
 } from '../../machines/webhook/marks.ts';
 import { runKeyOf } from '../../machines/webhook/responses.ts';
 import type { HistoryQuery } from '../control/contract/choices.ts';
-import type { SendingQuery } from '../control/contract/deliveries.ts';
+import type { DeliveryQuery } from '../control/contract/deliveries.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import { timeKey } from '../system/ids.ts';
 import { type JournalQuery, newestFirst } from './newest-first.ts';
@@ -44,7 +44,7 @@ export function runsLike(journal: JournalReader | undefined, query: HistoryQuery
 /** The deliveries to a target, of a route or of a status, or of several of these. */
 export function deliveriesLike(
   journal: JournalReader | undefined,
-  query: SendingQuery,
+  query: DeliveryQuery,
 ): Promise<JournalQuery<'deliveries'>> {
   const marks = query.target === undefined ? [] : [targetMark(query.target)];
   return rowsLike('deliveries', journal, query, { marks, underWay: (at) => at.dueKeys('deliveries') });

@@ -55,7 +55,7 @@ export interface LiveTarget {
   /** Undefined for the log, which has no rate limit. */
   readonly queue: TargetQueue | undefined;
   /** Changes with any of its settings. Contains secrets: only for comparison. */
-  readonly print: string;
+  readonly fingerprint: string;
   /** Whether the configuration names it. */
   readonly configured: boolean;
   /** When the platform last checked the credentials, by the steady clock. */
@@ -86,7 +86,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     const key = platformKey(profile.name, settings.name ?? target);
     const print = JSON.stringify([settings, configured, target === 'github_comment' ? [...profile.scope] : []]);
     const standing = kept.get(key);
-    if (standing?.print === print) return standing;
+    if (standing?.fingerprint === print) return standing;
     const made = createTarget(target, settings, {
       ports: ports.targetPorts,
       log: ports.log,
@@ -102,7 +102,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       settings,
       made,
       queue: target === 'log' ? undefined : keptQueue(profile.name, target, settings),
-      print,
+      fingerprint: print,
       configured,
       lastAskedMs: Number.NEGATIVE_INFINITY,
     };
@@ -133,16 +133,16 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     const earlier = kept;
     kept = next;
     byName = new Map([...next.values()].map((entry) => [platformKey(entry.profile, entry.target), entry]));
-    for (const [key, { print }] of earlier) {
-      if (next.get(key)?.print === print && !respawns.isSpent(key)) continue;
+    for (const [key, { fingerprint: print }] of earlier) {
+      if (next.get(key)?.fingerprint === print && !respawns.isSpent(key)) continue;
       // A changed entry, or a reload by a person, gets a new restart budget.
       respawns.forget(key);
       pool()?.get(key)?.send({ type: 'platform.stop' });
     }
     for (const key of next.keys()) spawn(key);
     // Deliveries that this releases find the new connection, and wait for its check.
-    for (const [key, { target, settings, queue, print }] of next)
-      if (earlier.get(key)?.print !== print) queue?.adjust(paceOf(target, settings));
+    for (const [key, { target, settings, queue, fingerprint: print }] of next)
+      if (earlier.get(key)?.fingerprint !== print) queue?.adjust(paceOf(target, settings));
   }
 
   function find(profile: string, name: string): LiveTarget | undefined {

@@ -6,7 +6,7 @@
 
 import { whyNot } from '../../actors/dispatch/deliver.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
-import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts';
+import { type Attempt, defaultRetries } from '../../machines/dispatch/next-try.ts';
 import { refused, type SendOutcome, transient, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import { isKnownAgain } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
@@ -171,7 +171,7 @@ export function createPlatforms(ports: PlatformsPorts) {
         endedAtMs: nowMs(),
         jitter: ports.random(),
         deduplicatesForMs: deduplicatesForMs(record),
-        policy: entry?.settings.retries ?? usualRetries,
+        policy: entry?.settings.retries ?? defaultRetries,
       };
     },
     /** Whether a target is within the gateway, so that a delivery to it needs no mark on disk first. */
@@ -189,7 +189,7 @@ export function createPlatforms(ports: PlatformsPorts) {
         endedAtMs: nowMs(),
         jitter: 0,
         deduplicatesForMs: Number.POSITIVE_INFINITY,
-        policy: entry.settings.retries ?? usualRetries,
+        policy: entry.settings.retries ?? defaultRetries,
       };
     },
     ask: turns.ask,

@@ -59,7 +59,8 @@ const turnSize = 50;
  * Recovers everything; what finds no room stays on disk for a later check. Resolves with the queues of runs that have
  * none.
  */
-export async function resumeWork(ports: ResumePorts, signal = ports.signal()): Promise<readonly string[]> {
+export async function resumeWork(ports: ResumePorts): Promise<readonly string[]> {
+  const signal = ports.signal();
   if (ports.keeper.session() === undefined) return [];
   await ports.keeper.seekLead();
   if (ports.keeper.leads()) await takeLead(ports, signal);

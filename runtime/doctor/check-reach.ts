@@ -21,7 +21,7 @@ import { createRedactor } from '../observe/redact.ts';
 import { type Examined, type Finding, good, type Trouble } from './finding.ts';
 
 /** A person waits for the report; `agent mcp test` waits for the entry's timeout. */
-const usualPatienceMs = 15_000;
+const defaultPatienceMs = 15_000;
 const atOnce = 4;
 
 export function checkAgent({ home }: Examined): readonly Finding[] {
@@ -53,7 +53,7 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
   return findings.length > 0 ? findings : [good(`runner ${home.main.settings.agent.runner}`)];
 }
 
-export async function checkServers(examined: Examined, patienceMs = usualPatienceMs): Promise<readonly Finding[]> {
+export async function checkServers(examined: Examined, patienceMs = defaultPatienceMs): Promise<readonly Finding[]> {
   const { gateway, home } = examined;
   const enabled = [...home.profiles.values()].flatMap(({ name: profile, settings }) =>
     settings.servers.filter((server) => server.enabled).map((server) => ({ profile, server })),

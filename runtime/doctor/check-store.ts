@@ -48,7 +48,11 @@ export async function checkStore(
   const isAsked = !examined.offline && (gateway === undefined || /^postgres/.test(url));
   const findings: Finding[] = journal === 'postgres' && isAsked ? [...(await checkDatabase(url))] : [];
   const isKnown = findings.some(({ level }) => level === 'wrong') || (journal === 'postgres' && gateway === undefined);
-  const fault = isKnown ? undefined : gateway === undefined ? await faultOnDisk(paths.state) : await faultTold(gateway);
+  const fault = isKnown
+    ? undefined
+    : gateway === undefined
+      ? await faultOnDisk(paths.state)
+      : await reportedFault(gateway);
   if (fault !== undefined) {
     findings.push({
       level: 'wrong',
@@ -101,7 +105,7 @@ async function faultOnDisk(folder: string): Promise<string | undefined> {
   return looked.ok ? undefined : `${looked.fault.message} [${looked.fault.code}]`;
 }
 
-async function faultTold(gateway: NonNullable<Examined['gateway']>): Promise<string | undefined> {
+async function reportedFault(gateway: NonNullable<Examined['gateway']>): Promise<string | undefined> {
   const { journal } = gateway.status;
   if (journal !== 'ready') return journal;
   const rows = await gateway.ask('webhook.deliveries', { limit: 1 });

@@ -27,14 +27,14 @@ export const installCommand = 'npm i uWebSockets.js@npm:@btc-vision/uwebsockets.
 
 export const native: Native = { whyNotLoadable, open: openUwsFront };
 
-export interface FrontWish {
+export interface FrontChoice {
   readonly choice: 'auto' | 'uws' | 'node';
   readonly settings: FrontSettings;
   readonly library?: Native;
 }
 
 export async function openFront(
-  { choice, settings, library = native }: FrontWish,
+  { choice, settings, library = native }: FrontChoice,
   handle: ExchangeHandler,
   log: Logger,
 ): Promise<Front> {

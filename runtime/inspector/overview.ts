@@ -100,7 +100,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const sinceMs = atMs - rangeSpans[range];
     const { all, routes: counted } = await events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile, mostMs);
     const servers = ofProfile(daemon.mcp.list());
-    const targets = ofProfile(daemon.sendings.targets());
+    const targets = ofProfile(daemon.deliveryService.targets());
     const sending = deliveriesLoad(ports.root(), profile);
     const groups = await failures.groups(profile);
     const everyRoute = routesOf(inForce);

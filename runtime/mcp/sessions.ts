@@ -119,40 +119,15 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const rows = new Map<string, Row>();
   /** Keyed by the settings, because another address may be another server. */
   const handshakes = new WeakMap<ServerSettings, Handshake>();
-  const logs = new Map<string, LineLog>();
-  /** Writes in the background, for which `closeFiles` waits. */
-  const writes = new Set<Promise<void>>();
+  const files = createServerFiles(ports);
   const inUse = new Set<Credentials>();
   const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
   const starts = createStartSlots(mostStarts, ports.isAwaited);
-
-  /** When the tools of a connection were listed; their cache time counts from then. */
-  const listedAtMs = new Map<string, number>();
 
   function rowOf(key: string): Row {
     const row = rows.get(key) ?? { live: undefined, opening: undefined, closing: undefined, leaving: new Set() };
     rows.set(key, row);
     return row;
-  }
-
-  function inBackground(written: Promise<void>): void {
-    writes.add(written);
-    void written.finally(() => writes.delete(written));
-  }
-
-  function remember(profile: string, settings: ServerSettings, atMs: number): void {
-    const listing = ports.registry(profile).listing(settings.name);
-    if (listing === undefined) return;
-    listedAtMs.set(connectionKey(profile, settings.name), atMs);
-    inBackground(ports.cache(profile).write(settings, listing, atMs));
-  }
-
-  function logOf(profile: string, server: string): LineLog {
-    const key = connectionKey(profile, server);
-    const folder = ports.logFolder(profile);
-    const serverLog = logs.get(key) ?? createLineLog({ folder, name: server, redact: ports.redact });
-    logs.set(key, serverLog);
-    return serverLog;
   }
 
   async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
@@ -181,7 +156,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       return refused('retry', ports.redact(why));
     }
     const leavePlace = place?.kind === 'here' ? place.leave : (): void => {};
-    const serverLog = logOf(profile, server);
+    const serverLog = files.logOf(profile, server);
     const { facts, relist } = reportsOf(input, settings, serverLog);
     const attempt = { input, settings, serverLog, facts };
     const opened = place?.kind === 'there' ? openThere(attempt, place) : openHere(attempt, stop);
@@ -204,7 +179,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     }
     rowOf(key).live = { number, session };
     const tools = ports.registry(profile).learn(server, verdict.listing);
-    remember(profile, settings, ports.nowMs());
+    files.cacheListing(profile, settings, ports.nowMs());
     // While it was disconnected, its resources and prompts were left out.
     const { capabilities } = verdict.listing;
     const back = (['resources', 'prompts'] as const).filter((list) => capabilities[list] !== undefined);
@@ -263,7 +238,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
         const listing = await own()?.list(AbortSignal.timeout(settings.connectTimeoutMs));
         if (listing === undefined || own() === undefined) return;
         ports.send(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
-        remember(profile, settings, ports.nowMs());
+        files.cacheListing(profile, settings, ports.nowMs());
       },
       announce: (lists) => ports.registry(profile).announce(lists),
     });
@@ -379,20 +354,57 @@ export function createSessions(ports: SessionsPorts): Sessions {
     },
     keepOffered(profile, server, list, rows) {
       const settings = ports.settings(profile, server);
-      const atMs = listedAtMs.get(connectionKey(profile, server));
       const isNew = ports.registry(profile).keepOffered(server, list, rows);
-      if (isNew && settings !== undefined && atMs !== undefined) remember(profile, settings, atMs);
+      if (isNew && settings !== undefined) files.cacheListing(profile, settings);
     },
     lose,
-    forget(profile, server) {
+    forget: files.forget,
+    async closeFiles() {
+      await Promise.all([...inUse].map(renewalsSettled));
+      await files.close();
+    },
+  };
+}
+
+/** The files of each server: its log and its cached listing. */
+function createServerFiles(ports: Pick<SessionsPorts, 'registry' | 'cache' | 'logFolder' | 'redact'>) {
+  const logs = new Map<string, LineLog>();
+  /** When the tools of a connection were listed; their cache time counts from then. */
+  const listedAtMs = new Map<string, number>();
+  /** Writes in the background, for which `close` waits. */
+  const writes = new Set<Promise<void>>();
+
+  function inBackground(written: Promise<void>): void {
+    writes.add(written);
+    void written.finally(() => writes.delete(written));
+  }
+
+  return {
+    logOf(profile: string, server: string): LineLog {
+      const key = connectionKey(profile, server);
+      const folder = ports.logFolder(profile);
+      const serverLog = logs.get(key) ?? createLineLog({ folder, name: server, redact: ports.redact });
+      logs.set(key, serverLog);
+      return serverLog;
+    },
+    /** Writes a listing with the time of its tools: given if they were just listed, else as it was. */
+    cacheListing(profile: string, settings: ServerSettings, listedNowMs?: number): void {
+      const key = connectionKey(profile, settings.name);
+      const listing = ports.registry(profile).listing(settings.name);
+      const atMs = listedNowMs ?? listedAtMs.get(key);
+      if (listing === undefined || atMs === undefined) return;
+      listedAtMs.set(key, atMs);
+      inBackground(ports.cache(profile).write(settings, listing, atMs));
+    },
+    forget(profile: string, server: string): void {
       const key = connectionKey(profile, server);
       listedAtMs.delete(key);
       // Each log keeps a descriptor.
       inBackground(logs.get(key)?.close() ?? Promise.resolve());
       logs.delete(key);
     },
-    async closeFiles() {
-      await Promise.all([...writes, ...[...inUse].map(renewalsSettled)]);
+    async close(): Promise<void> {
+      await Promise.all(writes);
       await Promise.all([...logs.values()].map((each) => each.close()));
     },
   };

@@ -112,7 +112,7 @@ export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKee
   const committed = metrics.series('agent_journal_commits_total', 'committed');
   const duration = metrics.series('agent_journal_commit_duration_seconds');
 
-  const submit: JournalKeeper['submit'] = (writes, settled, anew) => {
+  const submit: JournalKeeper['submit'] = (writes, settled, rewrite) => {
     const beganMs = performance.now();
     keeper.submit(
       writes,
@@ -126,7 +126,7 @@ export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKee
         else metrics.count('agent_journal_commits_total', verdict.kind);
         settled(verdict, judged);
       },
-      anew,
+      rewrite,
     );
   };
   return { ...keeper, submit, commit: (writes) => new Promise((resolve) => submit(writes, resolve)) };

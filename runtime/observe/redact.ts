@@ -46,20 +46,20 @@ const secretKey = new RegExp(`(?:^|[_-])${secretName}$`, 'i');
 type Rule = readonly [pattern: RegExp, replacement: string];
 
 /** A quote, and the text between two of them, as written in JSON that is nested as text in JSON this many times. */
-function spelling(nesting: number): { readonly quote: string; readonly inside: string } {
+function quotingAt(nesting: number): { readonly quote: string; readonly inside: string } {
   const backslash = '\\\\'.repeat(2 ** nesting);
   const quote = `${'\\\\'.repeat(2 ** nesting - 1)}"`;
   return { quote, inside: `(?:[^"\\\\]|${backslash}(?:${quote}|${backslash}|[^"\\\\]))*` };
 }
 
 function quotedIn(nesting: number): string {
-  const { quote, inside } = spelling(nesting);
+  const { quote, inside } = quotingAt(nesting);
   return `${quote}${inside}(?:${quote})?`;
 }
 
 /** Object members with a secret-looking name, by the nesting of their JSON in other JSON. */
 const members: readonly Rule[] = [0, 1, 2].flatMap((nesting): Rule[] => {
-  const { quote, inside } = spelling(nesting);
+  const { quote, inside } = quotingAt(nesting);
   const member = `(${quote}[\\w.-]{0,64}?${secretName}${quote}\\s*:\\s*)`;
   const shown = '\\'.repeat(2 ** nesting - 1);
   return [

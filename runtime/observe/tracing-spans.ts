@@ -57,7 +57,10 @@ interface RunTraces {
   /** The trace that a run passes to its agent: its own span, or the one of its event. */
   traceparentOf(run: string, event: EventRecord | undefined): string | undefined;
   traced(runAgent: RunAgent, eventOf: (key: string) => Promise<EventRecord | undefined>): RunAgent;
-  tracedSending(send: Platforms['send'], eventOf: (key: string) => Promise<EventRecord | undefined>): Platforms['send'];
+  tracedDelivery(
+    send: Platforms['send'],
+    eventOf: (key: string) => Promise<EventRecord | undefined>,
+  ): Platforms['send'];
 }
 
 /** Spans kept for deliveries of runs; a delivery after that is a child of the event's span. */
@@ -95,7 +98,7 @@ export function createRunTraces(tracing: Tracing): RunTraces {
       );
       return outcome;
     },
-    tracedSending: (send, eventOf) => async (record, signal) => {
+    tracedDelivery: (send, eventOf) => async (record, signal) => {
       if (!tracing.isOn()) return send(record, signal);
       const { runKey, eventKey, target, deliveryId, profile, route } = record;
       const parent =

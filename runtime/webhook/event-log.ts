@@ -16,7 +16,7 @@ import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
 import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
-import { addressIn, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
+import { addressIn, fieldOf, type LiveRequest, replayed, requestDetailsOf, textOf } from './exchanges.ts';
 import { createLastRefusals, type LastRefusals, type RefusalPorts } from './last-refusals.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
@@ -171,7 +171,7 @@ function eventOf(
     body,
     scheme: context.scheme,
     outcome: context.outcome?.kind,
-    told: toldOf(context, live, context.receivedAtMs),
+    told: requestDetailsOf(context, live, context.receivedAtMs),
     ...replayed(context),
   };
 }

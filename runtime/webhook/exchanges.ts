@@ -7,7 +7,7 @@ import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.
 import { lookUp, scalarText, stringify } from '../../machines/base/json.ts';
 import type { BodyRule } from '../../machines/config/sources.ts';
 import { decodeBody, type ParsedBody, parseBody, withoutCredential } from '../../machines/webhook/body.ts';
-import type { EventRecord, Hand, Told } from '../../machines/webhook/record.ts';
+import type { EventRecord, Hand, RequestDetails } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
@@ -99,11 +99,11 @@ export function addressIn(live: LiveRequest): string {
 }
 
 /** The annotation of an event's record; undefined if it would be empty. */
-export function toldOf(
+export function requestDetailsOf(
   { script, groupKey, receivedAtMs }: RequestContext,
   live: LiveRequest | undefined,
   nowMs: number,
-): Told | undefined {
+): RequestDetails | undefined {
   const bodyMs = live?.bodyMs ?? 0;
   const scriptMs = live?.scriptMs ?? 0;
   // Zero if the clock was set back meanwhile.

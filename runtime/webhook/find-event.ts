@@ -7,7 +7,7 @@
 
 import type { Journal } from '../../actors/store/journal.ts';
 import { idMark } from '../../machines/webhook/marks.ts';
-import { type DeliveryRow, type EventRecord, repeatsId } from '../../machines/webhook/record.ts';
+import { type EventRecord, type EventSummary, repeatsId } from '../../machines/webhook/record.ts';
 import type { EventChoice } from '../control/contract/choices.ts';
 import { Refusal } from '../control/refusal.ts';
 import { ambiguous, keysOfPrefix, latest, mostCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
@@ -150,7 +150,7 @@ function newPlaces(): (event: EventRecord) => boolean {
 }
 
 /** The group of a refused request, as a listing names it. */
-export function alikeOf(alike: Alike | undefined): Pick<DeliveryRow, 'alike'> {
+export function alikeOf(alike: Alike | undefined): Pick<EventSummary, 'alike'> {
   if (alike === undefined) return {};
   const { count, firstKey, firstAtMs, lastAtMs } = alike;
   return {

@@ -111,7 +111,7 @@ function flush({ pools, nowMs }: GatewayPorts): void {
   });
 }
 
-/** How long before the deadline no further piece of a text is sent, so that it is on disk what of it has arrived. */
+/** How long before the deadline no further piece of a text is sent, so that it is known on disk how much of it arrived. */
 const lastWritesMs = 1_000;
 
 function cutAfterMs({ drainTimeoutMs }: GatewayPorts): number {
@@ -123,10 +123,10 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
   const { groups, runs, deliveries } = ports.pools();
   const cutAtMs = deadlineMs - ports.drainTimeoutMs() + cutAfterMs(ports);
   for (;;) {
-    const flushing = those(groups, isUnderWay);
-    const running = those(runs, isUnderWay);
+    const flushing = childrenWhere(groups, isUnderWay);
+    const running = childrenWhere(runs, isUnderWay);
     // Deliveries that wait for their turn or next attempt are on disk anyway; only those with a waiting sender count.
-    const sending = those(deliveries, (delivery) => isUnderWay(delivery) || isWaitedFor(recordOf(delivery)));
+    const sending = childrenWhere(deliveries, (delivery) => isUnderWay(delivery) || isWaitedFor(recordOf(delivery)));
     const underWay = [...flushing, ...running, ...sending];
     if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a batch was being opened has begun the next batch.
@@ -152,10 +152,13 @@ function recordOf(delivery: AnyActorRef): DeliveryContext['record'] {
   return delivery.getSnapshot().context.record;
 }
 
-function those(pool: Pick<PoolHandle<unknown>, 'each'>, isMeant: (child: AnyActorRef) => boolean): AnyActorRef[] {
+function childrenWhere(
+  pool: Pick<PoolHandle<unknown>, 'each'>,
+  matches: (child: AnyActorRef) => boolean,
+): AnyActorRef[] {
   const found: AnyActorRef[] = [];
   pool.each((_, child) => {
-    if (isMeant(child)) found.push(child);
+    if (matches(child)) found.push(child);
     return true;
   });
   return found;

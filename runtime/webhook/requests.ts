@@ -46,7 +46,15 @@ import type { BodyBudget } from '../http/body-budget.ts';
 import type { BodyOutcome } from '../http/front.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 import { isRecordedBySender } from './event-log.ts';
-import { addressIn, type Exchanges, fieldOf, type LiveRequest, replayed, textOf, toldOf } from './exchanges.ts';
+import {
+  addressIn,
+  type Exchanges,
+  fieldOf,
+  type LiveRequest,
+  replayed,
+  requestDetailsOf,
+  textOf,
+} from './exchanges.ts';
 import type { SplitBody } from './parts.ts';
 
 export interface RequestPorts {
@@ -299,7 +307,7 @@ function claimRequestOf(
     skills: route.skills,
     toolsets: route.toolsets,
     ...replayed(context),
-    told: toldOf(context, live, nowMs),
+    told: requestDetailsOf(context, live, nowMs),
     traceparent: traceparentOf(live),
   };
   return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };

@@ -64,7 +64,8 @@ interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit
   readonly answerOthers: (question: string) => Promise<string>;
 }
 
-interface Webhooks extends Pick<WorkHalf, 'load' | 'sendings' | 'pauseOf' | 'cancelRun' | 'seenRun' | 'recovered'> {
+interface Webhooks
+  extends Pick<WorkHalf, 'load' | 'deliveryService' | 'pauseOf' | 'cancelRun' | 'seenRun' | 'recovered'> {
   readonly journal: AnyActorLogic;
   readonly gateway: AnyActorLogic;
   readonly keeper: JournalKeeper;
@@ -165,7 +166,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nextId,
     nowMs,
   });
-  const { pools, load, sendings, pauseOf, cancelRun, seenRun, recovered, reports } = work;
+  const { pools, load, deliveryService, pauseOf, cancelRun, seenRun, recovered, reports } = work;
   const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
 
   const certificates = createCertificates({ log });
@@ -287,7 +288,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       return local?.get('events', local.get('runs', key)?.value.eventKey ?? key)?.value.deliveryId;
     },
     load,
-    sendings,
+    deliveryService,
     pauseOf,
     cancelRun,
     seenRun,

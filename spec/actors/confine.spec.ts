@@ -5,7 +5,7 @@ import { confined, leadsOut, placedIn } from '../../actors/confine.ts';
 import { makeHome } from '../support/home.ts';
 import { fc, runs } from '../support/property.ts';
 
-t.test('SCR-1 · FIL-3 · no path, however it is spelled and linked, leads out of its folder', (t) => {
+t.test('SCR-1 · FIL-3 · no path, however it is written and linked, leads out of its folder', (t) => {
   const home = makeHome(t, { 'in/a': '', 'in/b/c': '', 'in/..d': '', 'in-between': '', out: '' });
   mkdirSync(`${home.path}/in/e`);
   symlinkSync('../out', `${home.path}/in/leaves`);
@@ -54,7 +54,7 @@ t.test('FIL-3 · a name that begins with ~/ is in the home of the user', (t) => 
 });
 
 t.test(
-  'FIL-2 · FIL-3 · what leads out by its text is told from what a link leads out, and from what lies inside',
+  'FIL-2 · FIL-3 · a path that leaves by its text differs from one that leaves by a link, and from one inside',
   (t) => {
     const home = makeHome(t, { 'in/a': '', out: '' });
     const folder = `${home.path}/in`;

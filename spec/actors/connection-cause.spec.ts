@@ -5,7 +5,7 @@ import { fc } from '../support/property.ts';
 const coded = (code: unknown, cause?: unknown): Error =>
   Object.assign(new Error('to a secret address', { cause }), { code });
 
-t.test('OBS-1 · the innermost code is told, and no word of the error', (t) => {
+t.test('OBS-1 · the innermost code is reported, and no word of the error', (t) => {
   const rows: readonly (readonly [unknown, string | undefined])[] = [
     [coded('ECONNREFUSED'), 'ECONNREFUSED'],
     [coded('UND_ERR_SOCKET', coded('ECONNRESET')), 'ECONNRESET'],

@@ -1,7 +1,5 @@
 /** What reads streams and answers of other machines, against hostile input. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { createPlatformTarget } from '../../actors/dispatch/targets/all.ts';
 import { createLineReader } from '../../actors/mcp/line-reader.ts';
@@ -17,6 +15,7 @@ import { createLineSplitter } from '../../runtime/control/lines.ts';
 import { createBlockReader } from '../../runtime/inspector/page/data/listen.ts';
 import { requestOf } from '../conformance/target.ts';
 import { checkParser } from '../support/hostile.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import { bluebubblesApi } from '../support/platforms/bluebubbles.ts';
 import { describedApis } from '../support/platforms/described.ts';
 import { dingtalkApp, dingtalkRobot } from '../support/platforms/dingtalk.ts';
@@ -187,13 +186,10 @@ const platforms = [
 
 t.test('answers of platforms', async (t) => {
   let answer = { status: 200, text: '' };
-  const server = createServer((request, response) => {
+  const { url: base } = await listenHttp(t, (request, response) => {
     request.resume();
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const ports = { now: () => nowMs, wait: () => Promise.resolve(), random: () => 1 };
   const targets = platforms.map((fixture) => {
     const options = Object.entries(fixture.options).map(([key, value]) => [key, value === '<base>' ? base : value]);

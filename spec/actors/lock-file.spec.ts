@@ -144,7 +144,7 @@ while (count() < 200) {
   );
 });
 
-t.test('HOME-2 · a taker that died while taking over stops nobody', (t) => {
+t.test('HOME-2 · a process that died while it took the lock blocks no other', (t) => {
   const path = `${makeHome(t).path}/x.lock`;
   const dead = JSON.stringify({ pid: deadPid(), startedAt: '1' });
   writeFileSync(path, dead);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { safeName } from '../../actors/safe-name.ts';
 import { fc } from '../support/property.ts';
 
-t.test('OAU-2 · LIF-10 · a plain name stands for itself, any other is spelled so that it leaves no folder', (t) => {
+t.test('OAU-2 · LIF-10 · a plain name is kept, any other is encoded so that it leaves no folder', (t) => {
   for (const [name, expected] of [
     ['github', 'github'],
     ['a.b-c_9', 'a.b-c_9'],

@@ -60,8 +60,7 @@ t.test('CLI-3 · another user who holds the name of a deep home’s socket folde
   t.match(await runCli(['gateway'], home, env), { code: 0, stdout: 'The gateway is running already.\n' });
   const completed = await runCli(['complete', '--', 'webhook', 'show', '--home', home, ''], makeHome(t).path, env);
   t.match(completed, { code: 0, stdout: /^ci\t/ });
-  daemon.kill('SIGTERM');
-  await daemon.exited;
+  await daemon.kill('SIGTERM');
   for (const words of [['gateway'], ['gateway', 'stop']]) {
     const { code, stderr } = await runCli(words, home, env);
     t.equal(code, 0, `${words.join(' ')}: ${stderr}`);

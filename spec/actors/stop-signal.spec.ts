@@ -1,11 +1,10 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { streamModel } from '../../actors/agent/stream-model.ts';
 import { httpRequest } from '../../actors/dispatch/targets/http-request.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import { sourceFiles } from '../house/sources.ts';
 import { collectGarbage } from '../support/collect-garbage.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import { lentTime } from '../support/lent-time.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { until } from '../support/processes.ts';
@@ -82,22 +81,16 @@ t.test(
   },
 );
 
-t.test('DLV-4 · a platform that never ends its answer is given up in time after garbage was collected', async (t) => {
+t.test('DLV-4 · a platform that never ends its answer times out also after a garbage collection', async (t) => {
   let begun = 0;
-  const server = createServer((request, response) => {
+  const { url } = await listenHttp(t, (request, response) => {
     begun += 1;
     if (request.url === '/half') response.writeHead(200).write('{"ok":');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
   const time = lentTime(t);
   for (const path of ['/none', '/half']) {
     const before = begun;
-    const call = { method: 'POST', url: `http://127.0.0.1:${port}${path}`, json: {}, timeoutMs: 400 } as const;
+    const call = { method: 'POST', url: `${url}${path}`, json: {}, timeoutMs: 400 } as const;
     const answer = httpRequest(call, new AbortController().signal);
     await until(() => begun > before);
     await collectGarbage();

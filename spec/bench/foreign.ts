@@ -8,10 +8,11 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttp2Server } from 'node:http2';
 import { createRequire } from 'node:module';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/oauth/ports.ts';
 import { cpuMsOf, forked, messageOf, wait } from './daemon.ts';
 import { secret } from './handler.ts';
 
@@ -268,15 +269,6 @@ async function taking(child: ChildProcess, port: number, path: string, body: str
   }
   child.kill('SIGKILL');
   return 'it takes no event';
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 function answers(port: number): Promise<boolean> {

@@ -11,6 +11,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import type { GatewayStatus } from '../../runtime/control/contract/gateway.ts';
 import { chromiumPath, noChromium } from '../support/chromium.ts';
 import { linkOf } from '../support/inspector.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 import { ended, homeWith, started, wait } from './daemon.ts';
 import { secret } from './handler.ts';
 import { sendPaced } from './load.ts';
@@ -84,15 +85,6 @@ const config = {
   agent: { runner: 'echo', concurrency: 8 },
   inspector: { port: 0 },
   platforms: {
-    webhook: {
-      enabled: true,
-      extra: {
-        host: '127.0.0.1',
-        port: 0,
-        secret,
-        rate_limit: 1_000_000,
-        routes: { bench: { prompt: 'n', deliver: 'log' } },
-      },
-    },
+    webhook: adapterOf({ bench: { prompt: 'n', deliver: 'log' } }, { secret, rate_limit: 1_000_000 }),
   },
 };

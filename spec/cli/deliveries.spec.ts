@@ -1,5 +1,5 @@
 import t from 'tap';
-import { dropSending, retrySending, showSending } from '../../cli/commands/deliveries.ts';
+import { dropDelivery, retryDelivery, showDelivery } from '../../cli/commands/deliveries.ts';
 import { stageCommand } from '../support/command-stage.ts';
 
 t.test('DLV-4 · CLI-2 · who retries a delivery behind a pause reads until when it waits, and why', async (t) => {
@@ -13,7 +13,7 @@ t.test('DLV-4 · CLI-2 · who retries a delivery behind a pause reads until when
     ],
   ] as const) {
     const { context, seen } = stageCommand({ answer: { ...row, ...pause }, args: ['k1'] });
-    t.equal(await retrySending(context), 0);
+    t.equal(await retryDelivery(context), 0);
     t.equal(seen.printed, words);
   }
 });
@@ -21,18 +21,18 @@ t.test('DLV-4 · CLI-2 · who retries a delivery behind a pause reads until when
 t.test('DLV-4 · CLI-2 · a delivery is dropped with the reason that a person gives, one or all of them', async (t) => {
   const row = { id: 'k1', target: 'slack', route: 'ci', profile: 'default' };
   const one = stageCommand({ answer: row, args: ['k1'], flags: { reason: 'sent by hand' } });
-  await dropSending(one.context);
+  await dropDelivery(one.context);
   t.match(one.seen.asked, [{ method: 'deliveries.drop', id: 'k1', reason: 'sent by hand' }]);
   const answer = { dropped: 2, left: 0, refusals: [] };
   const all = stageCommand({ answer, flags: { all: true, target: 'slack', reason: 'its channel is gone' } });
-  t.equal(await dropSending(all.context), 0);
+  t.equal(await dropDelivery(all.context), 0);
   t.match(all.seen.asked, [{ all: true, target: 'slack', reason: 'its channel is gone' }]);
   const forced = stageCommand({ answer: { retried: 2, left: 0, refusals: [] }, flags: { all: true, force: true } });
-  t.equal(await retrySending(forced.context), 0);
+  t.equal(await retryDelivery(forced.context), 0);
   t.match(forced.seen.asked, [{ method: 'deliveries.retry', all: true, force: true }]);
   const since = '2026-01-01T00:00:00.000Z';
   const late = stageCommand({ answer: { ...answer, dropped: 1 }, flags: { all: true, since } });
-  t.equal(await dropSending(late.context), 0);
+  t.equal(await dropDelivery(late.context), 0);
   t.match(late.seen.asked, [{ method: 'deliveries.drop', since, all: undefined }], 'an older gateway refuses it');
   const shown = stageCommand({
     answer: {
@@ -42,6 +42,6 @@ t.test('DLV-4 · CLI-2 · a delivery is dropped with the reason that a person gi
     },
     args: ['k1'],
   });
-  t.equal(await showSending(shown.context), 0);
+  t.equal(await showDelivery(shown.context), 0);
   t.match(shown.seen.printed, /Note +sent by hand/);
 });

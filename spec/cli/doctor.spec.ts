@@ -76,7 +76,7 @@ t.test('CLI-2 · CFG-2 · what cannot be read is not reported as a fact', async 
   t.same(await facts(`${config}log: {events: some}\n`), []);
 });
 
-t.test('CLI-2 · HOME-2 · doctor --fix mends what is safe to mend, and says what is left', async (t) => {
+t.test('CLI-2 · HOME-2 · doctor --fix fixes what is safe to fix, and says what is left', async (t) => {
   const home = makeHome(t, {
     'config.yaml': `${config}mcp_servers: {gone: {command: /nowhere/mcp}}\n`,
     '.env': env,

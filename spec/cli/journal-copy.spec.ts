@@ -9,6 +9,7 @@ import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const secret = 'copying-secret-copying-secret';
 
@@ -24,10 +25,7 @@ function configured(journal: string, reports: string): string {
         secret: httpApi.options.secret,
         retries: { max_attempts: 100, base_seconds: 0.05, longest_seconds: 0.2 },
       },
-      webhook: {
-        enabled: true,
-        extra: { host: '127.0.0.1', port: 0, secret, routes: { builds: { prompt: 'p', deliver: 'http' } } },
-      },
+      webhook: adapterOf({ builds: { prompt: 'p', deliver: 'http' } }, { secret }),
     },
   });
 }
@@ -60,15 +58,13 @@ t.test(
       async () => (await waiting()).filter((row: { readonly attempts: number }) => row.attempts > 0).length > 0,
     );
     t.match(await copy(home, 'postgres'), { code: 1, stderr: /already runs this home.*agent gateway stop/s });
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
 
     home.write('config.yaml', configured('postgres', away));
     const hasty = await startDaemon(t, home.path);
     const uncopied = /^\d runs and deliveries wait in \S+\/state, not in Postgres; stop .*journal copy --to postgres/;
     await hasty.line(({ message }) => uncopied.test(message));
-    hasty.kill('SIGKILL');
-    await hasty.exited;
+    await hasty.kill('SIGKILL');
     t.match(await copy(home, 'postgres'), { code: 0, stdout: /^\d+ records and \d+ claims are in postgres now/ });
     home.write('config.yaml', configured('postgres', `${receiver.base}/reports?tenant=acme`));
     const second = await startDaemon(t, home.path);

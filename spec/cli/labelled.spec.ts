@@ -46,7 +46,7 @@ t.test('CLI-2 · a refusal without a reason has the words of its outcome as one'
   t.end();
 });
 
-t.test('CLI-2 · times are told with how long ago or how soon, and spans in their largest unit', (t) => {
+t.test('CLI-2 · times are shown with how long ago or how soon, and spans in their largest unit', (t) => {
   t.equal(moment('2026-03-01T11:55:00.500Z', nowMs), '2026-03-01 11:55:00 UTC, 4m ago');
   t.equal(moment('2026-03-01T12:00:30.000Z', nowMs), '2026-03-01 12:00:30 UTC, in 30s');
   for (const [ms, words] of [

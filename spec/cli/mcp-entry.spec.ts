@@ -107,7 +107,7 @@ t.test('CLI-5 · an existing name is refused, and replaced with --force', async 
   t.match(text(), /# The model\./);
 });
 
-t.test('CLI-5 · what cannot be reached is not written, unless told so', async (t) => {
+t.test('CLI-5 · an unreachable server is not written unless a flag says so', async (t) => {
   const peer = await started(t);
   peer.set({ ...faults.forbidden });
   const { agent, text, servers } = stage(t, config);
@@ -262,7 +262,7 @@ t.test('CLI-5 · CLI-2 · `mcp test` needs no daemon; the others say that it doe
 });
 
 t.test(
-  'CLI-5 · OAU-8 · a server that wants a login was reached: it is written, and the command for the login is told',
+  'CLI-5 · OAU-8 · a server that wants a login was reached: it is written, and the login command is shown',
   async (t) => {
     const peer = await startProtectedServer(t, { authorizationServers: ['https://a.example'], accepts: () => false });
     const { agent, servers } = stage(t, config);

@@ -164,7 +164,7 @@ t.test(
   },
 );
 
-t.test('CLI-5 · what cannot be read or used is told, and the rest goes on', async (t) => {
+t.test('CLI-5 · what cannot be read or used is reported, and the rest continues', async (t) => {
   const { agent, read } = machine(t, {
     '.cursor/mcp.json': '{"mcpServers": {"x": ',
     '.config/Code/User/mcp.json': '{"mcpServers": {"y": {"command": "y"}}}',

@@ -79,7 +79,7 @@ const code = {
   expires_in_seconds: 300,
 };
 
-t.test('OAU-8 · the address is printed and opened, the outcome told; --no-browser opens nothing', async (t) => {
+t.test('OAU-8 · the address is printed and opened, the outcome shown; --no-browser opens nothing', async (t) => {
   const { home, asked } = await stage(t, { hub: [{ report: address }, { result: {} }] });
   const browser = installBrowser(home, { onlyOpens: true });
 
@@ -150,7 +150,7 @@ t.test(
   },
 );
 
-t.test('CLI-2 · OAU-8 · what a stranger says cannot move the cursor, and every ending has its code', async (t) => {
+t.test('CLI-2 · OAU-8 · untrusted text cannot move the cursor, and every ending has its code', async (t) => {
   const { home } = await stage(t, {
     evil: [
       { report: { ...code, user_code: '\u001b[2J\u202eHT', verification_uri: 'https://a\u0007' } },

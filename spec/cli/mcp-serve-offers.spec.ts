@@ -196,8 +196,7 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
     await until(
       () => readFileSync(`${gateway.home.path}/cache/mcp/docs.json`, 'utf8').match(/"name":"late"/g)?.length === 2,
     );
-    gateway.daemon.kill('SIGKILL');
-    await gateway.daemon.exited;
+    await gateway.daemon.kill('SIGKILL');
     for (const client of clients) {
       const words = /the gateway of .* is not running; start it with `agent gateway`/;
       await t.rejects(client.listResources(), words);

@@ -34,7 +34,7 @@ t.test('CLI-2 · SEC-7 · a job of a file that others wrote forges no line and m
   }
 });
 
-t.test('CLI-2 · SEC-7 · why a delivery stopped is told without a line of its sender', async (t) => {
+t.test('CLI-2 · SEC-7 · why a delivery stopped is shown without a line of its sender', async (t) => {
   const step = {
     state: 's',
     detail: hostile,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { listSendings } from '../../cli/commands/deliveries.ts';
+import { listDeliveries } from '../../cli/commands/deliveries.ts';
 import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
@@ -26,7 +26,7 @@ t.test('DUR-2 · PRF-1 · lists have a column of profiles where one is not the d
   for (const [list, next] of [
     [listEvents, 'EVENT'],
     [listRuns, 'EVENT'],
-    [listSendings, 'TRIES'],
+    [listDeliveries, 'TRIES'],
   ] as const) {
     const rowOf = (key: string, profile?: string) => ({ ...row(key, profile), ...times, id: key, target: 'log' });
     const plain = stageCommand({ answer: [rowOf('k1')] });
@@ -63,7 +63,7 @@ t.test('RTE-2 · PRF-1 · the command that enables a route again names its profi
   }
 });
 
-t.test('DUR-2 · a list goes on with the last key, and a terminal is told so where it is full', async (t) => {
+t.test('DUR-2 · a list continues with the last key, and a full one says so in a terminal', async (t) => {
   const rows = [row('k2'), row('k1')];
   const flags = { limit: '1', before: 'k3', profile: 'work', route: 'r' };
   const full = stageCommand({ answer: rows, flags, isTerminal: true });

@@ -8,7 +8,7 @@ import type { Journal, Write } from '../../actors/store/journal.ts';
 import { createKeeper } from '../../actors/store/keeper.ts';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { done } from '../../machines/base/fault.ts';
-import { deliveryRow, type EventRecord } from '../../machines/webhook/record.ts';
+import { type EventRecord, eventSummary } from '../../machines/webhook/record.ts';
 import { createEventStats, type EventStats } from '../../runtime/dispatch/event-stats.ts';
 import { timeKey, timeOfKey } from '../../runtime/system/ids.ts';
 import { fc } from '../support/property.ts';
@@ -184,5 +184,5 @@ async function countedSimply(journal: Journal, range: Range, nowMs: number): Pro
 async function statusOf(journal: Journal, event: EventRecord): Promise<string> {
   const run = event.work === undefined ? undefined : (await journal.get('runs', event.work))?.value;
   const delivery = event.work === undefined ? undefined : (await journal.get('deliveries', event.work))?.value;
-  return deliveryRow(event, run ?? delivery).status;
+  return eventSummary(event, run ?? delivery).status;
 }

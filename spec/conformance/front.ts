@@ -167,7 +167,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     }
   });
 
-  t.test(`${name}: DIS-1 · a chunked body that the library refuses later is carried through by nobody`, async (t) => {
+  t.test(`${name}: DIS-1 · a chunked body that the library refuses later reaches no handler`, async (t) => {
     const { front, seen } = await open(t, openFront);
     const raw = await openRaw(front.port);
     raw.write('POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-A: 1\r\n\r\n');
@@ -339,7 +339,7 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     await raw.closed;
   });
 
-  t.test(`${name}: LIM-1 · DIS-2 · a client that leaves is told of once, and its answer goes nowhere`, async (t) => {
+  t.test(`${name}: LIM-1 · DIS-2 · a client that leaves is reported once, and its answer goes nowhere`, async (t) => {
     const { front, next } = await open(t, openFront, { holds: true });
     const arriving = next();
     const raw = await openRaw(front.port, post(10, 'half'));

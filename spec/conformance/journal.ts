@@ -6,11 +6,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
 import type {
-  Anew,
   Collection,
   CommitVerdict,
   Journal,
   Put,
+  Rewrite,
   SessionId,
   StoredRecord,
   Write,
@@ -262,7 +262,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     for (const odd of names) t.same(await journal.claimed(odd), { by: odd });
   });
 
-  check('DUR-1 · expects the version that it is told', async (t, journal) => {
+  check('DUR-1 · expects the version that it was given', async (t, journal) => {
     const rows: readonly (readonly [Write, string])[] = [
       [put('e1', {}, { expect: 1 }), 'stale'],
       [remove('e1', 1), 'stale'],
@@ -281,19 +281,19 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
   });
 
   check('SCA-1 · judges writes that are given anew, in the same commit', async (t, journal) => {
-    const submit = (writes: readonly Write[], anew?: Anew) =>
+    const submit = (writes: readonly Write[], rewrite?: Rewrite) =>
       new Promise<readonly [string, readonly Write[]]>((resolve) =>
-        journal.submit(writes, (verdict, judged) => resolve([verdict.kind, judged]), anew),
+        journal.submit(writes, (verdict, judged) => resolve([verdict.kind, judged]), rewrite),
       );
     const first = [put('e1', { n: 1 }, { expect: 'absent' })];
     t.same(await submit(first), ['committed', first]);
     const over = (version: number) => [put('e1', { n: version + 1 }, { expect: version }), claim(`c${version}`)];
     const told: unknown[] = [];
-    const anew: Anew = (stale) => {
+    const rewrite: Rewrite = (stale) => {
       told.push(stale?.standing?.value);
       return stale === undefined ? undefined : over(stale.standing?.version ?? 0);
     };
-    t.same(await submit([...first, claim('c1')], anew), ['committed', over(1)]);
+    t.same(await submit([...first, claim('c1')], rewrite), ['committed', over(1)]);
     // An engine may have judged it before.
     t.same(told.slice(-2), [undefined, { n: 1 }]);
     t.match(await journal.claimed('c1'), { by: 'c1' });
@@ -304,7 +304,7 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
 
     // The second one is put over the first as that was given anew.
     let version = 0;
-    const each = (): Anew => (stale) => {
+    const each = (): Rewrite => (stale) => {
       if (stale !== undefined) version = stale.standing?.version ?? 0;
       if (stale === undefined && version === 0) return undefined;
       const writes = [put('e1', { n: version + 1 }, { expect: version })];

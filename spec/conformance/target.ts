@@ -140,7 +140,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
     t.same(texts(bench), []);
   });
 
-  check('DLV-2 · without its credentials a target says which, and asks nobody', async (t, bench) => {
+  check('DLV-2 · without its credentials a target says which, and sends no request', async (t, bench) => {
     // These two also work without credentials.
     const isOpen = name === 'signal' || name === 'ntfy';
     const none = isOpen ? undefined : bench.with({ options: {} });
@@ -156,7 +156,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
   });
 
   check(
-    'DLV-2 · chat_id wins over the home channel; with neither, or an unfilled one, nobody is asked',
+    'DLV-2 · chat_id wins over the home channel; with neither, or an unfilled one, no request is sent',
     async (t, bench) => {
       const { chat, extra = {} } = fixture;
       if (chat === undefined) {

@@ -13,6 +13,7 @@ import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const secret = 'picture-scene-secret-of-the-docs';
 
@@ -161,31 +162,26 @@ export async function startScene(t: Test): Promise<Gateway> {
     platforms: {
       slack: { enabled: true, api_base: slack.base, ...slackApi.options, retries: { max_attempts: 1 } },
       telegram: { enabled: true, api_base: 'http://127.0.0.1:9', token: '1:not-a-real-token' },
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          routes: {
-            issues: {
-              filters: [{ field: 'action', in: ['opened', 'reopened'] }],
-              prompt: 'Triage: {title}',
-              toolsets,
-              ...place,
-            },
-            releases: { prompt: 'Release {version} of {service}', toolsets, ...place },
-            incidents: { prompt: 'Incident: {title}', toolsets, ...place },
-            deploys: {
-              coalesce: { key: '{service}/{environment}', window_seconds: 600, max_wait_seconds: 3600 },
-              prompt: 'Deployed {service}',
-              ...place,
-            },
-            alerts: { prompt: '{severity}: {title}', deliver_only: true, ...place },
-            'nightly-reports-of-the-northern-region': { prompt: 'Report {n}', deliver: 'log' },
+      webhook: adapterOf(
+        {
+          issues: {
+            filters: [{ field: 'action', in: ['opened', 'reopened'] }],
+            prompt: 'Triage: {title}',
+            toolsets,
+            ...place,
           },
+          releases: { prompt: 'Release {version} of {service}', toolsets, ...place },
+          incidents: { prompt: 'Incident: {title}', toolsets, ...place },
+          deploys: {
+            coalesce: { key: '{service}/{environment}', window_seconds: 600, max_wait_seconds: 3600 },
+            prompt: 'Deployed {service}',
+            ...place,
+          },
+          alerts: { prompt: '{severity}: {title}', deliver_only: true, ...place },
+          'nightly-reports-of-the-northern-region': { prompt: 'Report {n}', deliver: 'log' },
         },
-      },
+        { secret },
+      ),
     },
   };
   const jobs = {

@@ -51,7 +51,7 @@ t.test('on a server that is not trusted', async (t) => {
   for (const server of ['peer', 'other', 'trusted']) await gateway.reaches(server, 'connected');
   await streamsOpen(peer, 3);
 
-  t.test('TRU-1 · a read-only tool and a trusted server ask nobody', async (t) => {
+  t.test('TRU-1 · a read-only tool and a trusted server need no approval', async (t) => {
     t.equal(wordsOf(await gateway.call('mcp__peer__echo', { text: 'free' })), 'free');
     t.match(wordsOf(await gateway.call('mcp__trusted__write_note', { text: 'free' })), /^note/);
     t.same(await gateway.approvals(), []);
@@ -94,7 +94,7 @@ t.test('on a server that is not trusted', async (t) => {
     t.same(await gateway.approvals(), []);
   });
 
-  t.test('TRU-3 · whoever goes away withdraws the question', async (t) => {
+  t.test('TRU-3 · a caller that goes away withdraws the question', async (t) => {
     const control = await controlOf(t, gateway.home);
     const call = control.call('mcp.call', { name: 'mcp__peer__write_note', arguments: { text: 'x' } });
     const refused = t.rejects(call);
@@ -265,8 +265,7 @@ t.test('TRU-1 · LIF-6 · a lazy server is not started before the yes', async (t
   const first = await startGateway(t, servers);
   await first.reaches('lazy', 'connected');
   await cached(first, 'lazy');
-  first.daemon.kill('SIGTERM');
-  t.equal(await first.daemon.exited, 0);
+  t.equal(await first.daemon.kill('SIGTERM'), 0);
   const gateway = await startGateway(t, servers, { home: first.home });
   t.match(await gateway.server('lazy'), { state: 'lazy' });
 

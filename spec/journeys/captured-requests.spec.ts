@@ -139,8 +139,7 @@ t.test(
       message: 'webhook duplicate',
     });
 
-    daemon.kill('SIGKILL');
-    await daemon.exited;
+    await daemon.kill('SIGKILL');
     const next = await startDaemon(t, home.path);
     for (const { again } of all) {
       for (const request of again) t.match(await send(next, request), { status: 200, body: { status: 'duplicate' } });

@@ -314,8 +314,7 @@ t.test('CLI-4 · CON-2 · a gateway that stops ends the session and says so', as
   const { child, exited, stderr } = pipedChat(t, home.path);
   child.stdin.write('slow\n');
   await until(() => server.asked.length === 1);
-  daemon.kill('SIGTERM');
-  t.equal(await daemon.exited, 0);
+  t.equal(await daemon.kill('SIGTERM'), 0);
   t.equal(await exited, 1);
   t.match(stderr(), /the gateway closed/);
 });

@@ -34,7 +34,7 @@ t.test('children that misbehave', async (t) => {
   await gateway.reaches('healthy', 'connected');
   await isWell(t, gateway);
 
-  t.test('LIF-7 · one that exits at once is told with its code and its last words', async (t) => {
+  t.test('LIF-7 · a server that exits at once is reported with its code and its last words', async (t) => {
     const row = await gateway.reaches('exits', 'backingOff', 'parked');
     t.match(row.error, /mcp server "exits": .*it exited with code 7.*no licence found.*agent mcp logs exits/);
   });
@@ -95,7 +95,7 @@ t.test('children that die with a call', async (t) => {
   });
   for (const server of ['healthy', 'dies', 'killed', 'idle']) await gateway.reaches(server, 'connected');
 
-  t.test('TRU-2 · a call that is not read-only is executed once and its outcome told as uncertain', async (t) => {
+  t.test('TRU-2 · a call that is not read-only is executed once and its outcome reported as uncertain', async (t) => {
     const { error } = await gateway.call('mcp__dies__write_note', { text: 'x' });
 
     t.equal(error?.code, 'outcome_uncertain');

@@ -41,8 +41,7 @@ t.test(
     shiftClock(home, 0);
     const first = await startDaemon(t, home.path, shifted(home));
     t.equal((await postSigned(`${first.url}/webhooks/co`, { id: 1, n: 'one' }, { secret })).status, 202);
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
     shiftClock(home, -dayMs);
 
     const next = await startDaemon(t, home.path, shifted(home), { timePasses: true });
@@ -66,8 +65,7 @@ t.test('DLV-4 · DUR-1 · a delivery is tried again in time when the clock was s
   await it.target('slack', 'connected');
   await it.post(first, 'slack', '1');
   await it.reaches('1', 'waitingToRetry');
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
   shiftClock(it.home, -dayMs);
 
   const next = await it.start(shifted(it.home), { timePasses: true });
@@ -93,8 +91,7 @@ t.test(
     shiftClock(it.home, -3_600_000);
     await it.post(first, 'slack', '3');
     await it.reaches('3', 'queued');
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
 
     const next = await it.start(shifted(it.home), { timePasses: true });
     await it.target('slack', 'connected');

@@ -177,8 +177,7 @@ t.test(
     const daemon = await startDaemon(t, home.path);
     const payload = { n: 1, text: 'x'.repeat(17 * 1024 * 1024) };
     t.equal((await postSigned(`${daemon.url}/webhooks/gh`, payload, { secret, id: 'large' })).status, 202);
-    daemon.kill('SIGKILL');
-    await daemon.exited;
+    await daemon.kill('SIGKILL');
 
     await startDaemon(t, home.path);
     t.match(await allSettled(home), [{ delivery_id: 'large', status: 'delivered' }]);
@@ -253,8 +252,7 @@ t.test('DUR-1 · IDM-1 · a delivery id is not accepted again after the crash', 
   const home = makeCrashHome(t);
   const first = await startDaemon(t, home.path);
   t.equal((await postSigned(`${first.url}/webhooks/gh`, { n: 1 }, { secret, id: 'once' })).status, 202);
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
   const second = await startDaemon(t, home.path);
   const answer = await postSigned(`${second.url}/webhooks/gh`, { n: 1 }, { secret, id: 'once' });
   t.same([answer.status, answer.body], [200, { status: 'duplicate', delivery_id: 'once' }]);
@@ -283,8 +281,7 @@ async function killWhileRunning(t: Test, policy: string): Promise<{ readonly hom
   const first = await startDaemon(t, home.path);
   await postSigned(`${first.url}/webhooks/gh`, { n: 1 }, { secret, id: 'cut' });
   await begun(home);
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
   return { home, next: await startDaemon(t, home.path) };
 }
 
@@ -302,8 +299,7 @@ t.test('DUR-1 · crashes of the gateway alone repeat a run five times', async (t
   await postSigned(`${daemon.url}/webhooks/gh`, { n: 1 }, { secret, id: 'cut' });
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     await until(() => began().endsWith(`${attempt}\n`));
-    daemon.kill('SIGKILL');
-    await daemon.exited;
+    await daemon.kill('SIGKILL');
     daemon = await startDaemon(t, home.path);
   }
   t.match(await allSettled(home), [{ status: 'delivered', attempt: 6 }]);
@@ -333,8 +329,7 @@ t.test('DUR-1 · a delivery that was under way is not sent again blindly', async
   const called = () => readFileSync(`${home.path}/called.txt`, { encoding: 'utf8', flag: 'a+' });
   // The shell makes the file before it writes.
   await until(() => called() !== '');
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
   await startDaemon(t, home.path);
   t.match(await allSettled(home), [{ status: 'unknown' }]);
   t.equal(called(), 'called\n');
@@ -353,8 +348,7 @@ t.test('LIF-9 · no child outlives a daemon that was killed', async (t) => {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
   await until(() => hasEnded(pid));
   t.pass('the agent ended with the daemon');
 });
@@ -372,7 +366,7 @@ t.test('DUR-1 · a store that cannot be opened answers 503 before anything is ac
   writeFileSync(`${home.path}/ran.txt`, '');
 });
 
-t.test('DUR-1 · CLI-5 · runs that a crash cut off are told as waiting until their next attempt begins', async (t) => {
+t.test('DUR-1 · CLI-5 · runs that a crash cut off are shown as waiting until their next attempt begins', async (t) => {
   const home = makeCrashHome(t);
   // Ends with its home too, so that nothing is left behind.
   home.write(
@@ -390,8 +384,7 @@ printf done
   const first = await startDaemon(t, home.path);
   for (const id of ['one', 'two']) await postSigned(`${first.url}/webhooks/gh`, { n: id }, { secret, id });
   await until(() => readFileSync(`${home.path}/began.txt`, { encoding: 'utf8', flag: 'a+' }) === 'xx');
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
 
   home.write(
     'config.yaml',
@@ -437,8 +430,7 @@ t.test(
     const home = makeCrashHome(t, '', newer);
     const first = await startDaemon(t, home.path);
     await postgres.run(newer, 'alter table agent_record rename to gone');
-    first.kill('SIGTERM');
-    t.equal(await first.exited, 0, 'CON-2 · it ends although the database cannot say what waits');
+    t.equal(await first.kill('SIGTERM'), 0, 'CON-2 · it ends although the database cannot say what waits');
     await postgres.run(newer, `update agent_meta set value = 9 where name = 'schema'`);
     const later = await startDaemon(t, home.path);
     t.match(

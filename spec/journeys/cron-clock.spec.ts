@@ -36,8 +36,7 @@ t.test('CRN-1 · DUR-1 · what was missed while no gateway ran is made up for on
   const strict = await home.shown('strict', ({ history }) => history.length > 0);
   t.match(strict.history, [{ status: 'ignored', reason: /^missed: due 24\d\d s ago, .* grace of 60 s/ }]);
   t.equal(strict.history.length, 1);
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
 
   const second = await home.start();
   await cliJson(home.path, 'cron', 'run', 'digest');
@@ -47,8 +46,7 @@ t.test('CRN-1 · DUR-1 · what was missed while no gateway ran is made up for on
     ['manual', 'schedule'],
     'after kill -9 nothing is made up for again',
   );
-  second.kill('SIGTERM');
-  t.equal(await second.exited, 0);
+  t.equal(await second.kill('SIGTERM'), 0);
 });
 
 t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing and fires nothing twice', async (t) => {
@@ -66,8 +64,7 @@ t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing an
     { cause: 'schedule', status: 'cron' },
     { cause: 'manual', status: 'running' },
   ]);
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
   t.equal(readFileSync(`${home.path}/ran.txt`, 'utf8'), 'cron.manual 1\n');
 
   // The run by hand was begun and is run once more; that of the schedule was not.
@@ -76,16 +73,14 @@ t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing an
   // What was run once more has left its place; that it has arrived is told a moment later.
   const cut = await home.shown('digest', (job) => firings(job)[1]?.status === 'delivered');
   t.match(cut, { state: 'running', history: [{ cause: 'schedule', status: 'running' }] });
-  second.kill('SIGKILL');
-  await second.exited;
+  await second.kill('SIGKILL');
 
   const third = await home.start();
   const job = await home.shown('digest', (found) => firings(found).every(({ status }) => status === 'delivered'));
   t.match(firings(job), [{ cause: 'schedule', due_at: '2026-06-01T09:00:00.000Z' }, { cause: 'manual' }]);
   t.equal(firings(job).length, 2);
   t.equal(readFileSync(`${home.path}/ran.txt`, 'utf8'), 'cron.manual 1\ncron.manual 2\ncron.due 1\ncron.due 2\n');
-  third.kill('SIGTERM');
-  t.equal(await third.exited, 0);
+  t.equal(await third.kill('SIGTERM'), 0);
 });
 
 t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice', async (t) => {

@@ -3,12 +3,12 @@
  * is dead, that answers nothing; credentials that are refused; a daemon that is killed.
  */
 
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Daemon } from '../support/daemon.ts';
 import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
+import { listenOn } from '../support/http-listener.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { discordApi, discordError } from '../support/platforms/discord.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
@@ -31,8 +31,7 @@ async function killedWhileSending(
   await it.post(daemon, one, '1');
   await it.post(daemon, other, '2');
   await Promise.all(begun);
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
 }
 /** Sends a direct event, and hangs up once something has happened. */
 async function hangUp(
@@ -125,8 +124,7 @@ async function killedWithFiveBehind(it: Awaited<ReturnType<typeof openDelivering
     await it.post(daemon, 'slack', id);
     await it.reaches(id, 'queued');
   }
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
 }
 
 t.test(
@@ -212,8 +210,7 @@ t.test(
       await it.post(first, 'slack', id);
       await it.reaches(id, 'queued');
     }
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
 
     const daemon = await it.start({}, smallMemory);
     await it.post(daemon, 'slack', '5');
@@ -349,13 +346,11 @@ async function withOneThatFailed(t: Test) {
 t.test('DUR-1 · DLV-4 · what waits for its next try survives kill -9, and a stop does not wait for it', async (t) => {
   const { it, first } = await withOneThatFailed(t);
   const { next_try_at } = await it.reaches('1', 'waitingToRetry');
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
 
   const second = await it.start();
   t.match(await it.reaches('1', 'waitingToRetry'), { next_try_at, attempts: 1 }, 'the same due time');
-  second.kill('SIGTERM');
-  t.equal(await second.exited, 0);
+  t.equal(await second.kill('SIGTERM'), 0);
   t.notOk(second.log.some(({ message }) => message.startsWith('drain: time is over')));
 
   await it.start();
@@ -520,8 +515,7 @@ t.test(
       await eventually(async () => (await it.post(first, 'directDiscord', id)).body.status === 'duplicate');
     }
 
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
     await it.start();
     for (const id of ['1', '2']) t.match(await it.reaches(id, 'delivered'), { attempts: id === '1' ? 2 : 1 });
     t.same(texts(it.discord), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
@@ -589,17 +583,13 @@ t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them
 
 t.test('DUR-1 · what waits for a silent platform to be checked was not sent, and goes after kill -9', async (t) => {
   const it = await openDelivering(t);
-  const silent = createServer().listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  t.teardown(() => silent.close());
-  const { port } = silent.address() as AddressInfo;
+  const port = await listenOn(t, createServer());
   it.configure({ slack: { api_base: `http://127.0.0.1:${port}`, timeout_seconds: 60 } });
   const first = await it.start();
   await it.post(first, 'slack', '1');
   t.match(await it.reaches('1', 'queued'), { attempts: 0 });
 
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
   it.configure();
   await it.start();
 
@@ -705,8 +695,7 @@ t.test(
     await it.reaches('1', 'waitingToRetry');
     await it.post(first, 'slack', '2');
     await it.reaches('2', 'queued');
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
 
     const second = await it.start();
     await it.target('slack', 'connected');

@@ -149,7 +149,7 @@ t.test(
 );
 
 for (const { front, skip } of fronts) {
-  t.test(`CON-2 · a sender whose script outlasts the drain is told to come back (${front})`, { skip }, async (t) => {
+  t.test(`CON-2 · a sender whose script outlasts the drain is asked to come back (${front})`, { skip }, async (t) => {
     const home = makeHome(t, {
       'config.yaml': webhookConfig('        slow: {script: hang.sh, script_timeout_seconds: 600}\n', {
         more: `gateway: {front: ${front}, drain_timeout_seconds: 0}`,

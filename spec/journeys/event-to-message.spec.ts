@@ -99,8 +99,7 @@ t.test(
     // Both have the tool's result, and half of an answer.
     await until(() => profiles.every((profile) => models[profile].asked.length === 2));
 
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
     const second = await startDaemon(t, home.path);
 
     await until(() => profiles.every((profile) => slacks[profile].world.messages.length > 0));

@@ -97,16 +97,14 @@ t.test(
     t.match(await it.reaches('2', 'queued'), { failed_run: /./ }, 'behind the text of its chat that hangs');
     await it.post(first, 'slow', 'wait', '3');
     await it.began();
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
 
     const second = await it.start();
     await it.reaches('2', 'delivered');
     await it.ended('3', 'interrupted');
     // It has nowhere to go: the target has no home channel.
     t.match(await it.reaches('3', 'deadLettered'), { failed_run: /./, reason: /on_failure_extra/ });
-    second.kill('SIGKILL');
-    await second.exited;
+    await second.kill('SIGKILL');
 
     await it.start();
     const rows = await it.json<readonly Row[]>('deliveries', 'list');
@@ -135,8 +133,7 @@ t.test('DIS-4 · DUR-1 · kill -9 as soon as a run has failed neither loses its 
     await it.post(daemon, 'ci', 'fail', id);
     await daemon.line(({ message, delivery_id }) => message === 'run failed' && delivery_id === id);
     await begun;
-    daemon.kill('SIGKILL');
-    await daemon.exited;
+    await daemon.kill('SIGKILL');
     daemon = await it.start();
     t.match(await it.reaches(id, 'delivered'), { failed_run: /./ });
   }

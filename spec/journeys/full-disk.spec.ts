@@ -83,8 +83,7 @@ t.test(
   async (t) => {
     const home = configured(t);
     const first = await startDaemon(t, home.path);
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
     const daemon = await startOn(t, readOnly, { AGENT_HOME: home.path, FOLDER: home.path });
 
     await healsOnceMended(t, daemon, () => {
@@ -114,8 +113,7 @@ t.test(
       t.equal(statSync(`${home.path}/gateway.sock`, { throwIfNoEntry: false })?.ino, before);
       const asked = await runCli(['gateway', 'status', '--json'], home.path);
       t.match(JSON.parse(asked.stdout), { pid: second.child.pid }, 'and it answers there');
-      second.kill('SIGTERM');
-      await second.exited;
+      await second.kill('SIGTERM');
     }
   },
 );

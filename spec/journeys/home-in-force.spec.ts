@@ -35,8 +35,7 @@ t.test('PRF-1 · PRF-2 · work of a profile that is gone fails by that name and 
   const first = await startDaemon(t, home.path);
   t.equal((await postSigned(`${first.url}/p/work/webhooks/bound`, {}, { secret })).status, 202);
   while (!existsSync(`${home.path}/profiles/work/started`)) await wait(10);
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
 
   rmSync(`${home.path}/profiles/work`, { recursive: true });
   t.match((await startBlocked(t, home.path)).stderr, /the profile "work", which does not exist/);

@@ -1,7 +1,5 @@
 /** Servers that mean harm: whatever one does, the others answer, webhooks are taken, and memory and time are bounded. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -219,7 +217,7 @@ t.test('LIF-14 · a batch of more than a thousand messages is refused', async (t
 
 t.test('LIF-13 · an event without an end is cut off', async (t) => {
   let cut = false;
-  const server = createServer(async (req, res) => {
+  const { url } = await listenHttp(t, async (req, res) => {
     const { id, method, params } = JSON.parse((await text(req)) || '{}') as Record<string, Record<string, unknown>>;
     const answer = (result: unknown): void => {
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
@@ -243,13 +241,7 @@ t.test('LIF-13 · an event without an end is cut off', async (t) => {
       goOn();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  const gateway = await startGateway(t, { hostile: { url, timeout: 60 }, healthy: child(t).entry });
+  const gateway = await startGateway(t, { hostile: { url: `${url}/mcp`, timeout: 60 }, healthy: child(t).entry });
   await gateway.reaches('healthy', 'connected');
   await gateway.reaches('hostile', 'connected');
 

@@ -261,7 +261,7 @@ for (const { front, skip } of fronts) {
       t.same([answer.status, await answer.json()], [200, { status: 'ok', platform: 'webhook' }]);
     });
 
-    t.test('LIM-2 · strangers take no slot of a sender; a full window answers 429', async (t) => {
+    t.test('LIM-2 · unsigned requests take no slot of a sender; a full window answers 429', async (t) => {
       const home = makeHome(t, {
         'config.yaml': config(front, '        gh: {}\n').replace('max_body_bytes: 2000', 'rate_limit: 2'),
       });
@@ -320,8 +320,7 @@ for (const { front, skip } of fronts) {
       await postSigned(`${daemon.url}/webhooks/soon`, { id: 'quiet' }, { secret, id: 'q' });
       await daemon.line(({ message }) => message.includes('soon|push|q|default|1|quiet'));
       // How soon three requests come is the machine's matter, so the window outlasts them and the drain settles it.
-      daemon.kill('SIGTERM');
-      await daemon.exited;
+      await daemon.kill('SIGTERM');
       const again = await startDaemon(t, home.path);
       const burst = await again.line(({ message }) => message.includes('superseded'));
       t.match(burst.message, /co\|push\|x3\|default\|1\|x 3\n\n\[Note: 2 earlier events were superseded/);
@@ -385,8 +384,7 @@ for (const { front, skip } of fronts) {
         t.match([answer.status, answer.body], [202, { status: 'coalesced' }]);
       }
       // The drain ends the window, and the next start delivers what it parked on disk.
-      daemon.kill('SIGTERM');
-      await daemon.exited;
+      await daemon.kill('SIGTERM');
       const again = await startDaemon(t, home.path);
       await until(() => readFileSync(`${home.path}/called.txt`, 'utf8').includes('comment 7 '));
       await until(() => readFileSync(`${home.path}/body.txt`, 'utf8') === 'Hi 1\n\nHi 2\n\nHi 3');
@@ -568,8 +566,7 @@ t.test(
     await t.rejects(startDaemon(t, home.path), {
       message: new RegExp(`ended with 1: .*pid ${first.child.pid} already runs`),
     });
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
     const next = await startDaemon(t, home.path);
     t.ok(next.url, 'lock and socket of the dead one are taken over');
   },

@@ -17,12 +17,12 @@ import {
   noChromium,
   openInspector,
 } from '../support/browser.ts';
-import { eventually, type Gateway, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
-import { adapterOf, send } from '../support/webhook-adapter.ts';
+import { adapterOf, send, webhookSecret } from '../support/webhook-adapter.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 

@@ -22,7 +22,7 @@ import {
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import {
   changedBy,
@@ -35,7 +35,7 @@ import {
   writesStream,
 } from '../support/page-scene.ts';
 import { deferred } from '../support/turns.ts';
-import { adapterOf, send } from '../support/webhook-adapter.ts';
+import { adapterOf, send, webhookSecret } from '../support/webhook-adapter.ts';
 
 t.test('INS-2 · SEC-1 · a browser that stores nothing shows the page', options, async (t) => {
   const gateway = await startGateway(t, {}, { config });
@@ -297,8 +297,7 @@ t.test('INS-2 · what was asked before the journal was open is asked again then'
   await eventually(async () =>
     JSON.stringify(await first.control.call('webhook.deliveries', {})).includes('"status":"delivered"'),
   );
-  first.daemon.kill('SIGTERM');
-  await first.daemon.exited;
+  await first.daemon.kill('SIGTERM');
   const [store, aside] = [`${home.path}/state/data.mdb`, `${home.path}/state/aside.mdb`];
   renameSync(store, aside);
   home.write('state/data.mdb', 'this is no store');

@@ -3,11 +3,11 @@
 import t from 'tap';
 import { axeFindings, calls, chromiumPath, clippedParts, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
-import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { postSigned } from '../support/sign.ts';
-import { adapterOf, send } from '../support/webhook-adapter.ts';
+import { adapterOf, send, webhookSecret } from '../support/webhook-adapter.ts';
 
 const routes = {
   ping: { prompt: 'x', deliver: 'log' },

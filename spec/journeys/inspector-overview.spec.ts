@@ -19,13 +19,13 @@ import {
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { listenHttp } from '../support/http-listener.ts';
-import { entryOf, eventually, startGateway, webhookSecret } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 import { isEachTier } from '../support/tier.ts';
-import { adapterOf, send } from '../support/webhook-adapter.ts';
+import { adapterOf, send, webhookSecret } from '../support/webhook-adapter.ts';
 
 /** Slack does not know the channel. */
 const toUnknown = { deliver: 'slack', deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' } };

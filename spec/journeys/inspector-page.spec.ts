@@ -1,8 +1,7 @@
 /** The inspector's page in a real browser, over a real daemon: what it shows, what it does, whom it lets in. */
 
 import { readFileSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -21,10 +20,12 @@ import {
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import { commandOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { freePort } from '../support/oauth/ports.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { inAllOnly } from '../support/tier.ts';
@@ -738,8 +739,7 @@ t.test('INS-2 · comes back by itself when the daemon was restarted', options, a
   const gateway = await startGateway(t, {}, { config: configOf(port) });
   const { page } = await openInspector(t, gateway);
   await goTo(page, '#/actors');
-  gateway.daemon.kill('SIGKILL');
-  await gateway.daemon.exited;
+  await gateway.daemon.kill('SIGKILL');
   await page.getByText('Offline', { exact: true }).waitFor();
 
   await startDaemon(t, gateway.home.path);
@@ -784,21 +784,8 @@ function statusOf(url: string, { method, origin, cookie }: Asking): Promise<numb
 }
 
 async function serveText(t: Test, html: string): Promise<string> {
-  const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end(html));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://localhost:${(server.address() as AddressInfo).port}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const { port } = await listenHttp(t, (_, response) => response.setHeader('content-type', 'text/html').end(html));
+  return `http://localhost:${port}`;
 }
 
 /** A stream that begins with so many runs. */

@@ -6,9 +6,10 @@ import t from 'tap';
 import { valueAt } from '../../machines/config/edit.ts';
 import { axeFindings, chromiumPath, goTo, holdAnswer, noChromium, openInspector } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
-import { entryOf, eventually, startGateway, webhookSecret, wordsOf } from '../support/mcp/gateway.ts';
+import { entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { postSigned } from '../support/sign.ts';
+import { webhookSecret } from '../support/webhook-adapter.ts';
 
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 

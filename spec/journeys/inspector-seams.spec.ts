@@ -76,7 +76,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     t.equal(slack.world.messages.length, taken + 1);
   });
 
-  await t.test('DLV-4 · INS-2 · a text that did not arrive is put back, another given up', async (t) => {
+  await t.test('DLV-4 · INS-2 · a text that did not arrive is put back, another dropped', async (t) => {
     slack.scripts.push({ status: 500, text: 'x' }, slackError('is_archived'));
     for (const id of ['lost', 'dropped']) await sent('notes', id);
     const { page } = await openInspector(t, gateway);
@@ -153,8 +153,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
       };
     };
     const before = await told(gateway.control);
-    gateway.daemon.kill('SIGTERM');
-    await gateway.daemon.exited;
+    await gateway.daemon.kill('SIGTERM');
 
     await startDaemon(t, home.path);
 

@@ -124,8 +124,7 @@ t.test('SEC-1 · what takes the port of a stopped daemon hears nothing that open
   const origin = `http://127.0.0.1:${port}`;
   const gateway = await startGateway(t, {}, { config: configOf(port) });
   const { page, context } = await openInspector(t, gateway);
-  gateway.daemon.kill('SIGTERM');
-  await gateway.daemon.exited;
+  await gateway.daemon.kill('SIGTERM');
   await page.getByText('Offline', { exact: true }).waitFor();
 
   let taken: readonly string[] | undefined;

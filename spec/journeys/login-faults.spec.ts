@@ -264,7 +264,7 @@ t.test('OAU-1 · OAU-7 · no size of metadata or of an address ends the gateway 
   t.match(await running.ended, { code: 130 }, 'longer than an argument may be, so no browser is started');
 });
 
-t.test('OAU-1 · OAU-8 · a code counts once: whoever plays it again gets nothing', async (t) => {
+t.test('OAU-1 · OAU-8 · a code counts once: a replay of it gets nothing', async (t) => {
   const { login, authority, standing } = await scripted(t);
   const running = login('--no-browser');
   const page = await createBrowser().visit(await running.shows(shownUrl), (at) => at.includes('/callback?'));

@@ -417,8 +417,7 @@ t.test('DUR-1 · DIS-3 · a run that a kill cut off in mid-answer runs once more
   await send(first, { n: 1 });
   await until(() => server.asked.length === 1);
 
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.kill('SIGKILL');
   await startDaemon(t, home.path);
 
   const run = await runThatIs(home.path, 'delivered');
@@ -466,8 +465,7 @@ t.test(
     const first = await startDaemon(t, home.path);
     await send(first, { n: 1 });
     await runThatIs(home.path, 'running');
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
     t.same(server.asked, [], 'the model has seen nothing');
 
     home.write('config.yaml', config);
@@ -496,8 +494,7 @@ t.test('DIS-3 · DUR-1 · a run that begins when another version has been instal
   await send(first, { n: 1 });
   await first.line(({ message }) => /cannot be started; they wait .*stop it and start it again/.test(String(message)));
   t.match(await runThatIs(home.path, 'queued'), { attempt: 0 });
-  first.kill('SIGTERM');
-  t.equal(await first.exited, 0);
+  t.equal(await first.kill('SIGTERM'), 0);
   await startDaemon(t, home.path);
 
   t.match(await runThatIs(home.path, 'delivered'), { attempt: 1, response: 'At last.' });

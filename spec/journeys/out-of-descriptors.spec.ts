@@ -9,6 +9,7 @@ import { child, eventually, type Gateway, startGateway } from '../support/mcp/ga
 import { until } from '../support/processes.ts';
 import { openRaw, type RawConnection } from '../support/raw-http.ts';
 import { postSigned } from '../support/sign.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const secret = 'descriptors-secret-descriptors';
 const descriptors = 256;
@@ -19,19 +20,14 @@ const config = {
   gateway: { front: 'node' },
   inspector: { port: 0 },
   platforms: {
-    webhook: {
-      enabled: true,
-      extra: {
-        host: '127.0.0.1',
-        port: 0,
-        secret,
-        routes: {
-          run: { prompt: 'run {n}' },
-          scripted: { prompt: 'run {n}', script: 'pass.sh' },
-          listed: { prompt: 'run {n}', filters: [{ field: 'n', in_file: 'known.txt' }] },
-        },
+    webhook: adapterOf(
+      {
+        run: { prompt: 'run {n}' },
+        scripted: { prompt: 'run {n}', script: 'pass.sh' },
+        listed: { prompt: 'run {n}', filters: [{ field: 'n', in_file: 'known.txt' }] },
       },
-    },
+      { secret },
+    ),
   },
 };
 

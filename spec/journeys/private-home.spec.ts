@@ -73,8 +73,7 @@ t.test('HOME-3 · CLI-3 · whatever the daemon and the commands make is private,
   );
   t.match(readFileSync(join(home, '.env'), 'utf8'), 'WEBHOOK_SECRET=');
   t.notMatch(readFileSync(join(home, 'config.yaml'), 'utf8'), 'a-secret-of-setup');
-  daemon.kill('SIGTERM');
-  t.equal(await daemon.exited, 0);
+  t.equal(await daemon.kill('SIGTERM'), 0);
 });
 
 t.test('HOME-3 · CLI-1 · the log of a daemon in the background is private too', async (t) => {

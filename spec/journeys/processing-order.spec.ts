@@ -130,7 +130,7 @@ for (const { front, skip } of fronts) {
       },
     );
 
-    t.test('IDM-1 · COA-1 · a duplicate is told before it could join a burst', async (t) => {
+    t.test('IDM-1 · COA-1 · a duplicate is answered before it could join a batch', async (t) => {
       for (const [id, status] of [
         ['c1', 'coalesced'],
         ['c1', 'duplicate'],
@@ -177,7 +177,7 @@ for (const { front, skip } of fronts) {
   });
 }
 
-t.test('LIM-2 · SIG-2 · a full window answers before the signature is looked at, and is the route’s own', async (t) => {
+t.test('LIM-2 · SIG-2 · a full window answers before the signature is checked, and is the route’s own', async (t) => {
   const home = makeHome(t, {
     'config.yaml': webhookConfig('        a: {}\n        b: {}\n', { webhook: 'rate_limit: 1' }),
   });

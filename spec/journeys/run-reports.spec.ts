@@ -12,6 +12,7 @@ import { type FakeRequest, startPlatform } from '../support/platforms/fake-platf
 import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const secret = 'reports-secret-reports-secret';
 const reportSecret = String(httpApi.options.secret);
@@ -58,36 +59,31 @@ async function openReports(t: Test) {
         retries: { max_attempts: 3, base_seconds: 0.05, longest_seconds: 0.2 },
       },
       slack: { enabled: true, api_base: slack.base, ...slackApi.options, home_channel: slackApi.chat ?? '' },
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          routes: {
-            all: { prompt, deliver: 'http' },
-            finished: { prompt, deliver: 'http', on: ['finished'] },
-            failed: { prompt, deliver: 'http', on: ['failed'] },
-            steps: {
-              prompt,
-              deliver: 'http',
-              on: ['accepted', 'approval', 'finished'],
-              toolsets: ['mcp__peer__*'],
-            },
-            direct: { prompt, deliver: 'http', deliver_only: true },
-            both: {
-              prompt,
-              deliver: [toSlack, { to: 'http', on: everyStep }],
-              on_failure: 'slack',
-              toolsets: ['mcp__peer__*'],
-            },
-            some: {
-              prompt,
-              deliver: [toSlack, { to: 'http', on: ['accepted'], when: [{ field: 'n', contains: 'urgent' }] }],
-            },
+      webhook: adapterOf(
+        {
+          all: { prompt, deliver: 'http' },
+          finished: { prompt, deliver: 'http', on: ['finished'] },
+          failed: { prompt, deliver: 'http', on: ['failed'] },
+          steps: {
+            prompt,
+            deliver: 'http',
+            on: ['accepted', 'approval', 'finished'],
+            toolsets: ['mcp__peer__*'],
+          },
+          direct: { prompt, deliver: 'http', deliver_only: true },
+          both: {
+            prompt,
+            deliver: [toSlack, { to: 'http', on: everyStep }],
+            on_failure: 'slack',
+            toolsets: ['mcp__peer__*'],
+          },
+          some: {
+            prompt,
+            deliver: [toSlack, { to: 'http', on: ['accepted'], when: [{ field: 'n', contains: 'urgent' }] }],
           },
         },
-      },
+        { secret },
+      ),
     },
   };
   // JSON is YAML.
@@ -204,8 +200,7 @@ t.test('DLV-6 · DUR-1 · runs are reported with a signature, each end once, als
   const arrived = it.receiver.arrival();
   await post('all', 'killed', '7');
   await arrived;
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
   await startDaemon(t, it.home.path);
   t.match(await it.reaches('7', 'delivered'), { status: 'delivered' });
   const [before, after] = it.reports('7');
@@ -257,8 +252,7 @@ t.test('DLV-6 · DLV-7 · DIS-4 · DUR-1 · a run is followed beside another tar
       ({ delivery_id, reports }) => delivery_id === '5' && reports === 'approval',
     ),
   );
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
   it.receiver.release();
   const second = await startDaemon(t, it.home.path);
   const after = await it.asked();

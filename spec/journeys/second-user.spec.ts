@@ -23,6 +23,7 @@ import { commandOf, eventually } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const owner = 65_533;
 const other = 65_534;
@@ -121,10 +122,7 @@ async function stage(t: Test, name: string): Promise<Stage> {
       inspector: { port: 0, scrape_token: '${SCRAPE}' },
       mcp_servers: { peer: commandOf(stdioPeer(), { env: { SERVER_KEY: '${SERVER_KEY}' } }) },
       platforms: {
-        webhook: {
-          enabled: true,
-          extra: { host: '127.0.0.1', port: 0, secret: '${HOOK}', routes: { gh: { prompt: '{text}' } } },
-        },
+        webhook: adapterOf({ gh: { prompt: '{text}' } }, { secret: '${HOOK}' }),
       },
     }),
     '.env': `HOOK=${secrets.hook}\nSERVER_KEY=${secrets.server}\nOWN_KEY=${secrets.own}\nSCRAPE=${secrets.scrape}\n`,
@@ -297,7 +295,6 @@ for (const name of ['home', `${deep}home`]) {
     }
     writeFileSync(`${home}/go`, '');
     await daemon.line(({ message }) => message === 'run delivered');
-    daemon.kill('SIGTERM');
-    t.equal(await daemon.exited, 0);
+    t.equal(await daemon.kill('SIGTERM'), 0);
   });
 }

@@ -18,6 +18,7 @@ import type { PeerTool } from '../support/mcp/catalogue.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { postSigned } from '../support/sign.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 /** By where each comes from. None has the shape of a well-known token unless it says so. */
 const planted = {
@@ -136,31 +137,26 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
         },
         platforms: {
           telegram: { enabled: true, bot_token: planted.platformToken, token: planted.platformToken },
-          webhook: {
-            enabled: true,
-            extra: {
-              host: '127.0.0.1',
-              port: 0,
-              secret: planted.globalSecret,
-              routes: {
-                run: { prompt: 'Look at {token} {note} {__raw__}' },
-                filtered: {
-                  prompt: 'p',
-                  filters: [{ field: 'headers.authorization', equals: 'x' }],
-                },
-                noted: { prompt: 'p', filters: [{ field: 'note', equals: 'x' }] },
-                scripted: { prompt: 'p', script: 'leak.sh' },
-                own: {
-                  prompt: 'p {note}',
-                  secret: planted.routeSecret,
-                  deliver: 'telegram',
-                  deliver_only: true,
-                  deliver_extra: { chat_id: '{note}' },
-                },
-                grouped: { prompt: 'p', coalesce: { key: 'note', window_seconds: 600, max_wait_seconds: 600 } },
+          webhook: adapterOf(
+            {
+              run: { prompt: 'Look at {token} {note} {__raw__}' },
+              filtered: {
+                prompt: 'p',
+                filters: [{ field: 'headers.authorization', equals: 'x' }],
               },
+              noted: { prompt: 'p', filters: [{ field: 'note', equals: 'x' }] },
+              scripted: { prompt: 'p', script: 'leak.sh' },
+              own: {
+                prompt: 'p {note}',
+                secret: planted.routeSecret,
+                deliver: 'telegram',
+                deliver_only: true,
+                deliver_extra: { chat_id: '{note}' },
+              },
+              grouped: { prompt: 'p', coalesce: { key: 'note', window_seconds: 600, max_wait_seconds: 600 } },
             },
-          },
+            { secret: planted.globalSecret },
+          ),
         },
       },
     },

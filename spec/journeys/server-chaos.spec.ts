@@ -276,7 +276,7 @@ t.test('TRU-2 · a call that breaks takes no other call of its server with it', 
   await eventually(() => (peer.sessions === 1 ? true : undefined));
 });
 
-t.test('TLS-2 · LIF-7 · a redirect that cannot work is told with its target and the cure', async (t) => {
+t.test('TLS-2 · LIF-7 · a redirect that cannot work is reported with its target and the cure', async (t) => {
   const other = await started(t);
   const [away, kept, turned, loop] = [await started(t), await started(t), await started(t), await started(t)];
   away.set(redirectTo(other.url));

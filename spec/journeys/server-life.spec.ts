@@ -45,7 +45,7 @@ function counted(t: Test, ...behaviour: readonly (StdioBehaviour | `${StdioBehav
 
 t.test('how a server begins', async (t) => {
   t.test(
-    'LIF-1 · LIF-2 · CFG-3 · a disabled server and a broken entry are shown, not tried, and harm nobody',
+    'LIF-1 · LIF-2 · CFG-3 · a disabled server and a broken entry are shown, not tried, and harm no other',
     async (t) => {
       const off = counted(t);
       const offHttp = await started(t);
@@ -82,14 +82,13 @@ t.test('how a server begins', async (t) => {
     },
   );
 
-  t.test('LIF-6 · LIF-1 · a lazy server is not started until its first call, whoever looks', async (t) => {
+  t.test('LIF-6 · LIF-1 · a lazy server is not started until its first call, whatever lists it', async (t) => {
     const lazy = counted(t);
     const first = await startGateway(t, { lazy: lazy.entry({ lazy: true }) });
     await first.reaches('lazy', 'connected');
     await cached(first, 'lazy');
     t.equal(lazy.pids().length, 1, 'nothing is remembered yet, so it was connected to');
-    first.daemon.kill('SIGTERM');
-    t.equal(await first.daemon.exited, 0);
+    t.equal(await first.daemon.kill('SIGTERM'), 0);
 
     const gateway = await startGateway(t, { lazy: lazy.entry({ lazy: true }) }, { home: first.home });
 
@@ -132,8 +131,7 @@ t.test('how a server begins', async (t) => {
       await first.reaches(name, 'connected');
       await cached(first, name);
     }
-    first.daemon.kill('SIGTERM');
-    await first.daemon.exited;
+    await first.daemon.kill('SIGTERM');
     const edit = (name: string, change: (entry: Record<string, unknown>) => string): void => {
       const path = join(first.home.path, 'cache', 'mcp', `${name}.json`);
       writeFileSync(path, change(JSON.parse(readFileSync(path, 'utf8'))));
@@ -323,7 +321,7 @@ t.test('LIF-5 · a child at the end of its lifetime is recycled, after the call 
   t.ok(hasEnded(pid));
 });
 
-t.test('LIF-4 · LIF-1 · keepalive pings HTTP when told, and stdio not unless told', async (t) => {
+t.test('LIF-4 · LIF-1 · keepalive pings HTTP when configured, and stdio only when configured', async (t) => {
   const pinged = await started(t);
   const unpinged = await started(t, { kind: 'modern' });
   const gateway = await startGateway(

@@ -1,7 +1,5 @@
 /** What servers ask of their client, in a real daemon: a form for a person, an address, a model, the roots, the log. */
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -38,7 +36,7 @@ interface FakeModel {
 async function startModel(t: Test): Promise<FakeModel> {
   const requests: ModelRequest[] = [];
   const model: FakeModel = { url: '', requests, next: undefined };
-  const server = createServer(async (req, res) => {
+  const { url } = await listenHttp(t, async (req, res) => {
     let text = '';
     for await (const chunk of req) text += chunk;
     const body = JSON.parse(text) as ModelRequest['body'];
@@ -48,12 +46,7 @@ async function startModel(t: Test): Promise<FakeModel> {
     const { status, body: answer } = model.next ?? { status: 200, body: usual };
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return Object.assign(model, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` });
+  return Object.assign(model, { url: `${url}/v1` });
 }
 
 /** What the peer says it was answered, or how its tool failed. */
@@ -127,17 +120,20 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
       },
     );
 
-    t.test(`SRV-1 · ${kind}: an address is never opened: it is declined, and nobody is asked`, async (t) => {
+    t.test(`SRV-1 · ${kind}: an address is never opened: it is declined, and no person is asked`, async (t) => {
       t.match(told(await gateway.call('mcp__peer__ask_url')), { action: 'decline' });
       t.same(await gateway.approvals(), []);
     });
 
-    t.test(`SRV-1 · ${kind}: where elicitation is disabled the server is told so, and nobody is asked`, async (t) => {
-      const answer = await gateway.call('mcp__never__ask');
+    t.test(
+      `SRV-1 · ${kind}: where elicitation is disabled the server gets a refusal, and no person is asked`,
+      async (t) => {
+        const answer = await gateway.call('mcp__never__ask');
 
-      t.ok(answer.error !== undefined || answer.isError === true || /not support/i.test(wordsOf(answer)));
-      t.same(await gateway.approvals(), []);
-    });
+        t.ok(answer.error !== undefined || answer.isError === true || /not support/i.test(wordsOf(answer)));
+        t.same(await gateway.approvals(), []);
+      },
+    );
 
     t.test(`SRV-1 · TRU-5 · ${kind}: a form goes when the call that needs it is cancelled`, async (t) => {
       const control = await controlOf(t, gateway.home);
@@ -225,7 +221,7 @@ t.test('SRV-1 · a call that asks the same form again after each refusal asks th
   }
 });
 
-t.test('SRV-1 · what nobody sees in the words of a form is not shown', async (t) => {
+t.test('SRV-1 · invisible characters in the words of a form are not shown', async (t) => {
   const asks: PeerTool = {
     definition: { name: 'book', description: 'Books', inputSchema: { type: 'object' } },
     run: async (_args, call) => ({

@@ -124,8 +124,7 @@ t.test(
     // The kill is to come between the two, not into that to Slack, whose outcome would be unknown.
     await it.reaches('one', 'delivered');
     await it.event('one', 'delivering');
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.kill('SIGKILL');
     it.mattermost.release();
 
     const second = await it.start();

@@ -18,6 +18,7 @@ import { startPostgres, withoutPostgres } from '../support/postgres.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly, isEachTier } from '../support/tier.ts';
+import { adapterOf } from '../support/webhook-adapter.ts';
 
 const shiftedClock = new URL('../support/shifted-clock.js', import.meta.url).href;
 const secret = 'several-secret-several-secret';
@@ -75,22 +76,16 @@ async function startCluster(
     mcp_servers: servers,
     platforms: {
       slack: { enabled: true, api_base: slack.base, ...slackApi.options, messages_per_minute: 60_000 },
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret,
-          rate_limit: rateLimit,
-          routes: {
-            run: { prompt: '{n}' },
-            reply: { prompt: '{n}', ...place },
-            one: { prompt: '{n}', concurrency: 1 },
-            direct: { prompt: '{n}', deliver_only: true, ...place },
-            batch: { prompt: '{n}', coalesce: { key: 'key', window_seconds: 1, max_wait_seconds: 4 } },
-          },
+      webhook: adapterOf(
+        {
+          run: { prompt: '{n}' },
+          reply: { prompt: '{n}', ...place },
+          one: { prompt: '{n}', concurrency: 1 },
+          direct: { prompt: '{n}', deliver_only: true, ...place },
+          batch: { prompt: '{n}', coalesce: { key: 'key', window_seconds: 1, max_wait_seconds: 4 } },
         },
-      },
+        { secret, rate_limit: rateLimit },
+      ),
     },
   });
   const ways = isLossy ? await Promise.all(Array.from({ length: gateways }, () => postgres.lossy())) : [];

@@ -3,8 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -31,25 +31,19 @@ async function startSns(t: Test) {
   const visits: number[] = [];
   /** What the next visits are answered; 200 after these. */
   const answers: number[] = [];
-  const server = createServer({ cert: readFileSync(pem), key: readFileSync(key) }, ({ url = '' }, response) => {
+  const answer: RequestListener = ({ url = '' }, response) => {
     if (!url.startsWith('/?')) return void response.end(readFileSync(pem));
     const status = answers.shift() ?? 200;
     visits.push(status);
     response.writeHead(status).end('<ConfirmSubscriptionResponse/>');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  };
+  const { port } = await listenHttp(t, answer, { tls: { cert: readFileSync(pem), key: readFileSync(key) } });
   const { url: proxy, server: front } = await listenHttp(t, async () => {});
   front.on('connect', (_, socket) => {
-    const onward = connect((server.address() as AddressInfo).port, '127.0.0.1', () =>
-      socket.write('HTTP/1.1 200 OK\r\n\r\n'),
-    );
+    const onward = connect(port, '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
     onward.on('error', () => socket.destroy());
     socket.on('error', () => onward.destroy());
     socket.pipe(onward).pipe(socket);
-  });
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
   });
   return {
     visits,
@@ -74,7 +68,7 @@ async function startSns(t: Test) {
   };
 }
 
-t.test('SRC-3 · SNS is told to repeat a confirmation until its address was visited', async (t) => {
+t.test('SRC-3 · SNS is asked to repeat a confirmation until its address was visited', async (t) => {
   const sns = await startSns(t);
   const routes = `        alarms: {prompt: x, source: aws-sns, secret: "${topic}"}\n`;
   const home = makeHome(t, { 'config.yaml': webhookConfig(routes) });

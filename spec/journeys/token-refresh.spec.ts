@@ -172,7 +172,7 @@ t.test('OAU-1 · OAU-2 · five processes and the daemon with one rotating refres
   t.match(await gateway.server('hub'), { state: 'connected' });
 });
 
-t.test('OAU-2 · a process that is killed while it renews holds nobody up', async (t) => {
+t.test('OAU-2 · a process that is killed while it renews delays no other', async (t) => {
   const stage = await loggedIn(t);
   const { gateway, authority, file } = stage;
   const first = await racer(t, stage, 1);
@@ -265,7 +265,7 @@ t.test('OAU-1 · OAU-8 · a network failure during renewal deletes nothing, star
 });
 
 t.test(
-  'OAU-1 · OAU-8 · a grant that is gone needs a person: the command is told, nothing is deleted or asked again',
+  'OAU-1 · OAU-8 · a grant that is gone needs a person: the command is shown, nothing is deleted or asked again',
   async (t) => {
     const { gateway, authority, browser, standing, logIn } = await loggedIn(t);
     const errors = [

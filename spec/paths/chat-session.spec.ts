@@ -31,7 +31,7 @@ t.test('CLI-4 · every state is reached, and closing ends the session from each'
   t.end();
 });
 
-t.test('CLI-4 · a turn begins only where the person has the word, and each one that ends is counted once', (t) => {
+t.test('CLI-4 · a turn begins only while user input is awaited, and each one that ends is counted once', (t) => {
   for (const { from, event, to } of edges) {
     const step = `${from.value} · ${event.type}`;
     if (to.value === 'answering' && from.value !== 'answering') t.equal(step, 'idle · turn.begin');

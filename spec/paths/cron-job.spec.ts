@@ -134,7 +134,7 @@ t.test('CRN-1 · by the clock: waits, fires, stands by its run, and waits again'
   t.end();
 });
 
-t.test('CRN-1 · a wait longer than a timer can be is looked at again and goes on', (t) => {
+t.test('CRN-1 · a wait longer than a timer can be is continued', (t) => {
   const dueAtMs = longestTimerMs * 2 + 5;
   const { clock, did, state } = rig(dueAt(dueAtMs));
   clock.increment(longestTimerMs);

@@ -60,7 +60,7 @@ t.test('DLV-1 · DLV-2 · every state is reached, and only a check or a delivery
   t.end();
 });
 
-t.test('DLV-2 · CFG-3 · a target that is off, or whose entry cannot be used, asks nobody', (t) => {
+t.test('DLV-2 · CFG-3 · a target that is off, or whose entry cannot be used, sends no request', (t) => {
   for (const [input, state] of [
     [begin('disabled'), 'disabled'],
     [begin('failed', 'config.yaml:3: no token'), 'failed'],

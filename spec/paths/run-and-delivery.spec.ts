@@ -1,7 +1,7 @@
 import t from 'tap';
 import { type AnyStateMachine, type EventObject, fromPromise } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
-import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts';
+import { type Attempt, defaultRetries } from '../../machines/dispatch/next-try.ts';
 import { refused, type SendOutcome, transient, unknownOutcome } from '../../machines/dispatch/send-outcome.ts';
 import { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
@@ -84,7 +84,7 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
 });
 
 t.test(
-  'DUR-1 · DIS-2 · DLV-4 · a delivery is marked on disk before it is sent, and told only once its outcome is',
+  'DUR-1 · DIS-2 · DLV-4 · a delivery is marked on disk before it is sent, and reported only once its outcome is',
   (t) => {
     const machine = deliveryMachine.provide({
       actors: { sendText: idle },
@@ -99,7 +99,7 @@ t.test(
           endedAtMs: 0,
           jitter: 0,
           deduplicatesForMs: 0,
-          policy: usualRetries,
+          policy: defaultRetries,
           ...more,
         },
       }) as EventObject;
@@ -114,7 +114,7 @@ t.test(
       attempt({ kind: 'delivered', messageId: 'm' }),
       attempt(refused('auth', 'no')),
       attempt(unknownOutcome('lost')),
-      attempt(transient('away'), { policy: { ...usualRetries, attempts: 2 } }),
+      attempt(transient('away'), { policy: { ...defaultRetries, attempts: 2 } }),
       ...['postponed', 'unrecorded'].map((state) => ({ type: `xstate.after.retryJournal.delivery.${state}` })),
       { type: 'xstate.after.retryDelay.delivery.waitingToRetry' },
     ]);

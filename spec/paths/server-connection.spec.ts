@@ -146,7 +146,7 @@ t.test('LIF-2 · a disabled entry is never attempted', (t) => {
   t.end();
 });
 
-t.test('LIF-7 · an entry with a finding is never attempted, whoever asks', (t) => {
+t.test('LIF-7 · an entry with a finding is never attempted, also on request', (t) => {
   t.same([...valuesOf(edges({ begin: 'failed', why: 'a finding' }))].sort(), ['failed', 'stopped', 'stopping']);
   t.end();
 });
@@ -236,7 +236,7 @@ t.test('LIF-7 · failures back off inside the budget and park beyond it; a hopel
   t.end();
 });
 
-t.test('LIF-7 · a call wakes what sleeps or is parked, and never what only a person can mend', (t) => {
+t.test('LIF-7 · a call wakes a sleeping or parked server, and never one that only a person can fix', (t) => {
   const sleeping = new Set(['lazy', 'backingOff', 'parked']);
   all(
     t,

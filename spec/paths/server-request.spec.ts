@@ -32,7 +32,7 @@ function pathsOf(kind: ServerRequestInput['kind'], refusal?: string) {
   });
 }
 
-t.test('SRV-1 · SRV-2 · what policy refuses bothers nobody', (t) => {
+t.test('SRV-1 · SRV-2 · what policy refuses asks no person', (t) => {
   for (const kind of ['elicitation', 'sampling'] as const) {
     const paths = pathsOf(kind, 'switched off');
     t.same(

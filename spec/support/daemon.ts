@@ -20,7 +20,8 @@ export interface Daemon {
   readonly log: readonly LogLine[];
   /** Resolves with the first line, past or future, that fits. */
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
-  kill(signal: NodeJS.Signals): void;
+  /** Sends a signal; resolves as `exited` does. */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
   /** Lets its time pass, where it was started so: what falls due in it rings at once. */
   pass(ms: number): Promise<void>;
   /** The same, a second at a time, until a promise is settled; resolves or rejects with it. */
@@ -189,7 +190,10 @@ export async function followDaemon(t: Test, child: ChildProcess, { hosted = fals
     log,
     line,
     exited,
-    kill: (signal) => void child.kill(signal),
+    kill(signal) {
+      child.kill(signal);
+      return exited;
+    },
     pass,
     async passUntil(pending) {
       let isOver = false;

@@ -11,6 +11,7 @@ import { mattermostApi } from './platforms/mattermost.ts';
 import { slackApi } from './platforms/slack.ts';
 import { smtpRecipient } from './platforms/smtp-server.ts';
 import { type Answer, postSigned } from './sign.ts';
+import { adapterOf } from './webhook-adapter.ts';
 
 const secret = 'deliveries-secret-deliveries';
 /** Short enough for a spec, long enough that each wait is one. */
@@ -97,28 +98,22 @@ export async function openDelivering(t: Test): Promise<Delivering> {
         slack: entryOf(slackApi, slack, more.slack ?? {}),
         discord: entryOf(discordApi, discord, more.discord ?? {}),
         ...more.others,
-        webhook: {
-          enabled: true,
-          extra: {
-            host: '127.0.0.1',
-            port: 0,
-            secret,
-            rate_limit: 10_000,
-            routes: {
-              slack: route('slack', slackApi.chat),
-              discord: route('discord', discordApi.chat),
-              aliased: route('team_chat_a', slackApi.chat),
-              home: route('slack', undefined),
-              homeDiscord: route('discord', undefined),
-              telegram: route('telegram', '7'),
-              mattermost: route('mattermost', mattermostApi.chat),
-              mail: route('email', smtpRecipient),
-              directSlack: route('slack', slackApi.chat, { deliver_only: true }),
-              directMattermost: route('mattermost', mattermostApi.chat, { deliver_only: true }),
-              directDiscord: route('discord', discordApi.chat, { deliver_only: true }),
-            },
+        webhook: adapterOf(
+          {
+            slack: route('slack', slackApi.chat),
+            discord: route('discord', discordApi.chat),
+            aliased: route('team_chat_a', slackApi.chat),
+            home: route('slack', undefined),
+            homeDiscord: route('discord', undefined),
+            telegram: route('telegram', '7'),
+            mattermost: route('mattermost', mattermostApi.chat),
+            mail: route('email', smtpRecipient),
+            directSlack: route('slack', slackApi.chat, { deliver_only: true }),
+            directMattermost: route('mattermost', mattermostApi.chat, { deliver_only: true }),
+            directDiscord: route('discord', discordApi.chat, { deliver_only: true }),
           },
-        },
+          { secret, rate_limit: 10_000 },
+        ),
       },
     };
     // JSON is YAML.

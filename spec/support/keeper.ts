@@ -1,6 +1,6 @@
 /** A gateway's keeper over a journal in memory, and a gate in front of it that lands commits when a spec says so. */
 
-import type { Anew, Journal, Settled, Write } from '../../actors/store/journal.ts';
+import type { Journal, Rewrite, Settled, Write } from '../../actors/store/journal.ts';
 import { createKeeper, type JournalKeeper } from '../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import { done, type Fault, fault } from '../../machines/base/fault.ts';
@@ -27,13 +27,13 @@ export interface Gate {
 interface Queued {
   readonly writes: readonly Write[];
   readonly settled: Settled;
-  readonly anew?: Anew | undefined;
+  readonly rewrite?: Rewrite | undefined;
 }
 
 /** A journal whose commits wait until they are let through; reads see what has landed. */
 export function gate(inner: Journal = openMemoryJournal()): Gate {
   const queue: Queued[] = [];
-  const submit: Journal['submit'] = (writes, settled, anew) => void queue.push({ writes, settled, anew });
+  const submit: Journal['submit'] = (writes, settled, rewrite) => void queue.push({ writes, settled, rewrite });
 
   async function take(count: number, judge: (commit: Queued) => Promise<Parameters<Settled>>): Promise<void> {
     const batch = queue.splice(0, count);
@@ -45,8 +45,8 @@ export function gate(inner: Journal = openMemoryJournal()): Gate {
   const land = (count = queue.length) =>
     take(
       count,
-      ({ writes, anew }) =>
-        new Promise((resolve) => inner.submit(writes, (verdict, judged) => resolve([verdict, judged]), anew)),
+      ({ writes, rewrite }) =>
+        new Promise((resolve) => inner.submit(writes, (verdict, judged) => resolve([verdict, judged]), rewrite)),
     );
   return {
     journal: { ...inner, submit, commit: (writes) => new Promise((resolve) => submit(writes, resolve)) },

@@ -3,10 +3,10 @@
  * tools, and fails on purpose. Answers requests in the order of its script; the last answer stands for all that follow.
  */
 
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { listenHttp } from './http-listener.ts';
 
 export interface ScriptedCall {
   readonly id?: string;
@@ -63,7 +63,7 @@ export async function startModelServer(
   script: readonly ModelReply[] | ((asked: AskedModel, index: number) => ModelReply),
 ): Promise<ModelServer> {
   const asked: AskedModel[] = [];
-  const server = createServer(async (req, res) => {
+  const { url } = await listenHttp(t, async (req, res) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const one = {
@@ -75,12 +75,7 @@ export async function startModelServer(
     const reply = typeof script === 'function' ? script(one, index) : (script[index] ?? script.at(-1));
     await give(res, reply ?? { kind: 'nothing' }, one.path.endsWith('/v1/messages'));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url, asked };
 }
 
 async function give(res: ServerResponse, reply: ModelReply, isAnthropic: boolean): Promise<void> {

@@ -43,8 +43,7 @@ export async function openedEvent(t: Test) {
 }
 
 export async function killed({ daemon }: Gateway): Promise<void> {
-  daemon.kill('SIGKILL');
-  await daemon.exited;
+  await daemon.kill('SIGKILL');
 }
 
 /** Lets a page write into the stream that it reads, by `write`; `snapshot` is what it read there before any change. */

@@ -7,12 +7,13 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Test } from 'tap';
+import { listenOn } from './http-listener.ts';
 
 const root = '/usr/lib/postgresql';
 
@@ -277,7 +278,7 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
       return;
     }
     const far = connect(socket);
-    for (const one of [near, far]) open.add(one.on('close', () => open.delete(one)));
+    open.add(far.on('close', () => open.delete(far)));
     const cut = () => [near, far].map((one) => one.destroy());
     let passes = true;
     let isDenied = false;
@@ -313,13 +314,10 @@ async function lossyWay(t: Pick<Test, 'teardown'>, socket: string, database: str
       next = undefined;
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOn(t, server);
   t.teardown(() => {
-    server.close();
-    for (const one of open) one.destroy();
+    for (const far of open) far.destroy();
   });
-  const { port } = server.address() as AddressInfo;
   return {
     url: (url) => `postgres://agent@127.0.0.1:${port}/${database}?options=${new URL(url).searchParams.get('options')}`,
     cutNext(commit, at = 'commit\0', passing = 0) {

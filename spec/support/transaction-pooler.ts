@@ -4,10 +4,10 @@
  * refuses a transaction.
  */
 
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { Client } from 'pg';
 import type { Test } from 'tap';
+import { listenOn } from './http-listener.ts';
 
 const message = (type: string, body: Buffer): Buffer => {
   const head = Buffer.alloc(5);
@@ -89,12 +89,10 @@ export async function startPooler(
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOn(t, server);
   t.teardown(() => {
-    server.close();
     for (const { connection } of all) connection.stream.destroy();
   });
   const at = new URL(url);
-  return `postgres://agent@127.0.0.1:${(server.address() as AddressInfo).port}${at.pathname}`;
+  return `postgres://agent@127.0.0.1:${port}${at.pathname}`;
 }

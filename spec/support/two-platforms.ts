@@ -11,6 +11,7 @@ import { mattermostApi } from './platforms/mattermost.ts';
 import { slackApi } from './platforms/slack.ts';
 import { until } from './processes.ts';
 import { postSigned } from './sign.ts';
+import { adapterOf } from './webhook-adapter.ts';
 
 const secret = 'notices-secret-notices-secret';
 export const chat = slackApi.chat ?? '';
@@ -39,7 +40,7 @@ export async function openHome(t: Test) {
       platforms: {
         slack: entryOf(slackApi, slack, { home_channel: chat }),
         mattermost: entryOf(mattermostApi, mattermost),
-        webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes } },
+        webhook: adapterOf(routes, { secret }),
       },
     };
     // JSON is YAML.

@@ -1,10 +1,12 @@
 /** A gateway's webhook adapter on loopback, and signed requests to its routes. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { type Gateway, webhookSecret } from './mcp/gateway.ts';
+import type { Gateway } from './mcp/gateway.ts';
 import { type Answer, postSigned } from './sign.ts';
 
-/** The adapter's entry of the configuration. */
+export const webhookSecret = 'mcp-journey-secret-mcp-journey';
+
+/** The adapter's entry of the configuration; `more` has other keys, or another secret. */
 export function adapterOf(routes: JsonObject, more: JsonObject = {}): JsonObject {
   return { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: webhookSecret, routes, ...more } };
 }

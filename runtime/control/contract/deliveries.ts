@@ -1,22 +1,22 @@
 /** Deliveries to targets, their failures, and what a person does about them. */
 
 import type { FailureGroup } from '../../../machines/dispatch/failure-groups.ts';
-import type { DeliveryRecord, SendingRow } from '../../../machines/webhook/record.ts';
+import type { DeliveryRecord, DeliveryRow } from '../../../machines/webhook/record.ts';
 import type { ById, HistoryQuery, InProfile } from './choices.ts';
 
-export interface SendingQuery extends HistoryQuery {
+export interface DeliveryQuery extends HistoryQuery {
   /** Any name of the target. */
   readonly target?: string;
 }
 
 /** Selects dead letters. */
-export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target' | 'since'>;
+export type DeadLetterQuery = Pick<DeliveryQuery, 'route' | 'profile' | 'target' | 'since'>;
 
 /**
  * One delivery by its id, with `all` every matching dead letter, or with `since` alone those that failed since then: a gateway
  * that does not know it yet would take all.
  */
-export type SendingChoice =
+export type DeliveryChoice =
   | ById
   | (DeadLetterQuery & { readonly all: true })
   | (DeadLetterQuery & { readonly since: string });
@@ -74,7 +74,7 @@ export interface FailureRow {
 }
 
 /** A delivery to a target. */
-export interface OutgoingRow extends SendingRow {
+export interface OutgoingRow extends DeliveryRow {
   /** The platform has requested a pause until then. */
   readonly paused_until?: string;
   readonly pause_reason?: string;
@@ -118,7 +118,7 @@ export interface TargetRow {
 
 /** Deliveries to targets. Rejects with a Refusal for unknown ids and forbidden actions. */
 export interface DeliveryService {
-  list(query: SendingQuery): Promise<readonly OutgoingRow[]>;
+  list(query: DeliveryQuery): Promise<readonly OutgoingRow[]>;
   /** One by its id, or by the id of its event. */
   show(id: string): Promise<OutgoingDetail>;
   /**

@@ -2,7 +2,7 @@
 
 import type { EventOutcome } from '../../../machines/base/event-outcome.ts';
 import type { ChipName } from '../../../machines/base/event-query.ts';
-import type { DeliveryRecord, DeliveryRow, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import type { DeliveryRecord, EventRecord, EventSummary, RunRecord } from '../../../machines/webhook/record.ts';
 import type { Timeline } from '../../inspector/wire.ts';
 
 /** Why a request was refused; for a route, the newest first. */
@@ -27,7 +27,7 @@ export interface ReplayEdit {
 }
 
 /** An event of the history. */
-export interface HistoryRow extends DeliveryRow {
+export interface HistoryRow extends EventSummary {
   /** The journal's key, which is unique even if delivery ids repeat. */
   readonly key: string;
 }

@@ -35,7 +35,7 @@ t.test('DIS-5 · TRU-3 · a question is a form for a person, and each answer is 
   });
 });
 
-t.test('DIS-5 · without choices any text is an answer, and without a question nobody is asked', async (t) => {
+t.test('DIS-5 · without choices any text is an answer, and without a question no person is asked', async (t) => {
   const forms: unknown[] = [];
   const { call } = createClarify(({ form }) => {
     forms.push(form);

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { createFetchPublic, type FetchOutcome, type FetchPublic } from '../../../actors/agent/fetch-public.ts';
+import { listenOn } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { fetchLoopback, page, startPageServer } from '../../support/page-server.ts';
 
@@ -29,7 +30,7 @@ t.test('DIS-5 · a page is fetched as it is, whatever it is compressed with', as
   t.equal(asked[0]?.headers.cookie ?? asked[0]?.headers.authorization, undefined);
 });
 
-t.test('DIS-5 · a private address is refused, however it is spelled', async (t) => {
+t.test('DIS-5 · a private address is refused in every notation', async (t) => {
   const { port, asked } = await startPageServer(t, { '/': page('text/plain', 'inside') });
   const fetch = createFetchPublic();
   for (const host of [
@@ -180,8 +181,6 @@ t.test('DIS-5 · a server that speaks another protocol is refused', async (t: Te
     );
     socket.on('error', () => {});
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  const { port } = server.address() as { readonly port: number };
+  const port = await listenOn(t, server);
   t.match(why(await get(`http://127.0.0.1:${port}/`)), /another protocol/);
 });

@@ -37,7 +37,7 @@ async function loop(t: Test, script: readonly ModelReply[], tools = seen): Promi
 
 const asks: ModelReply = { kind: 'says', text: 'I look. ', calls: [{ name: 'look', args: '{}' }] };
 
-t.test('CLI-4 · DIS-3 · the conversation grows by what was said and called, and is told as it comes', async (t) => {
+t.test('CLI-4 · DIS-3 · the conversation grows by what was said and called, and is streamed as it comes', async (t) => {
   const { outcome, turns, told, heard } = await loop(t, [asks, { kind: 'says', text: 'Done.' }]);
   t.match(outcome, { kind: 'responded', response: 'Done.', spending: { steps: 2 } });
   t.match(turns, [
@@ -53,7 +53,7 @@ t.test('CLI-4 · DIS-3 · the conversation grows by what was said and called, an
   t.equal(heard, 'I look. Done.');
 });
 
-t.test('CLI-4 · an answer that breaks off is told, and leaves nothing half in the conversation', async (t) => {
+t.test('CLI-4 · an answer that breaks off is reported, and leaves nothing half in the conversation', async (t) => {
   const { outcome, turns, told } = await loop(t, [
     { kind: 'half', text: 'Half an' },
     { kind: 'says', text: 'Whole.' },

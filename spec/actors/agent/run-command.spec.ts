@@ -43,7 +43,7 @@ t.test('DIS-3 · the prompt reaches the program whole, whatever is in it, and in
   t.same(await run('cat', home.path, { prompt }), { kind: 'responded', response: prompt });
 });
 
-t.test('CRN-2 · CON-3 · the program is told of the model that a job asks for, where it asks for one', async (t) => {
+t.test('CRN-2 · CON-3 · the program gets the model that a job names, where it names one', async (t) => {
   const home = makeHome(t);
   const script = 'echo "${AGENT_MODEL-none}"';
   t.match(await run(script, home.path), { response: 'none' });

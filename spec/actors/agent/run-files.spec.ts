@@ -66,7 +66,7 @@ t.test('SEC-4 · the socket of a run in a deep home has a folder of its own, whi
   t.notOk(existsSync(dirname(left.socket)));
 });
 
-t.test('DIS-3 · a folder that cannot be written is told', async (t) => {
+t.test('DIS-3 · a folder that cannot be written is reported', async (t) => {
   const home = makeHome(t, { file: 'x' });
   await t.rejects(writeRunFiles({ folder: `${home.path}/file/runs`, program, openSocket }, run));
 });

@@ -104,7 +104,7 @@ t.test('DIS-3 · the calls of one answer are under way together', async (t) => {
   t.match(outcome, { kind: 'responded', response: 'Done' });
 });
 
-t.test('DIS-3 · a tool that fails, malformed arguments and an unknown tool are for the model to mend', async (t) => {
+t.test('DIS-3 · a tool that fails, malformed arguments and an unknown tool are returned to the model', async (t) => {
   for (const provider of providers) {
     const script: ModelReply[] = [
       calls('{"at":', '{"fail":true}'),

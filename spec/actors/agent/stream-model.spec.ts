@@ -210,7 +210,7 @@ t.test('DIS-3 · each failure that lasts is a known outcome', async (t) => {
   }
 });
 
-t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
+t.test('DIS-3 · a request that a retry cannot fix is sent once', async (t) => {
   const said = (status: number, message: string, code = 'x') =>
     ({ kind: 'status', status, body: JSON.stringify({ error: { message, code } }) }) as const;
   const rows: readonly (readonly [ModelReply, RegExp])[] = [
@@ -626,7 +626,7 @@ t.test('DIS-3 · a run that is stopped stops its question, in mid-stream too', a
 });
 
 t.test(
-  'CON-3 · settings that make no request, and an endpoint that is not there, are told without the address',
+  'CON-3 · settings that make no request, and an unreachable endpoint, are reported without the address',
   async (t) => {
     const rows = [
       ['not a url with pass=hunter22', /no request can be made of agent\.model/],

@@ -39,7 +39,7 @@ t.test('DIS-5 · a picture is put before the model by what it is, not by what it
   );
 });
 
-t.test('DIS-5 · what is no picture is not put before the model, and its failure is told', async (t) => {
+t.test('DIS-5 · a file that is no picture is not sent to the model, and its failure is reported', async (t) => {
   const { url } = await startPageServer(t, {
     '/svg': page('image/svg+xml', '<svg/>'),
     '/html': page('text/html', '<p>'),

@@ -26,7 +26,7 @@ t.test('DIS-5 · a search asks SearXNG for JSON and lists what it found', async 
   t.match(await call({ query: 'all' }, never), { text: /3\. Three\nhttps:\/\/three\.example\/$/ });
 });
 
-t.test('DIS-5 · an endpoint that fails is told without its address', async (t) => {
+t.test('DIS-5 · an endpoint that fails is reported without its address', async (t) => {
   const { url } = await startPageServer(t, {
     '/none/search': page('application/json', '{"results": []}'),
     '/html/search': page('text/html', '<p>blocked'),

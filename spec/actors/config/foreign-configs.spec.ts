@@ -169,7 +169,7 @@ approval_mode = "approve"
   });
 });
 
-t.test('CLI-5 · what is not there is passed over, what cannot be read is told without its text', async (t) => {
+t.test('CLI-5 · a missing file is skipped, an unreadable one is reported without its text', async (t) => {
   const { configs, user } = await readAll(t, {
     '.cursor/mcp.json': '  \n',
     '.claude.json': '{"mcpServers": {"x": {"env": {"KEY": "hidden-value"',

@@ -182,19 +182,19 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
 t.test('CRN-1 · a schedule that begins anew forgets what was due before, but not the run in flight', async (t) => {
   const { fire } = await gateway(openMemoryJournal(), 'one');
   await fire.due(entry('k1'), due, 'old');
-  const anew = { nowMs: 1_500_000, profile: 'default', job };
+  const rewrite = { nowMs: 1_500_000, profile: 'default', job };
   const found = await fire.mark('default', 'j');
-  t.same(await fire.begin(anew, 'new', found), { kind: 'noted' });
+  t.same(await fire.begin(rewrite, 'new', found), { kind: 'noted' });
   const begun = { dueAtMs: 1_500_000, print: 'new', run: 'k1' };
   t.match(await fire.mark('default', 'j'), begun);
 
   // Another gateway may have read the mark before.
-  t.same(await fire.begin({ ...anew, nowMs: 9 }, 'new', found), { kind: 'taken' });
-  t.same(await fire.begin({ ...anew, nowMs: 9 }, 'new', undefined), { kind: 'taken' });
+  t.same(await fire.begin({ ...rewrite, nowMs: 9 }, 'new', found), { kind: 'taken' });
+  t.same(await fire.begin({ ...rewrite, nowMs: 9 }, 'new', undefined), { kind: 'taken' });
   t.match(await fire.mark('default', 'j'), begun, 'a firing of another gateway is not forgotten');
 });
 
-t.test('DUR-1 · a run without room stays on disk for whoever has some, and a closed journal refuses', async (t) => {
+t.test('DUR-1 · a run without room stays on disk for a gateway with room, and a closed journal refuses', async (t) => {
   const journal = openMemoryJournal();
   const full = await gateway(journal, 'one', false);
   t.match(await full.fire.due(entry('k1'), due, 'print'), { kind: 'granted', opened: { kind: 'nothing' } });

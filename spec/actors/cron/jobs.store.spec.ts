@@ -105,7 +105,7 @@ t.test('CRN-1 · HOME-3 · changes are made under the lock, privately, and are s
   t.notOk(existsSync(`${folder}/jobs.json.lock`));
 });
 
-t.test('CRN-1 · a corrupt file is told of, not overwritten, and mended by hand', async (t) => {
+t.test('CRN-1 · a corrupt file is reported, not overwritten, and fixed by hand', async (t) => {
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([digest]) });
   const jobs = jobsIn(`${home.path}/cron`);
   t.equal(jobs.read().problem, undefined);

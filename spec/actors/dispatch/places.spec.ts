@@ -116,7 +116,7 @@ t.test('DIS-3 · CFG-2 · a changed limit of a route applies to the runs that wa
   t.end();
 });
 
-t.test('DIS-3 · when all places are taken back, nobody gets one that becomes free by it', (t) => {
+t.test('DIS-3 · when all slots are taken back, no waiting run gets one that becomes free by it', (t) => {
   const places = createPlaces(1);
   const granted: string[] = [];
   for (const name of ['a', 'b', 'c'])

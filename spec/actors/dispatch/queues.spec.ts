@@ -135,23 +135,26 @@ t.test('DLV-4 · another pace holds from then on, and shortens what was waited f
   t.end();
 });
 
-t.test('CON-2 · DLV-4 · who waits when the gateway stops is left to the next start, and nobody goes past it', (t) => {
-  const it = queueOf({ concurrency: 9 });
-  for (const name of ['a1', 'a2', 'a3']) it.ask(name, 'a');
-  it.queue.park();
-  it.leave('a1');
-  t.same(it.granted, ['a1'], 'a2 and a3 stay where they are');
-  it.ask('a4', 'a');
-  it.ask('b1', 'b');
-  it.ask('b2', 'b');
-  it.leave('b1');
-  t.same(it.granted, ['a1', 'b1', 'b2'], 'what comes while it stops waits only where another one was left');
-  it.ask('a5', 'a', true);
-  it.ask('a6', 'a');
-  for (const name of ['a2', 'a3', 'a4', 'a5']) it.leave(name);
-  t.same(it.granted.slice(3), ['a2', 'a3', 'a4', 'a5', 'a6'], 'whoever is waited for has those before it sent first');
-  t.end();
-});
+t.test(
+  'CON-2 · DLV-4 · a run that waits when the gateway stops is left to the next start, and none overtakes it',
+  (t) => {
+    const it = queueOf({ concurrency: 9 });
+    for (const name of ['a1', 'a2', 'a3']) it.ask(name, 'a');
+    it.queue.park();
+    it.leave('a1');
+    t.same(it.granted, ['a1'], 'a2 and a3 stay where they are');
+    it.ask('a4', 'a');
+    it.ask('b1', 'b');
+    it.ask('b2', 'b');
+    it.leave('b1');
+    t.same(it.granted, ['a1', 'b1', 'b2'], 'what comes while it stops waits only where another one was left');
+    it.ask('a5', 'a', true);
+    it.ask('a6', 'a');
+    for (const name of ['a2', 'a3', 'a4', 'a5']) it.leave(name);
+    t.same(it.granted.slice(3), ['a2', 'a3', 'a4', 'a5', 'a6'], 'whoever is waited for has those before it sent first');
+    t.end();
+  },
+);
 
 t.test('CON-2 · DLV-4 · in a chat where somebody is waited for, those before it go on', (t) => {
   const it = queueOf({ concurrency: 9 });
@@ -186,7 +189,7 @@ t.test('CON-2 · DLV-4 · in a chat where somebody is waited for, those before i
   t.end();
 });
 
-t.test('CON-2 · DLV-4 · once nobody is waited for any more, those who were let go for it stay', (t) => {
+t.test('CON-2 · DLV-4 · once no sender waits any more, those that were released for it stay', (t) => {
   const it = queueOf({ concurrency: 9 });
   for (const name of ['a1', 'a2', 'a3']) it.ask(name, 'a');
   it.ask('a4', 'a', true);
@@ -197,7 +200,7 @@ t.test('CON-2 · DLV-4 · once nobody is waited for any more, those who were let
   t.end();
 });
 
-t.test('DLV-4 · while a platform asks for a pause nobody goes', (t) => {
+t.test('DLV-4 · while a platform asks for a pause, no delivery is sent', (t) => {
   const it = queueOf({});
   it.queue.pause(5_000);
   it.ask('a');

@@ -159,7 +159,7 @@ t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it m
   ]);
 });
 
-t.test('CRN-2 · a runner is told of the model that the job asks for', async (t) => {
+t.test('CRN-2 · a runner gets the model that the job names', async (t) => {
   const { runAgent, requests } = stage(t, {}, { model: 'other' });
   await runAgent('k', record, never);
   t.match(requests, [{ model: 'other' }]);

@@ -70,7 +70,7 @@ t.test('FLT-4 · SRV-3 · handlers see messages in their order, whichever functi
   t.same(seen, [...before, 'first', 'second', 'third', 'fourth', 'discovery', 'client', ...sends]);
 });
 
-t.test('TRU-2 · a stream that ends without the answer is told once', async (t) => {
+t.test('TRU-2 · a stream that ends without the answer is reported once', async (t) => {
   const transport = fakeTransport();
   const ended = reportEndedStreams(transport);
   const messages = heard(transport, ended);
@@ -98,7 +98,7 @@ t.test('TRU-2 · a stream that ends after its answer is nothing', async (t) => {
   t.equal(ended.hasReported(), false);
 });
 
-t.test('FLT-4 · whoever watches its own stream hears of it instead', async (t) => {
+t.test('FLT-4 · a caller with a stream of its own gets the change there instead', async (t) => {
   const transport = fakeTransport();
   const messages = heard(transport, reportEndedStreams(transport));
   const ends: string[] = [];

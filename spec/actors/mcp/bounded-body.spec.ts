@@ -35,7 +35,7 @@ t.test('LIF-13 · an answer without a body is left alone', async (t) => {
   t.equal(reported.ends, 1);
 });
 
-t.test('LIF-13 · a body that breaks, and one that is given up, has ended too', async (t) => {
+t.test('LIF-13 · a body that breaks, and one that is cancelled, has ended too', async (t) => {
   const broken = await bound(
     new Response(
       new ReadableStream({

@@ -56,7 +56,7 @@ t.test('SRV-1 · a call that is refused until an address was opened names the ad
   t.end();
 });
 
-t.test('OAU-1 · credentials that are refused are told as such, with a session and without', (t) => {
+t.test('OAU-1 · refused credentials are reported as such, with a session and without', (t) => {
   t.same(read(http(401, 'Unauthorized')), { kind: 'unauthorized' });
   t.same(read(http(401, ''), { hadSession: false }), { kind: 'unauthorized' });
   t.end();

@@ -63,7 +63,7 @@ function stage(timeoutMs = 60_000, more: Partial<Transport> = {}) {
   };
 }
 
-t.test('LIF-13 · a call is one request, and its answer is told once; what is not ours goes on', (t) => {
+t.test('LIF-13 · a call is one request, and its answer is reported once; other messages pass', (t) => {
   const { call, say, sent, told, passed, lastId } = stage();
   call();
   t.same(sent, [{ jsonrpc: '2.0', id: lastId(), method: 'tools/call', params: { name: 'echo', arguments: { a: 1 } } }]);
@@ -167,7 +167,7 @@ t.test('LIF-3 · a call that takes too long is cancelled on the wire, each in it
   t.match(told[2], { thrown: { code: 'REQUEST_TIMEOUT' } }, 'the clock runs again for the next');
 });
 
-t.test('LIF-3 · who gives a call up is told at once, and the server is; an answered call is not cancelled', (t) => {
+t.test('LIF-3 · a cancelled call ends at once, also at the server; an answered call is not cancelled', (t) => {
   const { call, say, sent, told, lastId } = stage();
   const cancel = call();
   const id = lastId();
@@ -187,7 +187,7 @@ t.test('LIF-3 · who gives a call up is told at once, and the server is; an answ
   t.end();
 });
 
-t.test('LIF-3 · the request of a call that is given up is ended, where each has its own; no other is', (t) => {
+t.test('LIF-3 · the request of a cancelled call is ended where each call has its own; no other is', (t) => {
   for (const hasPerRequestStream of [true, false]) {
     const { call, say, signals, others, lastId } = stage(60_000, { hasPerRequestStream });
     const given = call();
@@ -205,23 +205,20 @@ t.test('LIF-3 · the request of a call that is given up is ended, where each has
   t.end();
 });
 
-t.test(
-  'TRU-2 · a send that fails, a stream that ends and a connection that closes are told as what they are',
-  async (t) => {
-    const { calls, call, refuse, endStream, told } = stage();
-    call();
-    endStream();
-    t.ok((told[0] as { thrown?: unknown }).thrown instanceof ProtocolError);
-    call();
-    call();
-    calls.closed();
-    t.same(
-      told.slice(1).map((answer) => (answer as { thrown?: SdkError }).thrown?.code),
-      ['CONNECTION_CLOSED', 'CONNECTION_CLOSED'],
-    );
-    refuse(new SdkError('SEND_FAILED' as never, 'it has ended'));
-    call();
-    await turn();
-    t.match(told[3], { kind: 'failed', thrown: { code: 'SEND_FAILED' } });
-  },
-);
+t.test('TRU-2 · a send that fails, a stream that ends and a connection that closes are reported as such', async (t) => {
+  const { calls, call, refuse, endStream, told } = stage();
+  call();
+  endStream();
+  t.ok((told[0] as { thrown?: unknown }).thrown instanceof ProtocolError);
+  call();
+  call();
+  calls.closed();
+  t.same(
+    told.slice(1).map((answer) => (answer as { thrown?: SdkError }).thrown?.code),
+    ['CONNECTION_CLOSED', 'CONNECTION_CLOSED'],
+  );
+  refuse(new SdkError('SEND_FAILED' as never, 'it has ended'));
+  call();
+  await turn();
+  t.match(told[3], { kind: 'failed', thrown: { code: 'SEND_FAILED' } });
+});

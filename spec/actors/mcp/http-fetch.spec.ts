@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { EventEmitter, getEventListeners, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { ServerOptions } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
@@ -13,7 +13,7 @@ import { readTlsFiles } from '../../../actors/mcp/tls-files.ts';
 import { describeFailure } from '../../../machines/mcp/connect-failure.ts';
 import type { HttpPlan, TlsPlan } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
-import { listenHttp } from '../../support/http-listener.ts';
+import { listenHttp, listenOn } from '../../support/http-listener.ts';
 import { makeCertificates, type TestCertificates } from '../../support/tls.ts';
 
 interface Seen {
@@ -311,12 +311,7 @@ async function proxy(t: Test, toPort: number): Promise<Peer & { readonly tunnels
     for (const each of [upstream, socket]) each.on('error', () => upstream.destroy());
     t.teardown(() => upstream.destroy());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(t, server);
   return { url: `http://127.0.0.1:${port}`, port, seen, tunnels };
 }
 
@@ -366,9 +361,8 @@ t.test('TLS-2 · TRU-4 · a proxy that refuses the tunnel is named, with its sta
   ] as const) {
     const proxy = createServer();
     proxy.on('connect', (_request, socket) => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`));
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    t.teardown(() => proxy.close());
-    const https_proxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const port = await listenOn(t, proxy);
+    const https_proxy = `http://127.0.0.1:${port}`;
     const { fetch } = await fetchOf(t, 'https://mcp.test/mcp', { env: { https_proxy } });
     const thrown = await fetch('https://mcp.test/mcp').catch((error: unknown) => error);
     const message = `the proxy of the environment refused the connection (HTTP ${status}); check ${cure}`;

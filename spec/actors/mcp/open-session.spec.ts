@@ -262,7 +262,7 @@ t.test('ERA-1 · LIF-7 · a list that is refused after the handshake is a failur
   t.equal(peer.seen('server/discover').length, 0);
 });
 
-t.test('ERA-2 · two refusals are told in the order of the attempts', async (t) => {
+t.test('ERA-2 · two refusals are reported in the order of the attempts', async (t) => {
   const peer = await started(t);
   peer.set({ ...faults.notFound, on: 'POST' });
   const { verdict } = await open(t, { url: peer.url, skip_preflight: true });
@@ -346,7 +346,7 @@ t.test('ERA-2 · requests of the stateless era carry their revision, method and 
   });
 });
 
-t.test('LIF-3 · a server that is silent is given up at its connect timeout and leaves no child', async (t) => {
+t.test('LIF-3 · a silent server is dropped at its connect timeout and leaves no child', async (t) => {
   const pidFile = join(makeHome(t).path, 'pids');
   const peer = stdioPeer('silent', { pidFile });
   const time = lentTime(t);

@@ -14,7 +14,7 @@ function group(t: Test, script: string, cwd: string): { child: ChildProcess; id:
   return { child, id, exited: once(child, 'exit') };
 }
 
-t.test('LIF-9 · a group is asked, then told, then ended', async (t) => {
+t.test('LIF-9 · a process group has time to end, then gets SIGTERM, then SIGKILL', async (t) => {
   for (const [script, termMs, expected] of [
     ["trap 'echo 1 >>term; exit' TERM; echo $$ >>pids; while :; do sleep 0.01; done", 10_000, [1]],
     ["trap '' TERM; sleep 600 & echo $! >>pids; echo $$ >>pids; wait", 100, []],

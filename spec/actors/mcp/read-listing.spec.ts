@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { createListReader } from '../../../actors/mcp/read-listing.ts';
@@ -63,19 +61,16 @@ t.test(
   },
 );
 
-t.test(
-  'FLT-4 · what is null in a tool counts as not given; a list as it should be is told of in no word',
-  async (t) => {
-    const { said, log } = warnings();
-    const nulls = { ...well, description: null, title: null, annotations: null, outputSchema: null };
-    const { listing } = await opened(t, listingPeer({ 'tools/list': [{ tools: [nulls] }] }), { log });
-    t.same(listing.tools, [well]);
-    const last = { tools: [nulls], nextCursor: null, _meta: null };
-    t.same((await opened(t, listingPeer({ 'tools/list': [last] }), { log })).listing.tools, [well]);
-    await opened(t, listingPeer({ 'tools/list': [{ tools: [well] }] }), { log });
-    t.same(said, []);
-  },
-);
+t.test('FLT-4 · a null in a tool counts as absent; a correct list is not logged', async (t) => {
+  const { said, log } = warnings();
+  const nulls = { ...well, description: null, title: null, annotations: null, outputSchema: null };
+  const { listing } = await opened(t, listingPeer({ 'tools/list': [{ tools: [nulls] }] }), { log });
+  t.same(listing.tools, [well]);
+  const last = { tools: [nulls], nextCursor: null, _meta: null };
+  t.same((await opened(t, listingPeer({ 'tools/list': [last] }), { log })).listing.tools, [well]);
+  await opened(t, listingPeer({ 'tools/list': [{ tools: [well] }] }), { log });
+  t.same(said, []);
+});
 
 t.test('FLT-4 · what is null in a part of a tool counts as not given, and a list that is null as empty', async (t) => {
   const { said, log } = warnings();
@@ -264,7 +259,7 @@ async function longAnswer(
   t: Test,
   { on, as, bytes = Number.POSITIVE_INFINITY }: { on: string; as: 'json' | 'event'; bytes?: number },
 ) {
-  const server = createServer(async (request, response) => {
+  const { url } = await listenHttp(t, async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
     const { id, method, params } = JSON.parse(text || '{}') as { id?: number; method?: string; params?: JsonObject };
@@ -295,12 +290,7 @@ async function longAnswer(
     }
     response.end(`${end}${isEvent ? '\n\n' : ''}`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` };
+  return { url: `${url}/mcp` };
 }
 
 t.test('LIF-14 · a page of more than 8 MiB is not read to its end over HTTP, in a body or an event', async (t) => {

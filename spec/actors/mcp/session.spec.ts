@@ -37,7 +37,7 @@ t.test(
   },
 );
 
-t.test('FLT-4 · a changed list is told, in each era, and listed anew', async (t) => {
+t.test('FLT-4 · a changed list is reported in each era, and listed again', async (t) => {
   for (const kind of ['http', 'modern', 'sse'] as const) {
     const peer = await started(t, { kind, tools: ['one'] });
     const entry = { url: peer.url, ...(kind === 'sse' ? { transport: 'sse' } : {}) };
@@ -56,28 +56,31 @@ t.test('FLT-4 · a changed list is told, in each era, and listed anew', async (t
   }
 });
 
-t.test('FLT-4 · what changed while nobody listened is told once the stream stands again, in each era', async (t) => {
-  for (const kind of ['http', 'modern'] as const) {
-    const peer = await started(t, { kind, tools: ['one'] });
-    const { session, facts } = await opened(t, { url: peer.url, skip_preflight: true });
-    const streams = (): number => peer.seen(kind === 'http' ? 'GET' : 'subscriptions/listen').length;
-    await until(() => streams() === 1);
-    peer.set({ kind: 'answer', status: 503, times: 1, on: kind === 'http' ? 'GET' : 'subscriptions/listen' });
-    await until(async () => {
-      // One that was asked for may not stand yet.
-      if (kind === 'http') peer.dropStreams();
-      else await peer.expireSessions();
-      return streams() === 2;
-    });
-    const before = facts.changed;
-    await peer.setTools(['one', 'two']);
-    await until(() => facts.changed > before);
-    t.equal(streams(), 3, kind);
-    t.equal((await session.list(never())).tools.length, 2, kind);
-  }
-});
+t.test(
+  'FLT-4 · a change during a gap of the stream is reported once the stream is open again, in each era',
+  async (t) => {
+    for (const kind of ['http', 'modern'] as const) {
+      const peer = await started(t, { kind, tools: ['one'] });
+      const { session, facts } = await opened(t, { url: peer.url, skip_preflight: true });
+      const streams = (): number => peer.seen(kind === 'http' ? 'GET' : 'subscriptions/listen').length;
+      await until(() => streams() === 1);
+      peer.set({ kind: 'answer', status: 503, times: 1, on: kind === 'http' ? 'GET' : 'subscriptions/listen' });
+      await until(async () => {
+        // One that was asked for may not stand yet.
+        if (kind === 'http') peer.dropStreams();
+        else await peer.expireSessions();
+        return streams() === 2;
+      });
+      const before = facts.changed;
+      await peer.setTools(['one', 'two']);
+      await until(() => facts.changed > before);
+      t.equal(streams(), 3, kind);
+      t.equal((await session.list(never())).tools.length, 2, kind);
+    }
+  },
+);
 
-t.test('SRV-3 · log messages of the server are told as lines, and its progress goes to the call', async (t) => {
+t.test('SRV-3 · log messages of the server become lines, and its progress goes to the call', async (t) => {
   const peer = await started(t);
   const { session, facts } = await opened(t, { url: peer.url });
   await session.call('log', { text: 'half done' }, { signal: never() });
@@ -131,7 +134,7 @@ t.test('LIF-3 · a call that its caller gives up is cancelled on the wire', asyn
   await until(() => peer.seen('tools/call')[0]?.outcome === 'cut');
 });
 
-t.test('LIF-3 · a request for a resource that is given up is ended too', async (t) => {
+t.test('LIF-3 · a cancelled request for a resource is ended too', async (t) => {
   for (const kind of ['http', 'modern'] as const) {
     const peer = await started(t, { kind });
     const { session } = await opened(t, { url: peer.url });
@@ -145,7 +148,7 @@ t.test('LIF-3 · a request for a resource that is given up is ended too', async 
   }
 });
 
-t.test('TRU-2 · an expired session is told as expired, whatever the status it is told with', async (t) => {
+t.test('TRU-2 · an expired session is reported as expired, whatever status says so', async (t) => {
   for (const status of [404, 400] as const) {
     const peer = await started(t);
     const { session } = await opened(t, { url: peer.url });
@@ -312,7 +315,7 @@ t.test('TRU-2 · LIF-13 · an answer that cannot be read is named in words for a
   }
 });
 
-t.test('LIF-4 · a living server answers the ping of its era; a dead one is told with the reason', async (t) => {
+t.test('LIF-4 · a live server answers the ping of its era; a dead one is reported with the reason', async (t) => {
   for (const [kind, method] of [
     ['http', 'ping'],
     ['modern', 'server/discover'],

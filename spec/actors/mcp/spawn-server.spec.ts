@@ -16,7 +16,7 @@ function failureOf(start: () => unknown): SpawnFailure {
   throw new Error('it started');
 }
 
-t.test('LIF-7 · a command that cannot be is told with its server and the way out', (t) => {
+t.test('LIF-7 · an impossible command is reported with its server and the fix', (t) => {
   const { path } = makeHome(t);
   const plain = join(path, 'plain.txt');
   writeFileSync(plain, 'no program');
@@ -40,7 +40,7 @@ t.test('LIF-7 · a command that cannot be is told with its server and the way ou
   t.end();
 });
 
-t.test('LIF-7 · what the system refuses is told without the words that it refused', (t) => {
+t.test('LIF-7 · what the system refuses is reported without the words that it refused', (t) => {
   const { path } = makeHome(t);
   const secret = 'secret\0word';
   const failure = failureOf(() => spawnServer({ server: 's', plan: plan('sh', [secret]), cwd: path }));

@@ -128,7 +128,7 @@ t.test('LIF-9 · SIGTERM comes before SIGKILL', async (t) => {
   t.same(numbersIn(`${home.path}/bye`), [1]);
 });
 
-t.test('LIF-9 · children that a child leaves behind end with it, and the end is told at once', async (t) => {
+t.test('LIF-9 · children that a child leaves behind end with it, and the end is reported at once', async (t) => {
   const home = makeHome(t);
   const { transport, closed, closes } = peer(t, {
     plan: sh('sleep 600 & echo $! >>pids; echo usage; echo the reason >&2; exit 3'),
@@ -237,7 +237,7 @@ t.test('ERA-3 · a message of exactly the cap passes, whatever chunks it comes i
   await closed;
 });
 
-t.test('ERA-3 · lines that are no messages are skipped, told once and kept in the log', async (t) => {
+t.test('ERA-3 · lines that are no messages are skipped, reported once and kept in the log', async (t) => {
   const script = `n=0; while [ $n -lt 150 ]; do n=$((n+1)); echo "banner $n"; done; echo; echo '{"level":30}'; echo ' {"jsonrpc":"2.0","id":1,"method":"ping"}'; cat`;
   const { transport, messages, warnings, errors, stderr } = peer(t, { plan: sh(script) });
   await transport.start();
@@ -290,7 +290,7 @@ t.test('ERA-3 · LIF-14 · the answer of a child that ends behind many lines is 
   t.same(messages.at(-1), ping);
 });
 
-t.test('LIF-7 · a command that is not there is told from a child that ended', async (t) => {
+t.test('LIF-7 · a missing command differs from a child that ended', async (t) => {
   for (const [plan, cwd, code] of [
     [{ kind: 'stdio', command: 'no-such-command', args: [], env: {} }, '/', 'ENOENT'],
     [{ kind: 'stdio', command: '/etc/passwd', args: [], env: {} }, '/', 'EACCES'],

@@ -48,7 +48,7 @@ t.test('TLS-1 · every way to give a certificate is read', async (t) => {
   }
 });
 
-t.test('TLS-1 · a file of the wrong kind, a wrong password and a strange key are told apart', async (t) => {
+t.test('TLS-1 · a file of the wrong kind, a wrong password and a foreign key are distinguished', async (t) => {
   const { path } = makeHome(t);
   const made = makeCertificates(path);
   const garbage = join(path, 'garbage.pem');
@@ -79,7 +79,7 @@ t.test('TLS-1 · a file of the wrong kind, a wrong password and a strange key ar
 });
 
 const root = process.getuid?.() === 0 ? 'root reads everything' : false;
-t.test('TLS-1 · a file that may not be read is told from one that is not there', { skip: root }, async (t) => {
+t.test('TLS-1 · an unreadable file differs from a missing one', { skip: root }, async (t) => {
   const { path } = makeHome(t);
   const secret = join(path, 'secret.pem');
   writeFileSync(secret, '');

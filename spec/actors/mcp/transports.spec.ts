@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { readConnectError } from '../../../actors/mcp/connect-errors.ts';
@@ -14,6 +11,7 @@ import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { quietPorts } from '../../support/mcp/open-session.ts';
+import { freePort } from '../../support/oauth/ports.ts';
 import { makeCertificates } from '../../support/tls.ts';
 
 const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
@@ -53,15 +51,6 @@ async function failure(
   throw new Error('it went well');
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 /** The reference server over HTTP. */
 async function startEverything(t: Test, kind: 'streamableHttp' | 'sse'): Promise<string> {
   const port = await freePort();
@@ -80,7 +69,7 @@ async function startEverything(t: Test, kind: 'streamableHttp' | 'sse'): Promise
   return `http://127.0.0.1:${port}`;
 }
 
-t.test('ERA-3 · a real server is called over Streamable HTTP, and told of the end of its session', async (t) => {
+t.test('ERA-3 · a real server is called over Streamable HTTP, and notified of the end of its session', async (t) => {
   const target = await startEverything(t, 'streamableHttp');
   const { url: elsewhere } = await listenHttp(t, (request, response) => {
     response.writeHead(307, { location: `${target}${request.url}` }).end();
@@ -156,7 +145,7 @@ t.test('TLS-2 · a server without TLS settings sees its headers, and the SDK’s
   t.match(seen, { 'x-api-key': 'key', authorization: 'Bearer b', 'user-agent': 'AgentGateway-Agent/1.2.3' });
 });
 
-t.test('LIF-7 · what kept a server from being reached is told apart', async (t) => {
+t.test('LIF-7 · the causes of an unreachable server are distinguished', async (t) => {
   const made = makeCertificates(makeHome(t).path);
   const { url: secure } = await listenHttp(t, (_request, response) => response.end(), {
     tls: { cert: made.read(made.serverCert), key: made.read(made.serverKey) },

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { createSchemaTime, type TimeLimit, withinTime } from '../../../actors/mcp/schema-time.ts';
 import { checkArguments, createKnownChecks, resultChecks } from '../../../actors/mcp/validate-arguments.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 
 const limitedTo =
   (cpuLimitMs: number): TimeLimit =>
@@ -79,14 +78,11 @@ t.test('LIF-13 · both drafts that servers write are understood', (t) => {
 
 t.test('LIF-13 · a schema that refers to an address is never fetched, and lets nothing through', async (t) => {
   let asked = 0;
-  const server = createServer((_, res) => {
+  const { url } = await listenHttp(t, (_, res) => {
     asked += 1;
     res.end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/schema.json`;
-  const check = checkOf({ type: 'object', properties: { value: { $ref: url } } });
+  const check = checkOf({ type: 'object', properties: { value: { $ref: `${url}/schema.json` } } });
   t.match(check({ value: 1 }), /^unchecked: can't resolve reference http/);
   t.equal(asked, 0);
 });

@@ -47,7 +47,7 @@ async function stage(t: Test, change: Partial<TokenRecord> = {}, oauth: JsonObje
 const over = { expiresAtMs: 1, issuedAtMs: 0 };
 const takeBack = (authority: ScriptedServer): void => authority.expireTokens();
 
-t.test('OAU-1 · a good token is carried to the server and to nobody else', async (t) => {
+t.test('OAU-1 · a good token is sent to the server and nowhere else', async (t) => {
   const { carry, shown, record } = await stage(t);
   t.equal((await carry(url, { headers: { accept: 'x' } })).status, 200);
   await carry('https://elsewhere.example/mcp');

@@ -84,7 +84,7 @@ t.test('OBS-1 · the page says nothing of what was sent', async (t) => {
   await query;
 });
 
-t.test('OAU-8 · a wait that is given up leaves nobody waiting', async (t) => {
+t.test('OAU-8 · a cancelled wait leaves no other waiting', async (t) => {
   const listener = await listenForRedirect({ kind: 'random' });
   t.teardown(() => listener.close());
   const stop = new AbortController();

@@ -161,7 +161,7 @@ t.test('OAU-2 · what cannot be read is not there, says why, and is not written 
   t.equal(credentials.client('hub'), undefined);
 });
 
-t.test('OAU-2 · a file that others can read is made private, and that is told once', async (t) => {
+t.test('OAU-2 · a file that others can read is made private, and that is reported once', async (t) => {
   const { folder, credentials, logged } = tokenStore(t);
   await credentials.save('hub', whole);
   for (const name of ['hub.json', 'hub.client']) chmodSync(join(folder, name), 0o664);

@@ -189,7 +189,7 @@ t.test('OAU-1 · a resource that says nothing useful is looked for at its own or
 });
 
 t.test(
-  'OAU-1 · a server that sends strangers to a page of logins is asked for its metadata all the same',
+  'OAU-1 · a server that redirects unknown clients to a login page is asked for its metadata all the same',
   async (t) => {
     const authority = await startScriptedServer(t);
     for (const status of [301, 302, 303]) {
@@ -377,7 +377,7 @@ t.test(
 );
 
 t.test(
-  'DEV-5 · OAU-7 · where none offers it, each is told with its reason, the statuses first, and what to do',
+  'DEV-5 · OAU-7 · where none offers it, each is reported with its reason, the statuses first, and what to do',
   async (t) => {
     const [gone, page] = await Promise.all([startScriptedServer(t), startScriptedServer(t)]);
     gone.on(paths.metadata, { status: 404, json: {} });

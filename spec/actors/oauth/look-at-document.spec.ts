@@ -3,7 +3,7 @@ import { lookAtDocument } from '../../../actors/oauth/look-at-document.ts';
 import { documentFor } from '../../support/oauth/authorization-server.ts';
 import { type Answer, startScriptedServer } from '../../support/oauth/scripted-server.ts';
 
-t.test('OAU-5 · a document is fetched once, without following a redirect, and what is wrong is told', async (t) => {
+t.test('OAU-5 · a document is fetched once, without following a redirect, and what is wrong is reported', async (t) => {
   const server = await startScriptedServer(t);
   const url = `${server.origin}/client.json`;
   const rows: readonly (readonly [string, Answer, readonly string[]])[] = [

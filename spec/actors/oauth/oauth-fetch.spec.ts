@@ -50,7 +50,7 @@ t.test('OAU-7 · what answered a request for metadata is kept, in order; nothing
   t.match(oauth.seen.at(-1)?.refusal, /not served over https \(http:\/\/as\.example\)/);
 });
 
-t.test('OAU-7 · a request that hangs is given up, by time or by whoever cancels', async (t) => {
+t.test('OAU-7 · a request that hangs ends by its timeout or when it is cancelled', async (t) => {
   const authority = await startScriptedServer(t);
   const time = lentTime(t);
   authority.on(paths.metadata, silence(time));

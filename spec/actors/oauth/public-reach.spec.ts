@@ -78,7 +78,7 @@ t.test('OAU-1 · a server that is itself inside leads wherever it wants', async 
   for (const where of ['inside.test:PORT/x', '127.0.0.1:PORT/x', 'as.test:PORT/x']) t.equal(await ask(where), 'ok');
 });
 
-t.test('OAU-1 · a server of both kinds is a public one, and so is one that nobody can find', async (t) => {
+t.test('OAU-1 · a server of both kinds is a public one, and so is one that does not resolve', async (t) => {
   const both = await stage(t, 'both.test');
   t.equal(await both.ask('both.test:PORT/mcp'), 'ok');
   await t.rejects(both.ask('inside.test:PORT/x'), /not on the public internet/);

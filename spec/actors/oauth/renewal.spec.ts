@@ -67,7 +67,7 @@ t.test('OAU-1 · a renewal has connections of its own, closed when its outcome i
   t.equal(store.credentials.tokens('hub')?.url, url, 'they are for the address of those before');
 });
 
-t.test('OAU-1 · what is brought home is stored although nobody waits for it any more', async (t) => {
+t.test('OAU-1 · renewed tokens are stored although no request waits for them any more', async (t) => {
   const { options, store, record, authority } = await stage(t);
   const { arrived, letThrough } = held(authority);
   void renewTokens(options(), record.accessToken);
@@ -178,7 +178,7 @@ t.test('OAU-3 · a configured client renews with its secret, and another client�
   );
 });
 
-t.test('OAU-8 · an outage that speaks JSON asks nobody to log in', async (t) => {
+t.test('OAU-8 · an outage that answers JSON requires no login', async (t) => {
   const { options, record, authority, store } = await stage(t);
   const settings = options();
   for (const [status, error] of [

@@ -58,7 +58,7 @@ t.test('DUR-1 · a store that does not open says why, and is asked again', async
   t.equal(opens(), 2, 'an open store is asked whether it can write, not opened again');
 });
 
-t.test('DUR-1 · every refused commit is told of, with its reason', async (t) => {
+t.test('DUR-1 · every refused commit is reported with its reason', async (t) => {
   const { keeper, journal, refused } = stage();
   await keeper.open();
   t.match(await keeper.commit([{ kind: 'put', collection: 'runs', key: '', value: {} }]), { kind: 'unavailable' });

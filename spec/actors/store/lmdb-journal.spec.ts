@@ -15,7 +15,7 @@ journalContract(t, 'lmdb', {
   histories: runs(100, 30),
 });
 
-t.test('DUR-1 · answers reads while it is being mended, and heals many askers at once', async (t) => {
+t.test('DUR-1 · answers reads while it is repaired, and heals many askers at once', async (t) => {
   const journal = await openJournal(`${home}/mended`);
   t.teardown(() => journal.close());
   await journal.commit([{ kind: 'put', collection: 'events', key: 'e1', value: {} }]);

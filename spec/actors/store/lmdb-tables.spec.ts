@@ -222,7 +222,7 @@ t.test('DUR-1 · answers like the table that it holds rows for, and leaves the s
   );
 });
 
-t.test('DUR-1 · formats a row once in a transaction, and never if that is given up', (t) => {
+t.test('DUR-1 · formats a row once in a transaction, and never if that is rolled back', (t) => {
   const under = createMemoryTables().tables.groups;
   const spelled: string[] = [];
   const held = createBufferedTable({

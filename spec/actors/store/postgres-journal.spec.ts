@@ -229,7 +229,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     },
   );
 
-  t.test('DUR-1 · SCA-1 · a commit whose connection breaks is told as what became of it', async (t) => {
+  t.test('DUR-1 · SCA-1 · a commit whose connection breaks is reported by its outcome', async (t) => {
     const way = await postgres.lossy();
     // One that is late finds its connection ended at the database.
     const rows = [
@@ -343,7 +343,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     await journal.close();
   });
 
-  t.test('DUR-1 · SCA-1 · where nobody can say what became of a commit, its session ends', async (t) => {
+  t.test('DUR-1 · SCA-1 · if the outcome of a commit is unknowable, its session ends', async (t) => {
     const way = await postgres.lossy();
     for (const alone of [true, false]) {
       const url = way.url(await postgres.url());
@@ -361,8 +361,8 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       way.block(false);
       while ((await journal.probe()) !== undefined) await sleep(5);
       t.match(await journal.renewSession(session, 60_000), { ok: false, fault: { code: 'journal-session-ended' } });
-      const anew = got(await journal.openSession('one', 60_000));
-      const taken = got(await journal.take('runs', { session: anew, dueBeforeMs: 9, limit: 9 }));
+      const rewrite = got(await journal.openSession('one', 60_000));
+      const taken = got(await journal.take('runs', { session: rewrite, dueBeforeMs: 9, limit: 9 }));
       t.match(taken, [{ key: 'k', version: 2 }], 'what it wrote is free to be taken up');
     }
   });

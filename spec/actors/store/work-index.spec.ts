@@ -27,7 +27,7 @@ t.test(
   },
 );
 
-t.test('DUR-1 · work of the living is never looked at, however much of it there is', (t) => {
+t.test('DUR-1 · work of live sessions is never read, however much of it there is', (t) => {
   const { due } = createMemoryTables().tables;
   for (let at = 0; at < 1_000; at += 1) addWork(due, workKey('runs', `k${at}`, { dueAtMs: at, heldBy: 's1' }));
   addWork(due, workKey('runs', 'free', { dueAtMs: 5_000, heldBy: 's2' }));

@@ -332,7 +332,7 @@ type Interleaving = readonly [
   more: { readonly gateways?: readonly Step['at'][]; readonly mode?: 'batch' },
 ];
 
-t.test('COA-1 · IDM-2 · an event between two duplicates is told to its group', async (t) => {
+t.test('COA-1 · IDM-2 · an event between two duplicates reaches its batch', async (t) => {
   const { stage, join, close } = await alone();
   await landed(stage, join('a', 0, 'id-a'));
   await landed(stage, close());
@@ -342,7 +342,7 @@ t.test('COA-1 · IDM-2 · an event between two duplicates is told to its group',
   t.match(await between, { verdict: { kind: 'committed' }, burst: { id: 'c', count: 1 }, absorbed: false });
 });
 
-t.test('COA-1 · IDM-2 · whoever joined behind a duplicate drops nobody else', async (t) => {
+t.test('COA-1 · IDM-2 · an event that joined behind a duplicate drops no other', async (t) => {
   const { stage, join, close } = await alone();
   await landed(stage, join('a', 0, 'id-a'));
   await landed(stage, close());
@@ -489,10 +489,10 @@ t.test(
     const bursts = createBursts({
       ...keeper,
       session: () => holder,
-      submit(writes, settled, anew) {
+      submit(writes, settled, rewrite) {
         keeper.submit(writes, settled, (stale) => {
           if (stale !== undefined) overtaken += 1;
-          return anew?.(stale);
+          return rewrite?.(stale);
         });
       },
     });

@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { createCertificates } from '../../../actors/webhook/certificates.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 
 const pemOf = (path: string): string => `-----BEGIN CERTIFICATE-----\n${path}`;
 
@@ -9,7 +8,7 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
   const asked: string[] = [];
   const held: (() => void)[] = [];
   let allHeld = (): void => {};
-  const server = createServer((request, response) => {
+  const { url: base } = await listenHttp(t, (request, response) => {
     const path = request.url ?? '';
     asked.push(path);
     if (path.startsWith('/silent')) return;
@@ -22,12 +21,6 @@ t.test('SRC-1 · a certificate is fetched once, kept, and waited for no longer t
     else if (path.startsWith('/missing')) response.writeHead(404).end();
     else response.end(path === '/big' ? 'x'.repeat(70_000) : path === '/login' ? '<html>' : pemOf(path));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const lines: string[] = [];
   const keys = new Set<string>();
   const log = {

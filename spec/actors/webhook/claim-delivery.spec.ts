@@ -398,7 +398,7 @@ t.test('DUR-1 · without an open journal nothing is granted', async (t) => {
   }
 });
 
-t.test('DIS-3 · a run that finds no room stays on disk, due and held by nobody', async (t) => {
+t.test('DIS-3 · a run that finds no room stays on disk, due and held by no session', async (t) => {
   for (const plan of [{ kind: 'run' }, { kind: 'cron', job: 'nightly' }] as const) {
     const { claim, journal, session } = await claimer(openMemoryJournal(), { hasRoom: () => false });
 
@@ -490,11 +490,11 @@ t.test('IDM-2 · DUR-1 · whatever is sent in whatever order, each id has one ev
     disk: fc.constantFrom('wait', 'land one', 'land', 'refuse one'),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(sending, { minLength: 1, maxLength: 16 }), async (sendings) => {
+    fc.asyncProperty(fc.array(sending, { minLength: 1, maxLength: 16 }), async (deliveryService) => {
       const stage = gate();
       const gateways = [await claimer(stage.journal, {}, 'one'), await claimer(stage.journal, {}, 'other')];
       const asked: ReturnType<(typeof gateways)[0]['claim']>[] = [];
-      for (const [n, { id, plan, gateway, disk }] of sendings.entries()) {
+      for (const [n, { id, plan, gateway, disk }] of deliveryService.entries()) {
         const claim = gateways[gateway]?.claim;
         if (claim !== undefined) asked.push(claim(ask(`k${100 + n}`, plan, { deliveryId: id })));
         if (disk === 'land one') await stage.land(1);

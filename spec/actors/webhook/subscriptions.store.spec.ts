@@ -94,7 +94,7 @@ t.test('SUB-2 · which routes there are is unknown while the first file to be re
 });
 
 const asRoot = process.getuid?.() === 0 ? 'the superuser reads everything' : false;
-t.test('SUB-2 · mended permissions are seen, though they leave the stamp as it is', { skip: asRoot }, (t) => {
+t.test('SUB-2 · fixed permissions are noticed, though they leave the stamp as it is', { skip: asRoot }, (t) => {
   const { path, store, names } = fixture(t, one);
   chmodSync(path, 0);
   t.equal(store.current().fault?.code, 'subscriptions-unreadable');
@@ -165,7 +165,7 @@ t.test('SUB-2 · SIG-5 · new rules are held against the last good text, also wh
 });
 
 t.test(
-  'SUB-2 · what an update wrote is the last good set, also where nobody asked before the file was spoilt',
+  'SUB-2 · what an update wrote is the last good set, also if the file was not read before it broke',
   async (t) => {
     const { home, store, names } = fixture(t);
     t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'long-enough-secret' })), {

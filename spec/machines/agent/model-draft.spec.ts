@@ -65,7 +65,7 @@ t.test('DIS-3 · counts of tokens are read by either name, and what is no count 
   t.end();
 });
 
-t.test('DIS-3 · an error is told by one word, never by its message, and an unknown one does not pass', (t) => {
+t.test('DIS-3 · an error is reported by one word, never by its message, and an unknown one does not pass', (t) => {
   t.same(faultOf({ type: 'rate_limit_error', message: 'sk-secret' }), {
     kind: 'error',
     type: 'rate_limit_error',

@@ -23,7 +23,7 @@ t.test(
   },
 );
 
-t.test('DIS-3 · rubbish in a stream is passed over, an error is told by its type alone', (t) => {
+t.test('DIS-3 · rubbish in a stream is skipped, an error is reported by its type alone', (t) => {
   for (const provider of ['openai-compatible', 'anthropic'] as const) {
     for (const rubbish of [
       '',

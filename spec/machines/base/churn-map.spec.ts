@@ -49,7 +49,7 @@ t.test('INS-1 · a churn map holds what a map would, in the same order, however 
   t.end();
 });
 
-t.test('INS-1 · whoever is gone before its turn is not visited, also where the map moved meanwhile', (t) => {
+t.test('INS-1 · an entry that is gone before its turn is not visited, also where the map moved meanwhile', (t) => {
   const churn = new ChurnMap<number, string>();
   for (let key = 0; key < 100; key += 1) churn.set(key, `first ${key}`);
   const visited: (readonly [number, string])[] = [];

@@ -52,7 +52,7 @@ function stage(context: object = { count: 1 }) {
   return { run, did, child };
 }
 
-t.test('INS-1 · an assignment writes into a copy that nobody else has, made once a macrostep', (t) => {
+t.test('INS-1 · an assignment writes into a private copy, made once a macrostep', (t) => {
   const before = { count: 1, name: 'x' };
   const { run } = stage(before);
   let copies = 0;

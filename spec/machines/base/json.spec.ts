@@ -22,7 +22,7 @@ t.test('TPL-1 · a spelling is that of JSON, cut at the limit', (t) => {
   t.end();
 });
 
-t.test('TPL-1 · any depth that a parser gives is spelled', (t) => {
+t.test('TPL-1 · any depth that a parser gives is formatted', (t) => {
   const text = `${'{"a":['.repeat(100_000)}1${']}'.repeat(100_000)}`;
   t.ok(stringify(JSON.parse(text) as Json) === text);
   t.end();

@@ -147,7 +147,7 @@ t.test('INS-1 · it is an Actor that the system knows until it ends', (t) => {
   t.end();
 });
 
-t.test('INS-1 · a listener or an observer that fails harms nobody and does not go unheard', async (t) => {
+t.test('INS-1 · a listener or an observer that fails harms no other and is reported', async (t) => {
   const chart = machineOf(
     {
       hasFinal: false,

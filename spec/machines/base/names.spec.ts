@@ -23,7 +23,7 @@ t.test('HOME-1 · a printed command chooses a profile that is not the default on
   t.end();
 });
 
-t.test('OAU-9 · LIF-1 · a name shows its profile unless that is the default one, and no two are spelled alike', (t) => {
+t.test('OAU-9 · LIF-1 · a name shows its profile unless that is the default one, and no two look alike', (t) => {
   t.equal(inProfile('hub', 'default'), 'hub');
   t.equal(inProfile('hub', 'work'), 'hub@work');
   t.equal(inProfile('hub@work', 'default'), 'hub@@work');

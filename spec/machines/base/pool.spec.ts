@@ -120,7 +120,7 @@ t.test('INS-1 · nothing is left of thousands of children', (t) => {
   t.end();
 });
 
-t.test('INS-1 · what stands in for a pool that does not live holds nobody, and has no room', (t) => {
+t.test('INS-1 · an absent pool holds no child, and has no room', (t) => {
   const pool = absentPool<object>('runs');
   pool.each(() => t.fail('there is nobody'));
   pool.clear();

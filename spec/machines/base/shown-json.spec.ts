@@ -27,7 +27,7 @@ const hidden = [
   ['the empty Braille pattern', '\u2800', '\\u2800'],
 ] as const;
 
-t.test('LNK-2 · TRU-3 · what nobody sees is spelled out, in keys and values', (t) => {
+t.test('LNK-2 · TRU-3 · invisible characters are written out, in keys and values', (t) => {
   for (const [what, character, spelled] of hidden) {
     const shown = shownJson({ [`k${character}`]: `rm${character}x` });
     t.equal(shown, `{\n  "k${spelled}": "rm${spelled}x"\n}`, what);

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { type RunningActor, runsAtQuestions, shownState } from '../../../machines/base/waiting.ts';
 
-t.test('TRU-3 · a run that waits for a person is under way for nobody else', async (t) => {
+t.test('TRU-3 · a run that waits for a person is shown as waiting', async (t) => {
   t.equal(shownState('running', undefined), 'running');
   t.equal(shownState('running', 'a1'), 'waiting for you');
 });
 
-t.test('TRU-3 · the runs that wait are told by the questions that live, each with its oldest', async (t) => {
+t.test('TRU-3 · the runs that wait follow from the open questions, each with its oldest', async (t) => {
   const living: readonly RunningActor[] = [
     { id: 'supervisor', machine: 'supervisor' },
     { id: 'runs/r1', machine: 'agentRun', meta: { key: 'e1' } },

@@ -3,7 +3,7 @@ import t from 'tap';
 import { weaknessOf } from '../../../machines/config/secret-strength.ts';
 import { fc } from '../../support/property.ts';
 
-t.test('SEC-6 · CLI-2 · weak secrets are told by what is weak about them, and not by themselves', (t) => {
+t.test('SEC-6 · CLI-2 · weak secrets are reported by what is weak about them, and never quoted', (t) => {
   const rows: readonly (readonly [string, RegExp | undefined])[] = [
     ['secret', /everybody tries/],
     ['my-webhook-secret', /everybody tries/],

@@ -100,7 +100,7 @@ t.test('CFG-1 · an unknown key is reported with the nearest known one, else wit
   t.end();
 });
 
-t.test('CFG-2 · what is missing is told at its holder, and the whole file has a name too', (t) => {
+t.test('CFG-2 · what is missing is reported at its holder, and the file as a whole has a name too', (t) => {
   const schema = { type: 'object', properties: { list: { items: { type: 'object', required: ['id'] } } } };
   t.same(validate(schema, { list: [{ id: 1 }, {}] }), [
     { path: ['list', '1'], message: '"list.1" lacks "id"', code: 'missing-key' },

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type Attempt, nextTry, type TryHistory, usualRetries } from '../../../machines/dispatch/next-try.ts';
+import { type Attempt, defaultRetries, nextTry, type TryHistory } from '../../../machines/dispatch/next-try.ts';
 import {
   partly,
   refused,
@@ -16,7 +16,15 @@ const fresh: TryHistory = { sinceMs: 0, failures: 0 };
 const after = (outcome: SendOutcome, history: Partial<TryHistory> = {}, attempt: Partial<Attempt> = {}) =>
   nextTry(
     { ...fresh, ...history },
-    { outcome, startedAtMs: 900, endedAtMs: 1_000, jitter: 0, deduplicatesForMs: 0, policy: usualRetries, ...attempt },
+    {
+      outcome,
+      startedAtMs: 900,
+      endedAtMs: 1_000,
+      jitter: 0,
+      deduplicatesForMs: 0,
+      policy: defaultRetries,
+      ...attempt,
+    },
   );
 
 t.test('DLV-4 · each outcome has what follows it', (t) => {
@@ -117,7 +125,7 @@ t.test('DLV-4 · DUR-1 · whatever comes, tries end, waits are bounded and doubt
             endedAtMs: nowMs + 10,
             jitter,
             deduplicatesForMs,
-            policy: usualRetries,
+            policy: defaultRetries,
           });
           if (next.kind !== 'retry') return next.kind === 'unsure' || !('unsureSinceMs' in next);
           if (next.dueAtMs < nowMs || next.dueAtMs > 86_400_000) return false;
@@ -126,7 +134,7 @@ t.test('DLV-4 · DUR-1 · whatever comes, tries end, waits are bounded and doubt
           history = { sinceMs: 0, ...next };
           nowMs = next.dueAtMs;
         }
-        return history.failures < usualRetries.attempts;
+        return history.failures < defaultRetries.attempts;
       },
     ),
   );

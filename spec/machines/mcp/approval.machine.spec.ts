@@ -53,7 +53,7 @@ t.test('TRU-1 · the first answer stands: no second word and no clock changes it
   t.end();
 });
 
-t.test('TRU-3 · a question that is withdrawn answers nobody', (t) => {
+t.test('TRU-3 · a question that is withdrawn answers no call', (t) => {
   const { clock, told, actor, seen } = question();
   actor.send({ type: 'approval.withdraw' });
   clock.increment(300_000);

@@ -104,7 +104,7 @@ t.test('TRU-2 · a session that was in use has run out at 404, and at some other
   t.end();
 });
 
-t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
+t.test('LIF-7 · the one line says what went wrong and how to fix it', (t) => {
   const rows: readonly (readonly [readonly ConnectFailure[], string])[] = [
     [[http(401, 'Unauthorized')], 'answered HTTP 401: Unauthorized; check headers'],
     [
@@ -214,7 +214,7 @@ t.test('LIF-7 · where npx installs or has left half a package, the line leads t
   t.end();
 });
 
-t.test('ERA-1 · two failures are told in the order of the attempts', (t) => {
+t.test('ERA-1 · two failures are reported in the order of the attempts', (t) => {
   t.equal(
     describeFailure('hub', [http(400, 'no'), { kind: 'timeout', afterMs: 500 }], here),
     'mcp server "hub": answered HTTP 400: no; then no answer in 0.5 s; ask the operator of the server, or raise connect_timeout',

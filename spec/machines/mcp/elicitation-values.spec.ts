@@ -126,7 +126,7 @@ t.test('SRV-1 · defaults are applied, what is required must be there, and blank
   t.end();
 });
 
-t.test('SRV-1 · every finding is told, not only the first', (t) => {
+t.test('SRV-1 · every finding is reported, not only the first', (t) => {
   const requestedSchema = { properties: { a: integer, b: { type: 'boolean' } }, required: ['b', 'c'] };
   t.same(checkElicitationValues(requestedSchema, { a: 0, z: 1 }), {
     kind: 'refused',

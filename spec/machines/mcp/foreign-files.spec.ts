@@ -65,7 +65,7 @@ t.test('CLI-5 · the files of each program lie where its system has them', (t) =
   t.end();
 });
 
-t.test('CLI-5 · in a folder of the user, the folders that hold it are looked at too, the nearest first', (t) => {
+t.test('CLI-5 · in a folder of the user, its parent folders are read too, the nearest first', (t) => {
   const files = foreignFiles({ ...places, folder: '/u/a/b' });
   const of = (name: string): (string | undefined)[][] =>
     files.filter(({ path }) => path.endsWith(name)).map(({ path, workspace }) => [path, workspace]);
@@ -130,7 +130,7 @@ t.test('CLI-5 · what Gemini CLI leaves out is known as switched off', (t) => {
   t.end();
 });
 
-t.test('CLI-5 · what VS Code would ask for is told in its words, with what it would offer, and no password', (t) => {
+t.test('CLI-5 · what VS Code would ask for is shown in its words, with what it would offer, and no password', (t) => {
   const inputs = [
     { id: 'k', type: 'promptString', description: 'A key', password: true, default: 'secret' },
     { id: 'n' },
@@ -181,7 +181,7 @@ t.test('CLI-5 · what a person has switched off in Claude Code is known as switc
   t.end();
 });
 
-t.test('CLI-5 · servers of other folders are named, since they are not looked at', (t) => {
+t.test('CLI-5 · servers of other folders are named, since they are not read', (t) => {
   const value: Json = {
     projects: { '/p': { mcpServers: { a: one } }, '/q': { mcpServers: { b: one, c: one } }, '/r': { mcpServers: {} } },
   };

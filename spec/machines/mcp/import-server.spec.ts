@@ -446,7 +446,7 @@ t.test('CLI-5 · CFG-1 · what is imported is an entry without a finding', (t) =
   t.end();
 });
 
-t.test('CLI-5 · what is silent in a file stays silent: no key is written that nobody meant', (t) => {
+t.test('CLI-5 · what a file leaves out stays out: no key is added', (t) => {
   const exact: readonly (readonly [ForeignProgram, JsonObject, JsonObject])[] = [
     ['claude-code', { type: 'streamable-http', url: 'https://x/sse' }, { url: 'https://x/sse' }],
     ['cursor', { url: 'https://x/', auth: 'oauth' }, { url: 'https://x/', auth: 'oauth' }],
@@ -464,7 +464,7 @@ t.test('CLI-5 · what is silent in a file stays silent: no key is written that n
   t.end();
 });
 
-t.test('CLI-5 · a way that no server here is reached by is told, not written', (t) => {
+t.test('CLI-5 · an unsupported transport is reported, not written', (t) => {
   const rows: readonly (readonly [ForeignProgram, JsonObject, RegExp])[] = [
     ['claude-code', { type: 'ws', url: 'wss://x/' }, /not http or https but wss$/],
     ['vscode', { type: 'http', url: 'unix:///tmp/mcp.sock' }, /but unix$/],

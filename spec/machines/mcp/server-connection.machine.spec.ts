@@ -197,7 +197,7 @@ t.test('LIF-7 · waits grow with each failure, are spread by chance, and the bud
   t.equal(server.context().why, 'busy');
 });
 
-t.test('LIF-7 · a parked server is looked at every five minutes, and a call is one attempt at once', async (t) => {
+t.test('LIF-7 · a parked server is tried every five minutes, and a call is one attempt at once', async (t) => {
   const server = await connection({}, busy(0), busy(0), busy(0), busy(0), busy(0), busy(0), busy(0), well);
   while (server.state() === 'backingOff') await server.pass(0);
   const attempts = () => server.told.filter((word) => word === 'connect').length;
@@ -302,7 +302,7 @@ t.test('LIF-1 · LIF-9 · a stop closes the session and ends, whatever was due',
 });
 
 t.test(
-  'LIF-7 · a call that loses a session which has answered others parks nobody, however often; one that answers nothing does',
+  'LIF-7 · a call that loses a session which has answered others never parks a server; one that answers nothing does',
   async (t) => {
     const mute = await connection({}, well);
     for (let failures = 1; failures <= 5; failures += 1) {

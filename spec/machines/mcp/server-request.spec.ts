@@ -262,7 +262,7 @@ t.test('SRV-3 · roots answers the folders of the entry in their order, by file 
   t.end();
 });
 
-t.test('SRV-1 · a form is bounded, and what nobody sees or may see is not in it', (t) => {
+t.test('SRV-1 · a form is bounded, and has no invisible or secret text', (t) => {
   const policy = { enabled: true, timeoutMs: 1_000 };
   const message = `Sign in${String.fromCodePoint(0xe0041)} with Bearer abcdef123456 ${'x'.repeat(10_000)}`;
   const verdict = admitElicitation(

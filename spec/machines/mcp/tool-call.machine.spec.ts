@@ -171,7 +171,7 @@ t.test('TRU-2 · a call that went out while the tool only read is not repeated o
   t.end();
 });
 
-t.test('TRU-3 · a call whose entry changed or went while it waited ends, and nobody is asked any more', (t) => {
+t.test('TRU-3 · a call whose entry changed or went while it waited ends, and its question is withdrawn', (t) => {
   const rows: readonly (readonly [Given, how: 'changed' | 'removed', done: readonly string[], RegExp])[] = [
     [{ asks: true }, 'changed', ['ask', 'takeBack'], /its entry was changed while mcp__s__t waited; call it again$/],
     [{ asks: true }, 'removed', ['ask', 'takeBack'], /its entry was removed while mcp__s__t waited$/],

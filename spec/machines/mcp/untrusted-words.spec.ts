@@ -2,7 +2,7 @@ import t from 'tap';
 import { lastWords, untrustedWords } from '../../../machines/mcp/untrusted-words.ts';
 import { fc } from '../../support/property.ts';
 
-t.test('LIF-13 · what a stranger says becomes one short line without secrets and invisible characters', (t) => {
+t.test('LIF-13 · untrusted text becomes one short line without secrets and invisible characters', (t) => {
   const rows: readonly (readonly [string, string])[] = [
     ['refused', 'refused'],
     ['  two\n\tlines\u0000 ', 'two lines'],

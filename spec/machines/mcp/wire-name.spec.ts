@@ -1,7 +1,7 @@
 import t from 'tap';
 import { wireName } from '../../../machines/mcp/wire-name.ts';
 
-t.test('NAM-1 · DIS-3 · a name that an endpoint would refuse is cut and told apart', (t) => {
+t.test('NAM-1 · DIS-3 · a name that an endpoint would refuse is cut and kept distinct', (t) => {
   t.equal(wireName('mcp__github__get_issue'), 'mcp__github__get_issue');
   const long = `mcp__${'x'.repeat(70)}`;
   t.match(wireName(`${long}1`), /^[\w-]{64}$/);

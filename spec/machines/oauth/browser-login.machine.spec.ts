@@ -135,7 +135,7 @@ t.test(
   },
 );
 
-t.test('OAU-8 · the port is let go before the end is told, however it ends', async (t) => {
+t.test('OAU-8 · the port is released before the end is reported, however it ends', async (t) => {
   const well = await login({ identities: [], redirects: [{ kind: 'done' }] });
   t.equal(well.state(), 'loggedIn');
   t.same(well.told, ['discover', 'bindPort', 'announce', 'awaitRedirect', 'store', 'release']);

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { readPollError, usualIntervalMs } from '../../../machines/oauth/device-grant.ts';
+import { defaultIntervalMs, readPollError } from '../../../machines/oauth/device-grant.ts';
 
 t.test('DEV-4 · pending keeps the interval, slow_down adds five seconds, everything else stops', (t) => {
-  t.equal(usualIntervalMs, 5_000);
+  t.equal(defaultIntervalMs, 5_000);
   const rows: readonly (readonly [string, number, object])[] = [
     ['authorization_pending', 1_000, { kind: 'wait', intervalMs: 1_000 }],
     ['slow_down', 1_000, { kind: 'wait', intervalMs: 6_000 }],

@@ -89,7 +89,7 @@ t.test('DEV-4 · a longer wait that a server asks for is that of the next poll a
   t.same(polls, [5_000, 35_000, 40_000, 45_000]);
 });
 
-t.test('DEV-4 · nobody approves: the shorter of the two bounds ends it, also while a poll hangs', async (t) => {
+t.test('DEV-4 · without an approval the shorter of the two bounds ends it, also while a poll hangs', async (t) => {
   const quiet = await login({ patienceMs: 12_000 });
   t.same(quiet.told, ['code, 12000 ms']);
   await quiet.pass(11);

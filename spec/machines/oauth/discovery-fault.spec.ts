@@ -41,7 +41,7 @@ t.test('OAU-7 · where the metadata was read, what failed before it is no news',
   t.end();
 });
 
-t.test('OBS-1 · the query of an address is not told', (t) => {
+t.test('OBS-1 · the query of an address is not shown', (t) => {
   const seen = [{ url: 'https://as.example/.well-known/x?token=abc#y', status: 500 }];
   t.match(describeDiscovery(seen, then), '(500 from https://as.example/.well-known/x)');
   t.end();

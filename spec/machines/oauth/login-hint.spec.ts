@@ -25,7 +25,7 @@ t.test('OAU-8 · what is amiss stands before the command that mends it', (t) => 
   t.end();
 });
 
-t.test('OAU-7 · a server is named once, whoever has named it below', (t) => {
+t.test('OAU-7 · a server is named once, also if an inner error has named it', (t) => {
   const expected = 'mcp server "hub": its metadata is no JSON';
   t.equal(aboutServer('hub', 'its metadata is no JSON'), expected);
   t.equal(aboutServer('hub', `mcp server "hub": ${expected}`), expected);

@@ -9,7 +9,7 @@ import {
   withheldScope,
 } from '../../../machines/oauth/scope.ts';
 
-t.test('OAU-1 · the challenge names the scope, else the resource, else nobody', (t) => {
+t.test('OAU-1 · the scope comes from the challenge, else from the resource, else there is none', (t) => {
   const resource = { scopes_supported: ['mcp:read', 'mcp:write'] };
   t.equal(chooseScope('files:read', resource, {}), 'files:read');
   t.equal(chooseScope(undefined, resource, {}), 'mcp:read mcp:write');

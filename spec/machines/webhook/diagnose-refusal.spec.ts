@@ -104,7 +104,7 @@ const v2Scheme: SignatureScheme = {
 const codes = (findings: readonly Finding[]): readonly string[] => findings.map(({ code }) => code);
 
 t.test(
-  'SRC-5 · of each source that signs by HMAC, a missing header, a clock, a body and a secret are told apart',
+  'SRC-5 · of each source that signs by HMAC, a missing header, a clock, a body and a secret are distinguished',
   (t) => {
     for (const name of hmacSources.filter((one) => one !== 'gitlab')) {
       const route = sourceRoute(name);

@@ -224,20 +224,20 @@ t.test('FIL-4 · a text that is too long for its pattern is not searched, and th
   t.end();
 });
 
-t.test('FIL-4 · what cannot be told stays so in a group unless the rest decides', (t) => {
+t.test('FIL-4 · an undecided filter leaves its group undecided unless the rest decides', (t) => {
   const long = { text: 'a'.repeat(stepBudget + 1), yes: 1 };
-  const untold = { field: 'text', regex: 'a' };
+  const undecided = { field: 'text', regex: 'a' };
   const holds = { field: 'yes', equals: 1 };
   const fails = { field: 'yes', equals: 2 };
   const rows: readonly (readonly [JsonObject, boolean])[] = [
-    [{ any: [untold, holds] }, true],
-    [{ any: [untold, fails] }, false],
-    [{ all: [untold, holds] }, false],
-    [{ not: { all: [untold, fails] } }, true],
-    [{ not: { all: [untold, holds] } }, false],
-    [{ not: { any: [untold, fails] } }, false],
-    [{ not: { any: [untold, holds] } }, false],
-    [{ not: { not: untold } }, false],
+    [{ any: [undecided, holds] }, true],
+    [{ any: [undecided, fails] }, false],
+    [{ all: [undecided, holds] }, false],
+    [{ not: { all: [undecided, fails] } }, true],
+    [{ not: { all: [undecided, holds] } }, false],
+    [{ not: { any: [undecided, fails] } }, false],
+    [{ not: { any: [undecided, holds] } }, false],
+    [{ not: { not: undecided } }, false],
   ];
   for (const [condition, expected] of rows)
     t.equal(match(condition, long), expected ? 'matched' : 'unmatched', JSON.stringify(condition));
@@ -326,7 +326,7 @@ t.test('FIL-2 · FIL-4 · each condition is tried at most once, however deep it 
   t.end();
 });
 
-t.test('LIM-5 · FIL-3 · a list that could not be looked at decides nothing that the rest does not decide', (t) => {
+t.test('LIM-5 · FIL-3 · an unreadable list decides nothing that the rest does not decide', (t) => {
   const unread = { field: 'action', in_file: 'unread.txt' };
   const holds = { field: 'action', equals: 'opened' };
   const fails = { field: 'action', equals: 'closed' };

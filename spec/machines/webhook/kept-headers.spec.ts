@@ -1,7 +1,7 @@
 import t from 'tap';
 import { compileKeptHeaders, isCredentialHeader } from '../../../machines/webhook/kept-headers.ts';
 
-t.test('OBS-1 · DUR-2 · headers that carry credentials are never kept, whoever asks for them', (t) => {
+t.test('OBS-1 · DUR-2 · headers that carry credentials are never kept, also if a route names them', (t) => {
   const secrets = [
     'authorization',
     'proxy-authorization',

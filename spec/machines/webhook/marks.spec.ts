@@ -18,8 +18,8 @@ import {
 } from '../../../machines/webhook/marks.ts';
 import {
   type DeliveryRecord,
-  deliveryRow,
   type EventRecord,
+  eventSummary,
   type RunRecord,
 } from '../../../machines/webhook/record.ts';
 import { fc, runs } from '../../support/property.ts';
@@ -106,7 +106,7 @@ t.test('DUR-2 · CON-4 · what work shows of its events is what their rows show'
   });
   fc.assert(
     fc.property(work, fc.constantFrom(...eventStatuses), ({ run, delivery }, status) => {
-      const row = deliveryRow({ ...event, status }, run ?? delivery);
+      const row = eventSummary({ ...event, status }, run ?? delivery);
       const shown = shownOfWork(
         run as unknown as JsonObject | undefined,
         delivery as unknown as JsonObject | undefined,

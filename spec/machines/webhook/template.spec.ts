@@ -45,7 +45,7 @@ t.test('TPL-1 · cuts the raw payload at 4000 characters and nested values at 20
   t.end();
 });
 
-t.test('TPL-1 · a value is spelled no further than it is shown, whatever its size and depth', (t) => {
+t.test('TPL-1 · a value is formatted no further than it is shown, whatever its size and depth', (t) => {
   const nested = (depth: number, inner: string): JsonObject =>
     JSON.parse(`{"a":${'['.repeat(depth)}${inner}${']'.repeat(depth)}}`) as JsonObject;
   // Indented whole, this one is more than two thousand million characters: it cannot be spelled and then cut.

@@ -11,7 +11,7 @@ function stage() {
   return { pool, chats, id: chats.open('default', () => {}) ?? '' };
 }
 
-t.test('CLI-4 · a turn is told to its chart, and answered once that has ended', async (t) => {
+t.test('CLI-4 · a turn is sent to its chart, and answered once that has ended', async (t) => {
   const { pool, chats, id } = stage();
   t.same(pool.spawned[0]?.input, { id, profile: 'default' });
   const turn = chats.say(id, 'Hello');
@@ -64,7 +64,7 @@ t.test('CLI-4 · a session that is closed is forgotten', (t) => {
   t.end();
 });
 
-t.test('CLI-4 · CON-2 · a terminal outlives the servers’ half and is told so', (t) => {
+t.test('CLI-4 · CON-2 · a terminal outlives the servers’ half and is notified', (t) => {
   const pool = fakePool<ChatInput>();
   let lives = true;
   const chats = createChats(() => (lives ? (pool.handle() as never) : undefined));

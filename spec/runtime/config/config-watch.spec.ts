@@ -103,7 +103,7 @@ t.test('LIF-12 · CFG-2 · a file that is being written is not read before it is
   t.end();
 });
 
-t.test('LIF-12 · a change that nobody could look at yet is told until somebody has', async (t) => {
+t.test('LIF-12 · a change is shown until a person has seen it', async (t) => {
   const time = lentTime(t);
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const paths = [`${home.path}/config.yaml`];

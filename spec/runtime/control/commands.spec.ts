@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
@@ -11,6 +9,7 @@ import { isOfHome } from '../../../runtime/control/methods.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 
 const secret = 'a-secret-of-its-own';
 const nobody = { notify: () => {}, onEnd: () => () => {} };
@@ -157,7 +156,7 @@ t.test('DUR-2 · histories are asked for within bounds, by route and status', as
   t.same(seen, [{ limit: 50 }, { limit: 1, route: 'r', status: 'failed' }, { limit: 1_000 }, { limit: 50 }]);
 });
 
-t.test('CLI-5 · what the history does not hold has its code, and what it holds is told whole', async (t) => {
+t.test('CLI-5 · what the history lacks has its code, and what it has is complete', async (t) => {
   const stopped: string[] = [];
   const host = hostOf(t, {
     status: () => ({ pid: 1 }) as never,
@@ -289,7 +288,7 @@ t.test(
   async (t) => {
     const got: { readonly path: string | undefined; readonly genuine: boolean; readonly body: string }[] = [];
     const verify = signatureVerifier({}, { kind: 'shared', secret });
-    const gateway = createServer((request, response) => {
+    const { url } = await listenHttp(t, (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
@@ -304,15 +303,12 @@ t.test(
         response.writeHead(418).end('short and stout');
       });
     });
-    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
-    t.teardown(() => new Promise((resolve) => gateway.close(resolve)));
     const forgotten: string[] = [];
-    const url = (): string => `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
     const forgetSignature = async (digest: string): Promise<number> =>
       forgotten.push(`${digest.length}, ${got.length} sent`);
     const host = hostOf(
       t,
-      { url, forgetSignature },
+      { url: () => url, forgetSignature },
       `{ 'a/b ü': { secret: ${secret} }, by: { secret: ${secret}, signature: { header: x-by, algorithm: token } } }`,
     );
 

@@ -108,7 +108,8 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
       nextId: () => 'new',
       nowMs: () => 1,
     },
-    sendings: () => ({ targets: () => [{ state: 'failed' }, { state: 'connected' }, { state: 'failed' }] }) as never,
+    deliveryService: () =>
+      ({ targets: () => [{ state: 'failed' }, { state: 'connected' }, { state: 'failed' }] }) as never,
     pauseOf: () => undefined,
     cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
     seenRun: (_key, record) => record,
@@ -396,7 +397,7 @@ t.test(
   },
 );
 
-t.test('DUR-2 · IDM-1 · refused requests of one id are told apart by route too, and paged', async (t) => {
+t.test('DUR-2 · IDM-1 · refused requests of one id are distinguished by route too, and paged', async (t) => {
   const { view, decisions } = await stage([]);
   decisions.decided(refused, undefined);
   decisions.decided({ ...refused, id: 'e7', path: '/webhooks/other' }, undefined);
@@ -470,7 +471,7 @@ t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question,
   );
 });
 
-t.test('DUR-1 · CLI-5 · a run that a crash cut off is told as waiting, in every row that shows it', async (t) => {
+t.test('DUR-1 · CLI-5 · a run that a crash cut off is shown as waiting in every row', async (t) => {
   const { view } = await stage(
     [
       ['events', 'e1', { ...event, work: 'e1' }],

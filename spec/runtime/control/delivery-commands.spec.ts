@@ -7,13 +7,13 @@ t.test(
   'DLV-4 · CLI-2 · whatever narrows a list of deliveries reaches the service, and a limit has its bounds',
   async (t) => {
     const asked: unknown[] = [];
-    const sendings = {
+    const deliveryService = {
       list: (query: unknown) => {
         asked.push(query);
         return [];
       },
     };
-    const host = { daemon: { sendings } } as unknown as CommandHost;
+    const host = { daemon: { deliveryService } } as unknown as CommandHost;
     const narrow = { route: 'r', profile: 'work', status: 'queued', target: 'slack', before: 'k9' };
     const rows: readonly (readonly [JsonObject, object])[] = [
       [{}, { limit: 50 }],
@@ -34,7 +34,7 @@ t.test(
 );
 
 t.test('CLI-3 · deliveries that are confirmed are named by ids or by a group', async (t) => {
-  const host = { daemon: { sendings: {}, failures: {} } } as unknown as CommandHost;
+  const host = { daemon: { deliveryService: {}, failures: {} } } as unknown as CommandHost;
   const confirm = deliveryCommands['deliveries.confirm'] as Command;
   for (const params of [{}, { id: 'k1' }]) {
     await t.rejects(Promise.resolve(confirm(host, params, {} as CommandPeer)), {

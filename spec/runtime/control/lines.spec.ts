@@ -53,7 +53,7 @@ t.test('CLI-3 · a blank line costs no text, and a line of one chunk no copy', (
   t.end();
 });
 
-t.test('CLI-3 · a line beyond the limit is told of and dropped, and takes no memory with it', (t) => {
+t.test('CLI-3 · a line beyond the limit is reported and dropped, and takes no memory with it', (t) => {
   t.same(cut([Buffer.from('x'.repeat(10))], 10), { lines: [], overflows: 0 });
   t.same(cut([Buffer.from('x'.repeat(11))], 10), { lines: [], overflows: 1 });
   t.same(cut([Buffer.from('x'.repeat(6)), Buffer.from('x'.repeat(6)), Buffer.from('\nok\n')], 10), {

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ListName } from '../../../machines/mcp/offers.ts';
@@ -14,6 +11,7 @@ import type { CallRequest } from '../../../runtime/mcp/calls.ts';
 import type { McpView } from '../../../runtime/mcp/view.ts';
 import type { LoginRequest, LoginVerdict } from '../../../runtime/oauth/login-service.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { commandOf } from '../../support/mcp/gateway.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
 
@@ -343,13 +341,9 @@ t.test(
 );
 
 t.test('OBS-1 · OAU-2 · the report on a test hides the token that it was made with', async (t) => {
-  const server = createServer((request, response) => {
+  const { url: origin } = await listenHttp(t, (request, response) => {
     response.writeHead(500).end(`no such token: ${request.headers.authorization?.slice('Bearer '.length)}`);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const url = `${origin}/mcp`;
   const home = makeHome(t, {
     'config.yaml': JSON.stringify({ mcp_servers: { hub: { url, auth: 'oauth' } } }),

@@ -154,7 +154,7 @@ t.test('SCA-3 · deliveries are the leader’s, a run and a question those of th
   t.same(await alone.ask('a', 'deliveries.drop', { id: 'x' }), { at: 'a' }, 'while nobody leads');
 });
 
-t.test('SCA-3 · what does not answer is named, and keeps nobody from the others', async (t) => {
+t.test('SCA-3 · a gateway that does not answer is named, and delays no other', async (t) => {
   const rows = [{ id: 'q' }];
   const { ask, nodes } = stage({ 'approvals.list': rows as never }, { silent: 'b' });
   t.match(

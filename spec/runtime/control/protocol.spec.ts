@@ -1,7 +1,7 @@
 import t from 'tap';
 import { readMessage } from '../../../runtime/control/protocol.ts';
 
-t.test('CLI-3 · whatever a line holds, it is a message, and an error keeps the id that can be told', (t) => {
+t.test('CLI-3 · whatever a line holds, it is a message, and an error keeps a readable id', (t) => {
   const request = (rest: object): string => JSON.stringify({ jsonrpc: '2.0', ...rest });
   const deep = (depth: number): string =>
     `{"jsonrpc":"2.0","id":1,"method":"a","params":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`;

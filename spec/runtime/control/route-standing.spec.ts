@@ -16,7 +16,7 @@ t.test(
         limits.push(mostMs);
         return { countedFromMs, routes: [counted] };
       },
-      sendings: { list: async () => [] },
+      deliveryService: { list: async () => [] },
     } as unknown as DaemonView;
 
     const partly = (await routeStandings(daemon, nowMs))({ name: 'r' });

@@ -538,7 +538,7 @@ t.test('CLI-3 · CON-2 · a reader that stands still keeps no daemon from ending
   socket.destroy();
 });
 
-t.test('CLI-3 · who waits when the daemon goes is told so', async (t) => {
+t.test('CLI-3 · a waiting call fails when the daemon goes', async (t) => {
   const { client, server } = await serve(t, { reload: () => new Promise(() => {}) });
   const waiting = client.call('gateway.reload');
   const refused = t.rejects(waiting, { code: 'gateway-gone' });

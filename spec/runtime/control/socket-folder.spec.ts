@@ -26,7 +26,7 @@ t.test('CLI-3 · a folder beside the home is used where it is this user alone wh
   demandOwnFolder(`${folder}/other/gateway.sock`);
 });
 
-t.test('CLI-3 · a folder that is a link, a file or another user is told and not used', async (t) => {
+t.test('CLI-3 · a link, a file or another user’s folder is reported and not used', async (t) => {
   const { socket, folder, path } = deep(t);
   mkdirSync(`${path}/elsewhere`);
   symlinkSync(`${path}/elsewhere`, folder);

@@ -238,7 +238,7 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   });
 });
 
-t.test('CRN-1 · records that are not as their writer meant them are told, and edits touch one of them', async (t) => {
+t.test('CRN-1 · damaged records are reported, and edits touch one of them', async (t) => {
   const records: readonly Json[] = [
     { ...daily, id: 'a', name: 'one', paused: 'yes' },
     { ...daily, id: 'a', name: 'two' },
@@ -387,7 +387,7 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
   );
 });
 
-t.test('CRN-1 · the next times are told as the clocks of the job’s zone show them, with their offset', async (t) => {
+t.test('CRN-1 · the next times are shown as the clocks of the job’s zone show them, with their offset', async (t) => {
   const record = { ...daily, id: 'b', name: 'tokyo', timezone: 'Asia/Tokyo' };
   const it = rig(t, undefined, { 'cron/jobs.json': JSON.stringify([record]) });
   const run = shell(it);

@@ -74,7 +74,7 @@ async function stage(t: Test, throwsAt: 'due' | 'pass' | 'open' | 'nothing', cha
   return { actor, clock, errors, journal, opened, underWay };
 }
 
-t.test('CRN-1 · DUR-1 · a firing that failed in a way that nobody foresaw is tried again', async (t) => {
+t.test('CRN-1 · DUR-1 · a firing that failed in an unforeseen way is tried again', async (t) => {
   const { actor, clock, errors, opened } = await stage(t, 'due');
   t.match(actor.getSnapshot(), { value: 'postponed', context: { why: 'nobody foresaw this' } });
   t.same(errors, ['cronJobs/j: nobody foresaw this']);

@@ -199,7 +199,7 @@ t.test('CRN-1 · DUR-1 · a restart fires nothing twice, and makes up for what i
   t.equal((await tooLate.history()).length, 3, 'one entry for all that was missed');
 });
 
-t.test('DUR-1 · a run that a restart finds in flight is waited for, whoever ends it', async (t) => {
+t.test('DUR-1 · a run that a restart finds in flight is waited for, whatever ends it', async (t) => {
   const journal = openMemoryJournal();
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([{ ...daily, schedule: 'every 10m' }]) });
   const first = await rig(t, { journal, home });
@@ -331,7 +331,7 @@ t.test('CRN-1 · a clock that is set forward or back is noticed, and fires nothi
   t.equal((await history()).filter(({ cause }) => cause === 'note').length, 2, 'a small correction is nothing');
 });
 
-t.test('CRN-1 · a clock that was a year ahead for a while silences nobody', async (t) => {
+t.test('CRN-1 · a clock that was a year ahead for a while silences no job', async (t) => {
   const { cron, jobs, pass, end, runs } = await rig(t);
   cron.schedule.start();
   await jobs([daily]);
@@ -466,7 +466,7 @@ t.test('CRN-1 · stopped, nothing is fired any more; started again, everything g
   t.equal(runs.length, 1);
 });
 
-t.test('CRN-1 · a record that nobody can read is not fired, and the log says so once', async (t) => {
+t.test('CRN-1 · an unreadable record is not fired, and the log says so once', async (t) => {
   const it = await rig(t);
   it.cron.schedule.start();
   await it.jobs([

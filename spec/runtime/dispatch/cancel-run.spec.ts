@@ -42,7 +42,7 @@ const keeper = {
 } as unknown as JournalKeeper;
 
 t.test(
-  'DIS-3 · a run under way is told and waited for, one that has answered or ended is not called back',
+  'DIS-3 · a run under way is cancelled and waited for, one that has answered or ended is not called back',
   async (t) => {
     const pool = startPool<{ record: { status: Status } }>(t, run);
     const cancel = createCancelRun({ ...usual, runs: pool as never, keeper });
@@ -70,7 +70,7 @@ t.test('SCA-1 · a run of another living gateway is left to it', async (t) => {
 });
 
 t.test(
-  'DIS-3 · a run that waits on disk alone is cancelled there, once, and whoever waits for it is told',
+  'DIS-3 · a run that waits on disk alone is cancelled there, once, and its waiting sender is answered',
   async (t) => {
     const { keeper: it } = await openKeeper();
     const nobody = { get: () => undefined } as never;

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { ChurnMap } from '../../../machines/base/churn-map.ts';
-import { usualRetries } from '../../../machines/dispatch/next-try.ts';
+import { defaultRetries } from '../../../machines/dispatch/next-try.ts';
 import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { DeliveryEvent } from '../../../machines/webhook/delivery.machine.ts';
 import { claimName, type DeliveryRecord, type RunRecord, signatureClaim } from '../../../machines/webhook/record.ts';
@@ -22,7 +22,7 @@ const record: DeliveryRecord = {
 const direct: DeliveryRecord = { ...record, answerByMs: 60_000 };
 const name = claimName('default', 'r', 'd1');
 
-const attempt = { startedAtMs: 9, endedAtMs: 10, jitter: 0, deduplicatesForMs: 0, policy: usualRetries };
+const attempt = { startedAtMs: 9, endedAtMs: 10, jitter: 0, deduplicatesForMs: 0, policy: defaultRetries };
 
 interface Stage {
   readonly from?: DeliveryRecord;
@@ -140,7 +140,7 @@ t.test(
   },
 );
 
-t.test('DUR-2 · where the outcome cannot be written, whoever waits is told all the same', async (t) => {
+t.test('DUR-2 · where the outcome cannot be written, a waiting sender is answered all the same', async (t) => {
   const one = await stage(t, { from: direct });
   await one.disk.land();
   await turn();

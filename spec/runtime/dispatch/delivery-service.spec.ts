@@ -139,7 +139,7 @@ t.test('SCA-1 · DLV-4 · a delivery that another gateway may be sending is not 
   t.match(await land(service.retry('k', { force: false })), { status: 'queued' }, 'one that has ended is nobody’s');
 });
 
-t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is told with its reason', async (t) => {
+t.test('DLV-4 · a dead letter that cannot be changed delays no other, and is shown with its reason', async (t) => {
   const it = await openService(['k1', {}], ['k2', {}], ['k3', {}]);
   it.deliveries.handle().spawn('k2', { key: 'k2', record: delivery } as never);
   it.deliveries.move('k2', 'sending');
@@ -158,7 +158,7 @@ t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is 
   t.equal(it.stored('k3')?.value.note, 'its target is gone');
 });
 
-t.test('DLV-4 · DUR-2 · a delivery that waits is told as dropped once that is on disk', async (t) => {
+t.test('DLV-4 · DUR-2 · a delivery that waits is shown as dropped once that is on disk', async (t) => {
   const rows = [
     ['dropped', { status: 'dropped' }],
     [
@@ -212,7 +212,7 @@ t.test('DLV-4 · DUR-2 · who drops it again hears the same, and it is not retri
   }
 });
 
-t.test('DUR-2 · what the disk refuses is left as it is, and only the first of many are told one by one', async (t) => {
+t.test('DUR-2 · what the disk refuses is left as it is, and only the first of many are listed', async (t) => {
   const it = await openService(...Array.from({ length: 30 }, (_, n) => [`k${10 + n}`, {}] as const));
   const working = it.service.retryAll({}, { force: false });
   let over = false;
@@ -231,7 +231,7 @@ t.test('DUR-2 · what the disk refuses is left as it is, and only the first of m
   t.same(it.living(), []);
 });
 
-t.test('DLV-4 · what is put back while many live waits on disk alone, for whoever takes it from there', async (t) => {
+t.test('DLV-4 · what is put back while memory is full waits on disk alone', async (t) => {
   const keys = Array.from({ length: 250 }, (_, n) => `k${1_000 + n}`);
   const it = await openService(...keys.map((key) => [key, {}] as const));
   it.setRoom(1);

@@ -7,12 +7,12 @@ import { runAsSeen } from '../../../machines/webhook/interruption.ts';
 import {
   claimName,
   type DeliveryRecord,
-  deliveryRow,
   type EventRecord,
+  eventSummary,
   isOver,
   type RunRecord,
 } from '../../../machines/webhook/record.ts';
-import type { SendingQuery } from '../../../runtime/control/contract/deliveries.ts';
+import type { DeliveryQuery } from '../../../runtime/control/contract/deliveries.ts';
 import type { SeenRun } from '../../../runtime/control/contract/runs.ts';
 import { deliveriesLike, eventsLike, eventsOfJobs, runsLike } from '../../../runtime/dispatch/history.ts';
 import { type JournalQuery, newestFirst } from '../../../runtime/dispatch/newest-first.ts';
@@ -222,7 +222,7 @@ async function compare(journal: Journal): Promise<void> {
       const event = stored.value as EventRecord;
       const [run, at] = [work(event), event.work ?? '-'];
       return {
-        ...deliveryRow(event, run && journal.local?.get('runs', at) ? seenRun(at, run, undefined) : run),
+        ...eventSummary(event, run && journal.local?.get('runs', at) ? seenRun(at, run, undefined) : run),
         target: undefined,
       };
     },
@@ -250,7 +250,7 @@ async function compare(journal: Journal): Promise<void> {
           const pick = (stored: StoredRecord): string | undefined =>
             fits(shows[collection](stored)) ? stored.key : undefined;
           for (const limit of [1, 3, 1_000]) {
-            const query: SendingQuery = {
+            const query: DeliveryQuery = {
               limit,
               ...(route === undefined ? {} : { route }),
               ...(status === undefined ? {} : { status }),

@@ -326,7 +326,7 @@ t.test('CON-2 · DUR-1 · who has a turn and waits for the check is left to the 
   t.same(granted, ['awaited']);
 });
 
-t.test('DUR-1 · a target that is spelled anew is waited for under its new name', async (t) => {
+t.test('DUR-1 · a target that is renamed to an alias is waited for under its new name', async (t) => {
   const it = await openPlatforms(t);
   await it.send();
   const { granted } = it;

@@ -414,10 +414,10 @@ t.test('DUR-1 · SCA-2 · what a database does not answer during a recovery is r
     key === 'read' && unanswered.delete(key)
       ? Promise.reject(new Error('the database starts'))
       : shared.get(collection, key);
-  const submit: Journal['submit'] = (given, settled, anew) => {
+  const submit: Journal['submit'] = (given, settled, rewrite) => {
     if (given.some((one) => 'key' in one && unanswered.delete(one.key)))
       settled({ kind: 'unavailable', fault: diskFull }, given);
-    else shared.submit(given, settled, anew);
+    else shared.submit(given, settled, rewrite);
   };
   const it = await stage({ ...shared, submit, get: get as Journal['get'] });
 

@@ -298,7 +298,7 @@ t.test(
   },
 );
 
-t.test('INS-1 · OBS-1 · a look that falls over something is told once, and the next one goes on', async (t) => {
+t.test('INS-1 · OBS-1 · a check that fails is reported once, and the next one continues', async (t) => {
   const it = await openRefill({ most: 10 });
   await it.keeper.commit([
     { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },

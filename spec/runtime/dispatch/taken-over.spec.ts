@@ -45,10 +45,12 @@ function connectionTo(journal: Journal) {
     });
   const own: Journal = {
     ...journal,
-    submit(writes, settled, anew) {
+    submit(writes, settled, rewrite) {
       void queue(
         () =>
-          new Promise<Parameters<typeof settled>>((resolve) => journal.submit(writes, (...all) => resolve(all), anew)),
+          new Promise<Parameters<typeof settled>>((resolve) =>
+            journal.submit(writes, (...all) => resolve(all), rewrite),
+          ),
         (): Parameters<typeof settled> => [{ kind: 'unavailable', fault: away }, writes],
       ).then((all) => settled(...all));
     },

@@ -16,7 +16,7 @@ function queueOf(gapMs = 0) {
   return { ...time, queue };
 }
 
-t.test('DLV-4 · a pause is told by the clock on the wall and in the words of who asked for it', async (t) => {
+t.test('DLV-4 · a pause is shown in wall-clock time and with the platform’s reason', async (t) => {
   const { queue, turn } = queueOf();
   t.equal(queue.pauseNow(), undefined);
   let granted = false;
@@ -117,7 +117,7 @@ t.test('DLV-4 · a text does not wait in its middle for a long pause that anothe
   t.match(ended, { kind: 'rateLimited', retryAfterMs: 3_600_000, ofChat: true, partly: { pieces: 2, of: 3 } });
 });
 
-t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nobody its turn', async (t) => {
+t.test('DLV-4 · a piece of a dropped text does not wait, and takes no other’s turn', async (t) => {
   const { queue, turn } = queueOf(1_000);
   const leave = queue.ask('general', () => {});
   const { turn: nextPiece } = queue.pieces('general');

@@ -76,7 +76,7 @@ t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the caus
   t.end();
 });
 
-t.test('INS-1 · OBS-1 · what nobody foresaw is an error with its cause', (t) => {
+t.test('INS-1 · OBS-1 · an unforeseen failure is an error with its cause', (t) => {
   const { lines, log } = collect();
   logUnforeseen(log, 'runs/k', new TypeError('a flaw'));
   t.same(lines, [['error', 'runs/k: a flaw', { actor: 'runs/k', error: 'TypeError: a flaw' }]]);

@@ -53,7 +53,7 @@ t.test('HOME-3 · SCR-1 · CLI-2 · a link out of the scripts is not run, and le
   t.end();
 });
 
-t.test('CLI-2 · what belongs to another user is told with its cure', (t) => {
+t.test('CLI-2 · what belongs to another user is reported with its cure', (t) => {
   const one = examined(t, { 'config.yaml': '' });
   chmodSync(one.paths.home, 0o700);
   const [first] = troubles(checkFiles(one, 4_242));

@@ -4,16 +4,15 @@ import t from 'tap';
 import { tryLock } from '../../../actors/lock-file.ts';
 import { checkPort } from '../../../runtime/doctor/check-port.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
+import { listenOn } from '../../support/http-listener.ts';
 
 const config = (host: string, port: number, more = ''): Record<string, string> => ({
   'config.yaml': `platforms: {webhook: {enabled: true, extra: {host: "${host}", port: ${port}, secret: any-secret-at-all}}}\ninspector: {enabled: false}\n${more}`,
 });
 
-t.test('ADP-1 · CLI-2 · a port that is taken or refused is told, with another way', async (t) => {
+t.test('ADP-1 · CLI-2 · a port that is taken or refused is reported, with another way', async (t) => {
   const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => other.close());
-  const { port } = other.address() as { readonly port: number };
+  const port = await listenOn(t, other);
   const rows: readonly (readonly [Record<string, string>, readonly string[]])[] = [
     [config('127.0.0.1', 0), []],
     [config('127.0.0.1', port), ['wrong port-taken']],

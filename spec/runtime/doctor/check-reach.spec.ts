@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { checkAgent, checkServers, checkTargets } from '../../../runtime/doctor/check-reach.ts';
 import { answering, codes, examined, troubles } from '../../support/examined.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { until } from '../../support/processes.ts';
 
@@ -68,13 +66,9 @@ t.test('CLI-2 · DEV-5 · without a gateway a server is connected to once, and n
 });
 
 t.test('CLI-2 · LIF-3 · a server that has more time than doctor gives it is not said to be wrong', async (t) => {
-  const server = createServer(() => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const { url } = await listenHttp(t, () => {});
   const slow = (seconds: number) =>
-    examined(t, { 'config.yaml': `mcp_servers: {a: {url: "${url}", connect_timeout: ${seconds}}}\n` });
+    examined(t, { 'config.yaml': `mcp_servers: {a: {url: "${url}/mcp", connect_timeout: ${seconds}}}\n` });
   const what = 'no answer in 0.05 s; this check waits no longer';
   t.match(await checkServers(slow(60), 50), [{ level: 'warning', what, cure: 'agent mcp test a' }]);
   for (const patienceMs of [60_000, 1_000]) {
@@ -100,29 +94,25 @@ t.test('CLI-2 · LIF-3 · of a server that is slow to start, its last words are 
 });
 
 t.test('OBS-1 · CLI-2 · a server that quotes a secret brings it into no finding', async (t) => {
-  const server = createServer((request, response) => {
+  const { url } = await listenHttp(t, (request, response) => {
     response.writeHead(500).end(`no such key: ${request.headers['x-api-key']}`);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   const one = examined(t, {
     '.env': 'KEY=a-planted-api-token\n',
-    'config.yaml': `mcp_servers: {a: {url: "${url}", headers: {X-Api-Key: "\${KEY}"}}}\n`,
+    'config.yaml': `mcp_servers: {a: {url: "${url}/mcp", headers: {X-Api-Key: "\${KEY}"}}}\n`,
   });
   const [found] = troubles(await checkServers(one));
   t.match(found, { code: 'server-unreachable', what: /no such key: \[redacted\]/ });
 });
 
-t.test('CFG-3 · CLI-2 · what the configuration is told of is not told of its server as well', async (t) => {
+t.test('CFG-3 · CLI-2 · a finding of the configuration is not repeated for its server', async (t) => {
   const one = examined(t, { 'config.yaml': 'mcp_servers: {bad: {command: x, tiemout: 3}}\n' });
   const gateway = answering({ 'mcp.list': [{ name: 'bad', profile: 'default', state: 'failed', error: 'tiemout' }] });
   t.same(await checkServers({ ...one, gateway }), []);
   t.same(await checkServers(one), []);
 });
 
-t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async (t) => {
+t.test('DLV-1 · CLI-2 · targets are reported by the gateway that asks them', async (t) => {
   const one = examined(t, {
     'config.yaml': 'platforms: {telegram: {enabled: true, bot_token: x, home_channel: "1"}}\n',
   });

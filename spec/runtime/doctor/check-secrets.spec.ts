@@ -4,7 +4,7 @@ import { codes, examined, troubles } from '../../support/examined.ts';
 
 const strong = 'k3Yq9-vT7mZ1pX4w';
 
-t.test('SIG-5 · SEC-6 · CLI-2 · weak and open secrets are told, and never shown', (t) => {
+t.test('SIG-5 · SEC-6 · CLI-2 · weak and open secrets are reported, and never shown', (t) => {
   const rows: readonly (readonly [string, readonly string[]])[] = [
     [`extra: {secret: "\${WEBHOOK_SECRET}"}, routes: {r: {prompt: p}}`, []],
     [`extra: {secret: ${strong}}`, ['note secret-open']],
@@ -46,7 +46,7 @@ t.test('SIG-5 · CLI-2 · each of several weak secrets of a route is named by it
   t.end();
 });
 
-t.test('OBS-1 · CLI-2 · a secret that lies in a config.yaml is told by its place, whatever it opens', (t) => {
+t.test('OBS-1 · CLI-2 · a secret in a config.yaml is reported by its place, whatever it opens', (t) => {
   const one = examined(t, {
     'config.yaml': `gateway: {multiplex_profiles: true}
 agent: {model: {provider: anthropic, base_url: https://m.example, api_key: ${strong}, name: m}}

@@ -16,30 +16,27 @@ t.test(
   },
 );
 
-t.test(
-  'HOME-2 · CLI-2 · every folder that the gateway writes in and may not is told, with the cure of its cause',
-  (t) => {
-    const one = examined(t, files);
-    const { home } = one.paths;
-    const rows: readonly (readonly [string, string, string, RegExp])[] = [
-      [home, 'EACCES', home, /^chmod u\+wx \S+; .*as root: chown -R \d+ \S+$/],
-      [home, 'EROFS', home, /AGENT_HOME/],
-      [`${home}/state`, 'EACCES', 'state', /^chmod u\+wx .*\/state/],
-      [`${home}/logs`, 'ENOTDIR', 'logs', /^move what is at .*\/logs/],
-      [`${home}/profiles/work`, 'EACCES', 'profiles/work', /chmod/],
-      [`${home}/profiles/work/cron`, 'EPERM', 'profiles/work/cron', /chmod/],
-      [`${home}/mcp-tokens`, 'EACCES', 'mcp-tokens', /chmod/],
-    ];
-    for (const [folder, code, place, cure] of rows) {
-      const found = checkWritable(one, (path) => {
-        if (path === folder) throw Object.assign(new Error(code), { code });
-      });
-      t.same(codes(found), ['wrong path-unwritable'], `${folder} ${code}`);
-      t.match(troubles(found), [{ place, what: new RegExp(code), cure }]);
-    }
-    t.end();
-  },
-);
+t.test('HOME-2 · CLI-2 · every folder that the gateway cannot write is reported, with the cure of its cause', (t) => {
+  const one = examined(t, files);
+  const { home } = one.paths;
+  const rows: readonly (readonly [string, string, string, RegExp])[] = [
+    [home, 'EACCES', home, /^chmod u\+wx \S+; .*as root: chown -R \d+ \S+$/],
+    [home, 'EROFS', home, /AGENT_HOME/],
+    [`${home}/state`, 'EACCES', 'state', /^chmod u\+wx .*\/state/],
+    [`${home}/logs`, 'ENOTDIR', 'logs', /^move what is at .*\/logs/],
+    [`${home}/profiles/work`, 'EACCES', 'profiles/work', /chmod/],
+    [`${home}/profiles/work/cron`, 'EPERM', 'profiles/work/cron', /chmod/],
+    [`${home}/mcp-tokens`, 'EACCES', 'mcp-tokens', /chmod/],
+  ];
+  for (const [folder, code, place, cure] of rows) {
+    const found = checkWritable(one, (path) => {
+      if (path === folder) throw Object.assign(new Error(code), { code });
+    });
+    t.same(codes(found), ['wrong path-unwritable'], `${folder} ${code}`);
+    t.match(troubles(found), [{ place, what: new RegExp(code), cure }]);
+  }
+  t.end();
+});
 
 t.test('HOME-2 · CLI-2 · a file in the place of a folder is found by the system itself', (t) => {
   const one = examined(t, { state: 'a file' });

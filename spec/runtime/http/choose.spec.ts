@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import type { LogLevel } from '../../../actors/ports.ts';
-import { type FrontWish, installCommand, openFront } from '../../../runtime/http/choose.ts';
+import { type FrontChoice, installCommand, openFront } from '../../../runtime/http/choose.ts';
 import type { Front, OpenFront } from '../../../runtime/http/front.ts';
 import { failedProofs, loadUws } from '../../../runtime/http/native.ts';
 import { openNodeFront } from '../../../runtime/http/node.ts';
@@ -25,7 +25,7 @@ const invalid: OpenFront = (at, handle) =>
 const proofLimitMs = 600_000;
 
 /** Opens the front; the lines that it logged stand beside it. */
-async function opened(t: Test, wish: Omit<FrontWish, 'settings'>): Promise<{ front: Front; lines: string[] }> {
+async function opened(t: Test, wish: Omit<FrontChoice, 'settings'>): Promise<{ front: Front; lines: string[] }> {
   const lines: string[] = [];
   const log = { log: (level: LogLevel, message: string) => void lines.push(`${level} ${message}`), warnOnce: () => {} };
   const front = await openFront({ ...wish, settings }, () => {}, log);

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
 import { boundConnections, connectionLimit, descriptorLimit } from '../../../runtime/http/connections.ts';
@@ -8,6 +7,7 @@ import type { Exchange, OpenFront } from '../../../runtime/http/front.ts';
 import { openNodeFront } from '../../../runtime/http/node.ts';
 import { openUwsFront } from '../../../runtime/http/uws.ts';
 import { noUws } from '../../support/fronts.ts';
+import { listenOn } from '../../support/http-listener.ts';
 import { until } from '../../support/processes.ts';
 import { answersIn, openRaw, type RawConnection } from '../../support/raw-http.ts';
 
@@ -153,13 +153,7 @@ async function bounded(t: Test, limit: number, addresses: readonly string[]) {
     served.push(socket);
   });
   const use = boundConnections(server, { limit, isBusy: () => false });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(t, server);
   for (let n = 1; n <= addresses.length; n += 1) {
     await connectTo(t, port);
     await until(() => served.length === n);

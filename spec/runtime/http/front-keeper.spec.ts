@@ -121,7 +121,7 @@ t.test('CON-2 · DIS-2 · a retired front has the drain timeout to answer what i
   await retired;
 });
 
-t.test('CON-2 · a front that opens after the gateway was told to stop is closed again', async (t) => {
+t.test('CON-2 · an HTTP server that opens after the gateway was stopped is closed again', async (t) => {
   const { keeper, steps } = makeKeeper();
   const stopped = new AbortController();
   const opening = keeper.open(stopped.signal);

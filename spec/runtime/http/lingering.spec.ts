@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { descriptorLimit } from '../../../runtime/http/connections.ts';
 import { createLingering, type LingerLimits, lingerLimits } from '../../../runtime/http/lingering.ts';
 import { openNodeFront } from '../../../runtime/http/node.ts';
+import { listenOn } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 
 const limits: LingerLimits = { waitMs: 2_000, bytes: 1_000_000, connections: 10 };
@@ -19,9 +20,8 @@ async function halfOpen(t: Test, server: Server): Promise<{ readonly client: Soc
 }
 
 async function listen(t: Test): Promise<Server> {
-  const server = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
+  const server = createServer({ allowHalfOpen: true });
+  await listenOn(t, server);
   return server;
 }
 

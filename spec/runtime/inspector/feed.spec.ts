@@ -102,7 +102,7 @@ function assemble(t: Test) {
   };
 }
 
-t.test('INS-3 · while nobody watches nothing is heard, and the last one to leave takes the tap along', (t) => {
+t.test('INS-3 · without a viewer nothing is recorded, and the last one to leave removes the tap', (t) => {
   const { feed, tap, pool, history, isGathering } = assemble(t);
   pool.spawn('a', {})?.send({ type: 'go' });
   t.equal(tap.watched(), false);

@@ -18,7 +18,7 @@ t.test('INS-3 · a step says where from, where to and by what; one that stays le
   t.end();
 });
 
-t.test('INS-3 · what is spelled once is the same for ever, by transition and by event', (t) => {
+t.test('INS-3 · a formatted value is kept, by transition and by event', (t) => {
   const spell = createStepFormat();
   const events = Array.from({ length: 100 }, (_, at) => `xstate.done.actor.${at}`);
   for (const event of [...events, 'a "b"', ...events]) {

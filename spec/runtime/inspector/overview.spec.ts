@@ -9,7 +9,7 @@ function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknow
   const { nodes, ...ports } = more;
   const daemon = {
     mcp: { list: () => [], approvals: () => [] },
-    sendings: { targets: () => [] },
+    deliveryService: { targets: () => [] },
     status: () => ({ config: {}, webhook: {}, journal: 'ready' }),
   };
   const overview = createOverview({

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import type { Command, CommandHost, CommandPeer } from '../../../runtime/control/command.ts';
 import { answerPage } from '../../../runtime/inspector/page-rpc.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 
 /** A listener that answers a page's requests with a command; resolves with its port. */
 async function serve(
@@ -13,13 +14,10 @@ async function serve(
 ): Promise<number> {
   const host = { source: { home: '/nowhere' }, commandOf: () => command } as unknown as CommandHost;
   const ports = { host: () => host, redact: (text: string) => text, isFresh: () => true, guest: { who: 'owner' } };
-  const server = createServer((request, response) => {
+  const { port } = await listenHttp(t, (request, response) => {
     void answerPage(request, response, ports).then(() => answered(response));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return (server.address() as AddressInfo).port;
+  return port;
 }
 
 t.test(

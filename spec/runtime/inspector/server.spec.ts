@@ -10,23 +10,19 @@ import { makeHome } from '../../support/home.ts';
 import { ask, linkOf, openPage, sessionIn } from '../../support/inspector.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { postSigned } from '../../support/sign.ts';
+import { adapterOf } from '../../support/webhook-adapter.ts';
 
 const secret = 'inspector-server-secret';
 const config = {
   inspector: { port: 0 },
   platforms: {
-    webhook: {
-      enabled: true,
-      extra: {
-        host: '127.0.0.1',
-        port: 0,
-        secret,
-        routes: {
-          co: { prompt: 'p', coalesce: { key: 'id', window_seconds: 600, max_wait_seconds: 600 } },
-          gh: { prompt: 'Do {x}', events: ['push'], filters: [{ field: 'x', equals: '1' }] },
-        },
+    webhook: adapterOf(
+      {
+        co: { prompt: 'p', coalesce: { key: 'id', window_seconds: 600, max_wait_seconds: 600 } },
+        gh: { prompt: 'Do {x}', events: ['push'], filters: [{ field: 'x', equals: '1' }] },
       },
-    },
+      { secret },
+    ),
   },
   mcp_servers: { remote: { url: 'http://127.0.0.1:1/mcp', auth: 'oauth', enabled: true, oauth: { flow: 'device' } } },
 };
@@ -257,7 +253,7 @@ t.test('INS-1 · an actor is shown in full, and its chart as it is defined', asy
 });
 
 t.test(
-  'ADP-2 · readiness and metrics are told on this machine without a session, and not at the adapter',
+  'ADP-2 · readiness and metrics are served on this machine without a session, and not at the adapter',
   async (t) => {
     const { url } = await openPage(t, home.path);
     const ready = await ask(`${url}/ready`);

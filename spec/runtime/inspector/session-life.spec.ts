@@ -89,8 +89,7 @@ t.test('SEC-1 · the command ends the sessions of a daemon that does not run', a
   const { home, daemon } = await start(t);
   const page = await openPage(t, home);
   await openPage(t, home);
-  daemon.kill('SIGTERM');
-  await daemon.exited;
+  await daemon.kill('SIGTERM');
 
   const ended = await askCli(['inspect', '--end-sessions'], home);
 

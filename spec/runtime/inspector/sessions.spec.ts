@@ -82,7 +82,7 @@ t.test('SEC-1 · of the links that nothing has opened, the newest 16 work', (t) 
   t.end();
 });
 
-t.test('SEC-1 · who signs in again and again ends own sessions, and nobody else’s', (t) => {
+t.test('SEC-1 · a person who signs in again and again ends own sessions, and no other’s', (t) => {
   const sessions = createPageSessions(Date.now, forgetful);
   const mine = opened(sessions);
   const ada = sessions.admit({ who: 'ada', signedBy: 'other digest' }, origin);
@@ -271,7 +271,7 @@ t.test('SEC-1 · a file that cannot be written is reported', async (t) => {
   t.match(warned[0], /cannot be written/);
 });
 
-t.test('INS-2 · a damaged file of sessions lets nobody in and breaks nothing', (t) => {
+t.test('INS-2 · a damaged file of sessions admits no one and breaks nothing', (t) => {
   const session = '{"key":"k","origin":"http://127.0.0.1:8645","openedMs":"soon"}';
   for (const text of ['', '{', '[]', 'null', '{"x":"y"}', '{"x":9e15}', `{"x":${session}}`]) {
     const { path } = makeHome(t, { 'sessions.json': text });

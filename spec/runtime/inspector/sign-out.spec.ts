@@ -8,6 +8,7 @@ import type { AuditRow } from '../../../runtime/control/contract/gateway.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 import { type Answer, ask, hmacOf, linkOf, openUntilClosed } from '../../support/inspector.ts';
+import { adapterOf } from '../../support/webhook-adapter.ts';
 
 const publicUrl = 'https://agent.example.com';
 const publicly = { host: new URL(publicUrl).host, origin: publicUrl };
@@ -30,10 +31,7 @@ async function stage(t: Test): Promise<Stage> {
     'config.yaml': JSON.stringify({
       inspector: { port: 0, public_url: publicUrl, users },
       platforms: {
-        webhook: {
-          enabled: true,
-          extra: { host: '127.0.0.1', port: 0, secret: 'a-secret-of-the-spec', routes: { gh: { prompt: 'p' } } },
-        },
+        webhook: adapterOf({ gh: { prompt: 'p' } }, { secret: 'a-secret-of-the-spec' }),
       },
     }),
     '.env': `MAYA=${passwords.maya}\n`,

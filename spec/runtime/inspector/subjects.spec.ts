@@ -43,7 +43,7 @@ t.test('INS-3 · many actors that take turns are not taken for each other', (t) 
   t.end();
 });
 
-t.test('INS-1 · no address and no fact shows a secret, spelled or not', (t) => {
+t.test('INS-1 · no address and no fact shows a secret, encoded or not', (t) => {
   const { of, addressOf } = subjects();
   const ref = actor('groups/hunter2hunter2');
   const told = of(ref, { deliveryId: 'id-hunter2hunter2', route: 'hunter2hunter2' });

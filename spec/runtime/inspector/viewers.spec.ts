@@ -1,9 +1,9 @@
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import t from 'tap';
 import type { Feed } from '../../../runtime/inspector/feed.ts';
 import { createViewers } from '../../../runtime/inspector/viewers.ts';
 import type { DeltaMessage, Health, SnapshotMessage } from '../../../runtime/inspector/wire.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 
 t.test('INS-2 · a viewer that does not read gets no more until it reads, and then the present', async (t) => {
   const listeners = new Set<(delta: DeltaMessage) => void>();
@@ -22,7 +22,7 @@ t.test('INS-2 · a viewer that does not read gets no more until it reads, and th
   };
   const viewers = createViewers(feed);
   let waiting = 0;
-  const server = createServer((_, response) => {
+  const { port } = await listenHttp(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     viewers.add(response);
     const watch = setInterval(() => {
@@ -30,10 +30,7 @@ t.test('INS-2 · a viewer that does not read gets no more until it reads, and th
     }, 1);
     response.on('close', () => clearInterval(watch));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-
-  const viewer = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const viewer = connect(port, '127.0.0.1');
   viewer.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
   await new Promise<void>((resolve) => viewer.once('data', () => resolve()));
   viewer.pause();

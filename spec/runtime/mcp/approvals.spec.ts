@@ -94,7 +94,7 @@ t.test('TRU-3 · a run or a caller with 32 open questions asks no person more, a
   t.end();
 });
 
-t.test('TRU-1 · LIF-9 · a question that nobody has room for is denied at once', (t) => {
+t.test('TRU-1 · LIF-9 · a question beyond the limit is denied at once', (t) => {
   const answers: string[] = [];
   const approvals = createApprovals(
     () => absentPool('approvals'),
@@ -173,7 +173,7 @@ t.test('TRU-1 · a denial says so; each question has its own answer', (t) => {
   t.end();
 });
 
-t.test('TRU-3 · a question that is withdrawn is gone and answers nobody', (t) => {
+t.test('TRU-3 · a question that is withdrawn is gone and answers no call', (t) => {
   const approvals = start(t);
   const id = approvals.ask(tool, () => t.fail('it was withdrawn'));
   approvals.withdraw(id);
@@ -183,7 +183,7 @@ t.test('TRU-3 · a question that is withdrawn is gone and answers nobody', (t) =
   t.end();
 });
 
-t.test('SRV-1 · values that do not fit the form are refused, every finding told, and the question stays', (t) => {
+t.test('SRV-1 · values that do not fit the form are refused with every finding, and the question stays', (t) => {
   const approvals = start(t);
   const answers: unknown[] = [];
   const id = approvals.ask(form, (answer) => void answers.push(answer));

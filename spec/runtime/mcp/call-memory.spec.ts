@@ -16,7 +16,7 @@ const memo = (run: string, startedAtMs: number): CallMemo => ({
   args: '{}',
 });
 
-t.test('INS-2 · the calls of a run are told in the order in which they began, and nobody else’s', (t) => {
+t.test('INS-2 · the calls of a run are listed in the order in which they began, and no other’s', (t) => {
   const memory = createCallMemory();
   for (const each of [memo('a', 2), memo('b', 1), memo('a', 1)]) memory.keep(each);
   t.same(

@@ -49,7 +49,7 @@ t.test('CON-4 · a fault is the answer, even where a result was there; a crash i
   calls.crashed('no such call');
 });
 
-t.test('LIF-3 · who gives a call up cancels it; one given up before it began is cancelled too', async (t) => {
+t.test('LIF-3 · a caller that leaves cancels its call, also one that has not begun', async (t) => {
   const { pool, calls } = stage();
   const stop = new AbortController();
   const answer = calls.start({ ...request, signal: stop.signal });
@@ -110,7 +110,7 @@ t.test('LIF-9 · LIF-11 · a stop ends what no session has, what waits for its t
   t.match(await answers[0], { fault: { code: 'timed_out' } });
 });
 
-t.test('TRU-1 · LIF-9 · who calls a gateway that stops is refused at once: nobody is asked for it', async (t) => {
+t.test('TRU-1 · LIF-9 · a call of a gateway that stops is refused at once: no person is asked for it', async (t) => {
   const { pool, calls } = stage();
   calls.stop();
   const fault = { code: 'server_unavailable', message: /not run: the gateway is starting or stopping/ };

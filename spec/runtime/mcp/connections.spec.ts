@@ -66,7 +66,7 @@ t.test('OBS-1 · LIF-1 · each turn of a connection is one line, however many at
   ]);
 });
 
-t.test('OBS-1 · LIF-2 · a first connection is told once, a disabled and an ended server not at all', async (t) => {
+t.test('OBS-1 · LIF-2 · a first connection is logged once, a disabled and an ended server not at all', async (t) => {
   const first = start(t, { profile: 'default' }, [well]);
   await first.later(0);
   first.send({ type: 'server.wake' });
@@ -83,7 +83,7 @@ t.test('OBS-1 · LIF-2 · a first connection is told once, a disabled and an end
   t.same(off.lines, []);
 });
 
-t.test('OBS-1 · CFG-3 · a broken entry is told once, however often somebody calls', async (t) => {
+t.test('OBS-1 · CFG-3 · a broken entry is logged once, however often it is called', async (t) => {
   const { lines, send, told } = start(t, { begin: 'failed', why: 'mcp server "s": no url' }, []);
   for (let round = 0; round < 3; round += 1) send({ type: 'server.wake' });
   t.match(lines, [['warn', 'mcp server "s": no url', fields]]);

@@ -82,7 +82,7 @@ t.test('LNK-2 · a name that is taken while the person reads is not overwritten 
   t.equal(readFileSync(config, 'utf8'), 'mcp_servers:\n  docs: {command: mine}\n');
 });
 
-t.test('LNK-2 · a file that is no YAML is left alone, and the reason is told', async (t) => {
+t.test('LNK-2 · a file that is no YAML is left alone, and the reason is shown', async (t) => {
   const home = t.testdir({ 'config.yaml': '{{{' });
 
   const outcome = await runLinkDialog(link, { home, profile: defaultProfile }, surfaceOf([{ type: 'link.confirm' }]));

@@ -25,7 +25,7 @@ async function stage(t: Test) {
   return { credentials, folder, log, tokens, logIn: () => credentials.save('hub', login as never) };
 }
 
-t.test('OAU-1 · only a server that asks for OAuth gets its token onto its requests, and nobody else', async (t) => {
+t.test('OAU-1 · only requests to a server that asks for OAuth carry its token', async (t) => {
   const { credentials, log, logIn } = await stage(t);
   await logIn();
   const ports = { credentials, env: {}, userHome: '/', version: '1', nowMs: () => 0, log };

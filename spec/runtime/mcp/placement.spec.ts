@@ -87,7 +87,7 @@ async function there({ placement }: Gateway) {
   return place;
 }
 
-t.test('SCA-1 · a server is at one gateway, and goes to the next that wants it when it is given up', async (t) => {
+t.test('SCA-1 · a server is at one gateway, and goes to the next that wants it when it is released', async (t) => {
   const [one, other] = await startTwo();
   const leave = await here(one);
   t.equal((await there(other)).node, 'gateway-0');
@@ -135,31 +135,34 @@ t.test('SCA-1 · LIF-1 · a server of a gateway that starts waits ten seconds fo
   await t.rejects(inVain, /the journal is not open/);
 });
 
-t.test('SCA-1 · SCA-2 · whoever may have lost its session gives a server up before another connects it', async (t) => {
-  const [one, other] = await startTwo();
-  let lost = 0;
-  const leave = await here(one, () => {
-    lost += 1;
-    leave();
-  });
-  one.beat();
-  t.equal(lost, 0);
-  one.keeper.isSure = false;
-  one.beat();
-  one.beat();
-  t.equal(lost, 1);
-  await turn();
-  await t.rejects(
-    one.placement.seek('default', 's', { lost: never, signal }),
-    /another gateway may have taken it/,
-    'nor has it back',
-  );
-  one.keeper.isSure = true;
-  one.beat();
-  await turn();
-  t.equal((await one.placement.seek('default', 's', { lost: never, signal })).kind, 'here');
-  t.equal((await there(other)).node, 'gateway-0');
-});
+t.test(
+  'SCA-1 · SCA-2 · a gateway that may have lost its session releases a server before another connects it',
+  async (t) => {
+    const [one, other] = await startTwo();
+    let lost = 0;
+    const leave = await here(one, () => {
+      lost += 1;
+      leave();
+    });
+    one.beat();
+    t.equal(lost, 0);
+    one.keeper.isSure = false;
+    one.beat();
+    one.beat();
+    t.equal(lost, 1);
+    await turn();
+    await t.rejects(
+      one.placement.seek('default', 's', { lost: never, signal }),
+      /another gateway may have taken it/,
+      'nor has it back',
+    );
+    one.keeper.isSure = true;
+    one.beat();
+    await turn();
+    t.equal((await one.placement.seek('default', 's', { lost: never, signal })).kind, 'here');
+    t.equal((await there(other)).node, 'gateway-0');
+  },
+);
 
 t.test('SCA-1 · SCA-2 · a gateway that loses its session waits for no beat to give a server up', async (t) => {
   const [one] = await startTwo();
@@ -376,7 +379,7 @@ t.test(
   },
 );
 
-t.test('SCA-1 · a gateway that ends, or gives no answer, is told from a database that is away', async (t) => {
+t.test('SCA-1 · a gateway that ends, or gives no answer, differs from a database that is away', async (t) => {
   const answers: (() => Promise<never> | null | undefined | string)[] = [];
   let look = (): void => {};
   const open = async (sleeps = false) => {

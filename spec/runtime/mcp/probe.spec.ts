@@ -38,7 +38,7 @@ t.test(
   },
 );
 
-t.test('CLI-5 · LIF-7 · a server that cannot be reached is told in one line with its cure', async (t) => {
+t.test('CLI-5 · LIF-7 · an unreachable server is reported in one line with its cure', async (t) => {
   const peer = await started(t);
   peer.set({ ...faults.forbidden });
   t.match(await probeServer(settingsOf({ url: peer.url }), ports(t)), {

@@ -42,7 +42,7 @@ function stage(connections: Readonly<Record<string, Connection>>) {
   };
 }
 
-t.test('LIF-6 · a call on a connected server goes on at once, and wakes nobody', (t) => {
+t.test('LIF-6 · a call on a connected server continues at once, and wakes no other', (t) => {
   const { wait, woken, heard } = stage({ s: { value: 'connected' } });
   wait('s', '1');
   t.same([heard('1'), woken('s')], [[{ type: 'server.reached' }], []]);

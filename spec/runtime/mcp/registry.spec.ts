@@ -58,7 +58,7 @@ t.test('FLT-3 · a server with nothing left has no tools', (t) => {
   t.end();
 });
 
-t.test('NAM-2 · collisions are reported, and the first configured keeps the name whoever connects first', (t) => {
+t.test('NAM-2 · collisions are reported, and the first configured keeps the name, whichever connects first', (t) => {
   warned.length = 0;
   const registry = createRegistry(log);
   registry.configure([server('a.b'), server('a-b')]);

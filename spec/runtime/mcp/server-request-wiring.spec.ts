@@ -214,7 +214,7 @@ t.test(
   },
 );
 
-t.test('SRV-1 · a form that its server takes back is before nobody any more', async (t) => {
+t.test('SRV-1 · a form that its server takes back is shown no more', async (t) => {
   const { approvals, elicit, pool } = stage(t);
   const stop = new AbortController();
   const answer = elicit(form, { signal: stop.signal });
@@ -224,7 +224,7 @@ t.test('SRV-1 · a form that its server takes back is before nobody any more', a
   t.same([approvals.list(), pool().size], [[], 0]);
 });
 
-t.test('SRV-1 · SRV-2 · what policy refuses bothers nobody', async (t) => {
+t.test('SRV-1 · SRV-2 · what policy refuses asks no person', async (t) => {
   const cases: readonly (readonly [string, JsonObject, (staged: ReturnType<typeof stage>) => void])[] = [
     ['switched off', { elicitation: { enabled: false }, sampling: { enabled: false } }, () => {}],
     [

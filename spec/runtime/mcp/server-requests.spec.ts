@@ -115,7 +115,7 @@ t.test('SRV-2 · the rate counts the admitted of the last minute, by server and 
   t.end();
 });
 
-t.test('INS-1 · SRV-1 · a request that is taken back when the pool is gone, or comes then, harms nobody', async (t) => {
+t.test('INS-1 · SRV-1 · a request that is taken back when the pool is gone, or comes then, is harmless', async (t) => {
   const pool = fakePool<ServerRequestInput>();
   let handle = pool.handle as never as () => PoolHandle<ServerRequestInput>;
   const requests = createServerRequests(

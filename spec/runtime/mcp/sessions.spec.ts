@@ -150,7 +150,7 @@ t.test('LIF-7 · a failed connect says what follows and why, and the chance of i
   });
 });
 
-t.test('LIF-1 · a session that ends by itself is told once, with its number and a log to read', async (t) => {
+t.test('LIF-1 · a session that ends by itself is reported once, with its number and a log to read', async (t) => {
   const peer = stdioPeer('die-after-list');
   const { sessions, told } = stage(t, { command: peer.command, args: peer.args });
   await sessions.connect({ ...first, session: 7 }, never());
@@ -378,7 +378,7 @@ t.test('OAU-9 · a server of another profile has a key of its own', (t) => {
   t.end();
 });
 
-t.test('FLT-4 · a changed list that cannot be listed is tried again, and nobody need change it again', async (t) => {
+t.test('FLT-4 · a changed list that cannot be listed is tried again without a further change', async (t) => {
   const peer = await started(t, { tools: ['one'] });
   const lines: string[] = [];
   const { sessions, registry, told } = stage(

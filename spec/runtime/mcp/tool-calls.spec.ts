@@ -431,7 +431,7 @@ t.test('TRU-2 · what was lost goes again where it was never sent or only reads,
 });
 
 t.test(
-  'LIF-11 · LIF-3 · calls take turns on a server that says nothing else; one given up is taken back',
+  'LIF-11 · LIF-3 · calls take turns on a server that says nothing else; a cancelled one is taken back',
   async (t) => {
     const { calls, sent, cancelled } = stage(t);
     const stop = new AbortController();
@@ -457,7 +457,7 @@ t.test(
 );
 
 t.test(
-  'LIF-13 · a result is cut to what one may hold, and the log reports; a tool that goes meanwhile is told',
+  'LIF-13 · a result is cut to its limit, and the log says so; a tool that goes meanwhile is reported',
   async (t) => {
     const { calls, sent, log, live } = stage(t, { max_result_chars: 1_000 });
     const answer = calls.start(request);

@@ -140,7 +140,7 @@ t.test('OAU-4 · a registration whose secret has expired is made anew before a p
 });
 
 t.test(
-  'OAU-4 · OAU-5 · a document that is refused is remembered, and what may be wrong with it was told',
+  'OAU-4 · OAU-5 · a document that is refused is remembered, and what may be wrong with it was logged',
   async (t) => {
     const { authority, begin, credentials, logged } = await loginStage(t);
     authority.on(paths.metadata, {

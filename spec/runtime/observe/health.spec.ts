@@ -34,7 +34,7 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
 /** What nothing has happened to yet has no series. */
 const silent = /^agent_(?:target_state|webhook_older_secret_total)$/;
 
-t.test('OBS-1 · ADP-2 · every metric is told, with what the daemon did and holds', async (t) => {
+t.test('OBS-1 · ADP-2 · every metric is written, with what the daemon did and holds', async (t) => {
   const peer = await started(t);
   const gateway = await startGateway(
     t,

@@ -224,7 +224,7 @@ t.test('CON-2 · CLI-2 · only a terminal that can, without NO_COLOR, sees colou
 });
 
 t.test(
-  'OBS-1 · a line is written by the end of the turn, a great many at once, and a closed pipe hurts nobody',
+  'OBS-1 · a line is written by the end of the turn, a great many at once, and a closed pipe is harmless',
   async (t) => {
     const home = makeHome(t);
     const path = `${home.path}/turn.log`;

@@ -40,7 +40,7 @@ t.test('OBS-1 · a commit is counted once, whether it was awaited or called back
   t.match(metrics.read('agent_journal_commit_duration_seconds'), [{ series: { count: 2 } }]);
 });
 
-t.test('OBS-1 · requests are counted by route and outcome; a stranger’s path makes no series', (t) => {
+t.test('OBS-1 · requests are counted by route and outcome; an unknown path makes no series', (t) => {
   const metrics = createMetrics();
   const count = createRequestCount(metrics);
   for (const [context, nowMs] of [

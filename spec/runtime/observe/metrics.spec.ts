@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { bounds, createMetrics, metricCatalogue } from '../../../runtime/observe/metrics.ts';
 
-t.test('OBS-1 · counters and histograms are spelled as Prometheus reads them', (t) => {
+t.test('OBS-1 · counters and histograms are written as Prometheus reads them', (t) => {
   const metrics = createMetrics();
   metrics.count('agent_webhook_requests_total', 'default', 'a "quoted"\\\nname', 'accepted');
   metrics.count('agent_webhook_requests_total', 'default', 'a "quoted"\\\nname', 'accepted');

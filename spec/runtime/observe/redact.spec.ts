@@ -305,7 +305,7 @@ t.test(
   },
 );
 
-t.test('OBS-1 · a text made to be slow is looked at in linear time', (t) => {
+t.test('OBS-1 · a text made to be slow is read in linear time', (t) => {
   const units = [
     'a',
     '1',

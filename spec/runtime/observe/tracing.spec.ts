@@ -1,16 +1,15 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { openTracer } from '../../../actors/telemetry/open-tracer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createTracing } from '../../../runtime/observe/tracing.ts';
 import { startCollector } from '../../support/collector.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { entryOf, eventually, startGateway } from '../../support/mcp/gateway.ts';
 import { started } from '../../support/mcp/http-peer.ts';
 import { until } from '../../support/processes.ts';
 import { postSigned } from '../../support/sign.ts';
+import { adapterOf } from '../../support/webhook-adapter.ts';
 
 const secret = 'tracing-spec-secret-tracing';
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -37,7 +36,7 @@ async function startTraced(t: Test, telemetry: JsonObject, env: Readonly<Record<
     telemetry,
     agent: { runner: 'command', command: [process.execPath, `${home.path}/agent.mjs`, `${home.path}/gateway.sock`] },
     platforms: {
-      webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, routes: { gh: { prompt: 'p' } } } },
+      webhook: adapterOf({ gh: { prompt: 'p' } }, { secret }),
     },
   };
   const gateway = await startGateway(t, { peer: entryOf(peer, { trust: 'full' }) }, { config, env, home });
@@ -142,19 +141,15 @@ t.test('OBS-1 · a collector that is not there costs a warning and nothing else'
     ({ message }) =>
       message === 'traces: the collector does not answer (ECONNREFUSED); check OTEL_EXPORTER_OTLP_ENDPOINT',
   );
-  gateway.daemon.kill('SIGTERM');
-  t.equal(await gateway.daemon.exited, 0);
+  t.equal(await gateway.daemon.kill('SIGTERM'), 0);
 });
 
 t.test('OBS-1 · a collector that fails is reported once, and again after it has answered', async (t) => {
   const statuses = [404, 404, 200, 404];
   let answered = 0;
-  const server = createServer((request, response) => {
+  const { url: endpoint } = await listenHttp(t, (request, response) => {
     request.resume().on('end', () => response.writeHead(statuses[answered++] ?? 200).end());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => server.close());
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const lines: string[] = [];
   const log = { log: (_: string, message: string) => void lines.push(message), warnOnce: () => {} };
   const tracer = openTracer({ endpoint, serviceName: 's', version: '1', log, batchMs: 1 });
@@ -174,8 +169,7 @@ t.test('OBS-1 · CON-2 · spans that wait for their batch leave with the daemon'
   await gateway.send('last', parent);
   await gateway.response('last');
   t.same(collector.spans, [], 'the batch is not due for long');
-  gateway.daemon.kill('SIGTERM');
-  t.equal(await gateway.daemon.exited, 0);
+  t.equal(await gateway.daemon.kill('SIGTERM'), 0);
   const spans = await Promise.all(
     ['webhook', 'agent run', 'tools/call mcp__peer__echo', 'deliver log'].map((name) => collector.span(name)),
   );

@@ -179,7 +179,7 @@ t.test('CON-2 · a second request to stop ends the process at once', async (t) =
   t.match(output, /SIGINT again: ending at once/);
 });
 
-t.test('CON-2 · what nobody caught is logged, redacted, and ends the process', async (t) => {
+t.test('CON-2 · an uncaught error is logged, redacted, and ends the process', async (t) => {
   const thrown = await run(t, daemon, 'throws').ended;
   t.equal(thrown.end, 'SIGKILL');
   t.match(thrown.output, /"level":"error","message":"uncaught: Error: nobody caught it, token=\[redacted\].*process/s);

@@ -43,7 +43,7 @@ t.test('CON-2 · all that looks again and again shares one timer, each at its ow
   t.end();
 });
 
-t.test('CON-2 · one that stops another in the same beat, or itself, harms nobody', (t) => {
+t.test('CON-2 · a timer that stops another in the same beat, or itself, is harmless', (t) => {
   const time = lentTime(t);
   const { every } = createTicks();
   const heard: string[] = [];

@@ -63,7 +63,7 @@ t.test('COA-1 · an event of a burst whose group lives joins it', (t) => {
   t.end();
 });
 
-t.test('DIS-2 · DIS-3 · a settled delivery is told to its run, or to the request that waits', (t) => {
+t.test('DIS-2 · DIS-3 · a settled delivery is reported to its run, or to the request that waits', (t) => {
   const { pools, runs, requests } = stage();
   pools.open({ kind: 'run', key: 'k', record: run });
   requests.handle().spawn('k2', {} as never);

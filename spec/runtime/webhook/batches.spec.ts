@@ -65,7 +65,7 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = fa
 }
 
 t.test(
-  'COA-1 · COA-2 · a settled burst becomes one run of its newest event, held and due, and is told once it is on disk',
+  'COA-1 · COA-2 · a settled batch becomes one run of its newest event, held and due, and is reported once it is on disk',
   async (t) => {
     const { disk, opened, clock, join, start, session } = await stage(t);
     await join('e1');
@@ -181,7 +181,7 @@ t.test('COA-1 · SCA-1 · the quiet window begins anew with an event of another 
   t.match(opened, [[{ kind: 'run', key: 'e1', record: { eventKey: 'e2', superseded: 1 } }, true]]);
 });
 
-t.test('DUR-1 · a burst whose closing failed in a way that nobody foresaw is offered again', async (t) => {
+t.test('DUR-1 · a batch whose closing failed in an unforeseen way is offered again', async (t) => {
   const { disk, opened, lines, clock, join, start } = await stage(t, 'closing');
   const group = start(await join('e1'));
   clock.increment(50);

@@ -307,7 +307,7 @@ t.test('LIM-1 · a client that left before its body was whole leaves one line an
   t.same([journal.local?.get('events', 'k1'), [...decisions.refused.newestFirst()]], [undefined, []]);
 });
 
-t.test('SEC-8 · DUR-2 · refusals are counted in memory by their address; strangers fill no disk', async (t) => {
+t.test('SEC-8 · DUR-2 · refusals are counted in memory by their address; unsigned requests fill no disk', async (t) => {
   const { decisions, journal } = await stage();
   const kind: OutcomeKind = 'badSignature';
   const from = (address: string): LiveRequest => ({ ...live(), address });

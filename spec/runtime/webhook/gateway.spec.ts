@@ -116,7 +116,7 @@ t.test(
   },
 );
 
-t.test('CON-2 · who is still unanswered when the time is over is told to come back, and nobody before', async (t) => {
+t.test('CON-2 · a sender still unanswered when the time is over is asked to come back, and none before', async (t) => {
   const one = await listening(t);
   one.requests.handle().spawn('q1', {} as never);
   one.ref.send({ type: 'gateway.drain' });

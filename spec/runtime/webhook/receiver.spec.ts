@@ -117,7 +117,7 @@ t.test('INS-1 · RTE-3 · each webhook becomes one request with its head, its ti
   t.end();
 });
 
-t.test('LIM-1 · DUR-1 · beyond ten thousand requests at the same time senders are told to come back', (t) => {
+t.test('LIM-1 · DUR-1 · beyond ten thousand requests at the same time senders are asked to come back', (t) => {
   const full = stage({ living: 10_000 });
   t.match(full.ask('POST', '/webhooks/a'), [{ status: 503, headers: { 'retry-after': /^\d+$/ } }]);
   t.same([full.spawned.length, full.exchanges.size], [0, 0]);

@@ -11,6 +11,7 @@ import { askCli, type CliResult, type Daemon, startDaemon } from '../daemon.ts';
 import { makeHome, removeFolder, type TestHome } from '../home.ts';
 import { numbersIn } from '../processes.ts';
 import { postSigned } from '../sign.ts';
+import { adapterOf, webhookSecret } from '../webhook-adapter.ts';
 import type { HttpPeer } from './http-peer.ts';
 import { type StdioBehaviour, type StdioPeer, stdioPeer } from './stdio-peer.ts';
 
@@ -85,8 +86,6 @@ export interface GatewayOptions {
   /** How many files and sockets the daemon may have open. */
   readonly descriptors?: number;
 }
-
-export const webhookSecret = 'mcp-journey-secret-mcp-journey';
 
 /** Starts a daemon over these servers; it ends with the spec. */
 export async function startGateway(
@@ -239,15 +238,7 @@ function baseConfig(): Record<string, unknown> {
   return {
     agent: { runner: 'echo' },
     platforms: {
-      webhook: {
-        enabled: true,
-        extra: {
-          host: '127.0.0.1',
-          port: 0,
-          secret: webhookSecret,
-          routes: { ping: { prompt: 'ping {n}' } },
-        },
-      },
+      webhook: adapterOf({ ping: { prompt: 'ping {n}' } }),
     },
   };
 }

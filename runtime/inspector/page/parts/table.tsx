@@ -17,17 +17,14 @@ export function Table<Row>({
   columns,
   rows,
   keyOf,
-  wraps = true,
 }: {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Whether cells wrap at phone width. */
-  readonly wraps?: boolean;
 }): JSX.Element {
   return (
-    <table class={wraps ? 'fixed wrap-s' : 'fixed'} aria-label={label}>
+    <table class="fixed wrap-s" aria-label={label}>
       <thead>
         <tr>
           {columns.map(({ title, right, wide, width }) => (

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import t, { type Test } from 'tap';
@@ -14,6 +14,7 @@ import type { JsonObject } from '../../../../machines/base/json.ts';
 import type { SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
 import { never, nowMs, requestOf } from '../../../conformance/target.ts';
 import { makeHome } from '../../../support/home.ts';
+import { listenOn } from '../../../support/http-listener.ts';
 import {
   type SmtpScript,
   smtpPassword,
@@ -313,11 +314,10 @@ t.test('DLV-4 · a certificate that is not trusted is a refusal that says so', a
     socket.write('220 mail\r\n');
   });
   server.on('tlsClientError', () => {});
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
+  const port = await listenOn(t, server);
   // What is said to this machine is not checked; here it is, as for any other name.
   const factory: MailTransportFactory = ({ tls: _, ...options }) => createTransport(options);
-  const settings = settingsFor((server.address() as AddressInfo).port, { secure: true });
+  const settings = settingsFor(port, { secure: true });
   const target = createEmail(settings, { ...ports, createMailTransport: factory });
 
   for (const outcome of [

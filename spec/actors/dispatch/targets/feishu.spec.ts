@@ -26,7 +26,7 @@ t.test('DLV-1 · an answer goes to the message, in its thread where that is aske
   ]);
 });
 
-t.test('DLV-1 · a tag in a text rings nobody’s bell', async (t) => {
+t.test('DLV-1 · a tag in a text notifies no one', async (t) => {
   const bench = await openBench(t, feishuApi);
   await bench.deliver('<at user_id="all">all</at> & <br>');
 

@@ -1,12 +1,10 @@
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { Agent } from 'undici';
 import { httpRequest } from '../../../../actors/dispatch/targets/http-request.ts';
 import type { Undelivered } from '../../../../machines/dispatch/send-outcome.ts';
 import { makeHome } from '../../../support/home.ts';
-import { listenHttp } from '../../../support/http-listener.ts';
+import { listenHttp, listenOn } from '../../../support/http-listener.ts';
 import { lendEnv } from '../../../support/lent-env.ts';
 import { freePort } from '../../../support/oauth/ports.ts';
 import { makeCertificates } from '../../../support/tls.ts';
@@ -14,20 +12,11 @@ import { makeCertificates } from '../../../support/tls.ts';
 const never = new AbortController().signal;
 const timeoutMs = 20_000;
 
-function listen(t: Test, onConnection: Parameters<typeof createServer>[1]): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server: Server = createServer(onConnection);
-  server.on('connection', (socket) => sockets.add(socket));
-  t.teardown(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return new Promise((resolve) =>
-    server.listen(0, '127.0.0.1', () => resolve(`127.0.0.1:${(server.address() as AddressInfo).port}`)),
-  );
+async function listen(t: Test, onConnection: Parameters<typeof createServer>[1]): Promise<string> {
+  return `127.0.0.1:${await listenOn(t, createServer(onConnection))}`;
 }
 
-t.test('DUR-1 · what never left this machine is told from what was written and lost', async (t) => {
+t.test('DUR-1 · a request that never left this machine differs from one that was written and lost', async (t) => {
   const resetting = await listen(t, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.resetAndDestroy());
@@ -69,11 +58,9 @@ t.test('DLV-4 · a server that demands a client certificate, and a 407 that is n
   t.teardown(() => dispatcher.close());
   globalThis.fetch = (request, init) => fetch(request, { ...init, dispatcher } as object);
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-    const asking = { requestCert: true, ca: read(ca), cert: read(serverCert), key: read(serverKey), maxVersion };
-    const server = createTlsServer(asking, (_, response) => response.end());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.teardown(() => server.close());
-    const { reason } = (await ask(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`)) as Undelivered;
+    const tls = { requestCert: true, ca: read(ca), cert: read(serverCert), key: read(serverKey), maxVersion };
+    const { url } = await listenHttp(t, (_, response) => response.end(), { tls });
+    const { reason } = (await ask(url)) as Undelivered;
     t.match(reason, /the server may demand a client certificate/, maxVersion);
   }
 
@@ -82,7 +69,7 @@ t.test('DLV-4 · a server that demands a client certificate, and a 407 that is n
   t.match(await ask(url), { kind: 'refused', reason: /HTTP 407/ });
 });
 
-t.test('DUR-1 · requests under way at the same time are told apart', async (t) => {
+t.test('DUR-1 · requests under way at the same time are distinguished', async (t) => {
   const resetting = await listen(t, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.resetAndDestroy());
@@ -133,10 +120,8 @@ t.test('DLV-4 · an answer is read up to its limit, and no redirect is followed'
 
 t.test('DLV-4 · a certificate that is not trusted is no outage: it says so, and is not asked again', async (t) => {
   const { serverCert, serverKey, read } = makeCertificates(makeHome(t).path);
-  const server = createTlsServer({ cert: read(serverCert), key: read(serverKey) }, (_, response) => response.end());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => server.close());
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const tls = { cert: read(serverCert), key: read(serverKey) };
+  const { url } = await listenHttp(t, (_, response) => response.end(), { tls });
 
   t.match(await httpRequest({ method: 'GET', url, timeoutMs: 20_000 }, new AbortController().signal), {
     kind: 'refused',

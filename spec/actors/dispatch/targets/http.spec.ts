@@ -1,6 +1,7 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import t from 'tap';
 import { openBench } from '../../../conformance/target.ts';
+import { listenOn } from '../../../support/http-listener.ts';
 import { httpApi } from '../../../support/platforms/described.ts';
 
 t.test('DLV-6 · a report has its run, its text and a signature; its id is the same in each attempt', async (t) => {
@@ -41,9 +42,8 @@ t.test('DLV-6 · any 2xx is a delivery, whatever comes of its body', async (t) =
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nx');
     });
   });
-  await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => endless.close());
-  const more = bench.with({ apiBase: `http://127.0.0.1:${(endless.address() as AddressInfo).port}` });
+  const port = await listenOn(t, endless);
+  const more = bench.with({ apiBase: `http://127.0.0.1:${port}` });
 
   t.match(await more.deliver('Done.'), { kind: 'delivered' });
   t.same(heads, ['200']);

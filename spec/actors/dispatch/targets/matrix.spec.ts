@@ -12,7 +12,7 @@ t.test('DLV-1 · an alias is looked up first', async (t) => {
   t.match(await bench.deliver('hello', { chat_id: '#gone:example.org' }), { kind: 'refused', class: 'notFound' });
 });
 
-t.test('DLV-1 · a thread is named by the event that began it, and names in a text call nobody', async (t) => {
+t.test('DLV-1 · a thread is named by the event that began it, and names in a text notify no one', async (t) => {
   const bench = await openBench(t, matrixApi);
   await bench.deliver('@room hello', { thread_id: '$root' });
 

@@ -133,7 +133,7 @@ t.test('DUR-1 · only a platform that knows a message again is asked once more',
   }
 });
 
-t.test('DUR-1 · what the second request is told takes nothing back of the doubt about the first', async (t) => {
+t.test('DUR-1 · the answer to the second request removes no doubt about the first', async (t) => {
   const lost: SendOutcome = { kind: 'unknown', reason: 'lost' };
   const no = refused('forbidden', 'no');
   for (const again of [no, transient('away'), limited(5_000)]) {

@@ -88,7 +88,7 @@ t.test(
 );
 
 t.test(
-  'DLV-4 · each further piece has its turn by the platform’s pace, and a pause is told to the others',
+  'DLV-4 · each further piece has its turn by the platform’s pace, and a pause holds for the others',
   async (t) => {
     t.same((await send([], { pieces: 2, of: 3 })).paced, [], 'the first of a try has its turn already');
     const limitedOnce = await send([arrived(), limited(2_000)]);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { createBlockReader, guarded, listenOnce } from '../../../../../runtime/inspector/page/data/listen.ts';
+import { listenHttp } from '../../../../support/http-listener.ts';
 import { lentTime } from '../../../../support/lent-time.ts';
 import { fc } from '../../../../support/property.ts';
 import { deferred } from '../../../../support/turns.ts';
@@ -12,16 +12,11 @@ const at = (address: string) => (signal: AbortSignal) => fetch(address, { signal
 /** A daemon's stream that says what it is given to say, and knows who has left it. */
 async function streamOf(t: Test, report: (res: ServerResponse) => void) {
   const left: Promise<unknown>[] = [];
-  const server = createServer((_, res) => {
+  const { url } = await listenHttp(t, (_, res) => {
     left.push(once(res, 'close'));
     report(res);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/stream`, left };
+  return { address: `${url}/stream`, left };
 }
 
 t.test('INS-2 · a view that fails at an event ends no stream: what follows is heard', async (t) => {
