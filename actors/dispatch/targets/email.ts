@@ -250,8 +250,8 @@ export function readMailError(
     if (command === 'RCPT TO' && responseCode !== 554) return refusedAs('notFound', said);
     return refusedAs('permanent', said);
   }
-  const name = typeof errno === 'number' ? getSystemErrorName(errno) : code;
-  const said = `${typeof name === 'string' && /^E[A-Z\d]{2,20}$/.test(name) ? name : 'no code'} at ${step}`;
+  const name = typeof errno === 'number' && errno < 0 ? getSystemErrorName(errno) : code;
+  const said = `${typeof name === 'string' && /^E[A-Z\d_]{2,20}$/.test(name) ? name : 'no code'} at ${step}`;
   // Once the text is sent, only the server's last reply shows whether it was accepted.
   if (textSent && code === 'ETIMEDOUT')
     return unknownOutcome(`no reply came after the text (${said}); if that lasts, raise timeout_seconds of the entry`);

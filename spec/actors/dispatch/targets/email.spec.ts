@@ -293,6 +293,8 @@ t.test('DLV-4 · a server that is not reached is named, with the cause of the sy
 t.test('DLV-4 · an error of any shape has an outcome', (t) => {
   t.match(readMailError({}, false), transient);
   t.match(readMailError({}, true), unknown);
+  t.match(readMailError({ code: 'EDNS', errno: -3001 }, false), { reason: /\(EAI_AGAIN at/ });
+  t.match(readMailError({ code: 'EDNS', errno: 5 }, false), { reason: /\(EDNS at/ });
   t.match(readMailError({ code: 'ETLS', command: 'STARTTLS' }, false), permanent);
   t.match(readMailError({ code: 'EOAUTH2' }, false), auth);
   t.match(readMailError({ code: 'sec-odd', command: 'sec odd' }, false), { reason: /no code at the connection/ });
