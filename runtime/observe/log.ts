@@ -50,6 +50,8 @@ const longestFile = 16 * 1_048_576;
 const betweenLooks = 1_048_576;
 /** How long a full pipe is waited for, in milliseconds: meanwhile the gateway answers no one. */
 const readerPatienceMs = 1_000;
+/** After a loss, a reader that takes something is waited for this long: it may have stopped again. */
+const resumedPatienceMs = 100;
 const lineFeed = 0x0a;
 
 export function createLog({ env, redactor, counted, sink, file }: LogSettings): Log {
@@ -268,7 +270,7 @@ function writeAll(fd: number, bytes: Buffer, patienceMs: number): number {
   for (let leftMs = patienceMs; at < bytes.length; ) {
     try {
       at += writeSync(fd, bytes, at);
-      leftMs = patienceMs;
+      leftMs = Math.max(patienceMs, resumedPatienceMs);
     } catch (thrown) {
       const { code } = thrown as NodeJS.ErrnoException;
       if (code !== 'EAGAIN' || leftMs === 0) break;

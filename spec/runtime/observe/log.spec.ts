@@ -251,10 +251,13 @@ t.test(
     const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
     t.teardown(() => closeSync(fd));
     const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false } });
-    const taken = () => {
+    const read = () => {
       const piece = Buffer.alloc(1_048_576);
-      return piece.toString('utf8', 0, readSync(fd, piece)).split('\n').slice(0, -1);
+      return piece.toString('utf8', 0, readSync(fd, piece));
     };
+    const taken = () => read().split('\n').slice(0, -1);
+    let meanwhile = () => {};
+    t.intercept(Atomics, 'wait', { value: () => meanwhile() });
     for (const message of ['x'.repeat(1_000_000), 'lost too']) {
       log.log('info', message);
       log.flush();
@@ -267,6 +270,17 @@ t.test(
     t.match(JSON.parse(note).message, /^\d+ bytes of the log are lost: its reader took nothing/);
     t.ok(Number.parseInt(JSON.parse(note).message, 10) > 900_000, half);
     t.match(whole, /"message":"whole"/);
+
+    log.log('info', 'x'.repeat(1_000_000));
+    log.flush();
+    read();
+    let text = '';
+    meanwhile = () => {
+      text += read();
+    };
+    log.log('info', `${'y'.repeat(1_000_000)}!`);
+    log.flush();
+    t.ok((text + read()).includes('y!'), 'one that reads again has its time again for what the pipe cannot hold');
     t.end();
   },
 );
