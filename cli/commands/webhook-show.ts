@@ -110,7 +110,7 @@ export async function examineWebhook(context: CommandContext): Promise<ExitCode>
       [`Refused ${moment(at, Date.now())}`, 'bold'],
       [`  ${agentOf(context.gateway)} inspect why ${key}`, 'dim'],
     ]),
-    ...findings.flatMap(({ text }) => whole(out, `→ ${oneLine(text)}`, 'plain', '  ')),
+    ...findings.flatMap(({ text }) => whole(out, `→ ${oneLine(withHomeNamed(context.gateway, text))}`, 'plain', '  ')),
   ]);
   return show(context, answer, () => `${lines.join('\n') || withHomeNamed(context.gateway, none)}\n`);
 }

@@ -7,7 +7,7 @@ import { stateWords } from '../../machines/base/status.ts';
 import { ConnectionLost, type ControlClient } from '../../runtime/control/client.ts';
 import type { HistoryRow } from '../../runtime/control/contract/events.ts';
 import { NotRunning } from '../call.ts';
-import { agentOf, type CommandContext, hasFlag } from '../context.ts';
+import { agentOf, type CommandContext, hasFlag, withHomeNamed } from '../context.ts';
 import { pausesOf } from '../follow.ts';
 import { oneLine, printJsonLine } from '../terminal.ts';
 
@@ -85,5 +85,5 @@ async function linesOf(
   if (isStray(row)) return [`refused at ${oneLine(row.route)}${why}`];
   const { refusals } = await client.ask('webhook.doctor', route);
   const findings = refusals.find((one) => one.key === key)?.findings ?? [];
-  return [`refused${why}`, ...findings.map(({ text }) => `→ ${oneLine(text)}`)];
+  return [`refused${why}`, ...findings.map(({ text }) => `→ ${oneLine(withHomeNamed(gateway, text))}`)];
 }

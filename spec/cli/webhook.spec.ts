@@ -168,6 +168,20 @@ t.test('CLI-5 · webhook doctor prints a command with the name of its route as a
   const { context, seen } = stageCommand({ answer: { name: 'my hook', refusals: [] }, args: ['my hook'] });
   t.equal(await examineWebhook(context), 0);
   t.match(seen.printed, "`agent events --route 'my hook'` lists its events");
+  const findings = [{ code: 'scheme-differs', text: 'It would match after `agent webhook edit a`.' }];
+  const refused = { key: 'k', received_at: '2026-01-01T00:00:00.000Z', findings };
+  const proposed = stageCommand({ answer: { name: 'a', refusals: [refused] }, args: ['a'] });
+  const gateway = { home: '/other', isNamed: true, socket: '' };
+  await examineWebhook({ ...proposed.context, gateway });
+  t.match(proposed.seen.printed, /after `agent --home \/other webhook edit a`/);
+  const rows = [
+    { ...row('l'), status: 'accepted' },
+    { ...row('k'), status: 'refused' },
+  ];
+  const ask = async (method: string) => (method === 'webhook.doctor' ? { refusals: [refused] } : rows);
+  const client = { ask, closed: new Promise(() => {}) } as never;
+  await waitForEvent({ ...proposed.context, gateway }, client, { name: 'a', profile: 'default' }, new Set());
+  t.match(proposed.seen.printed, /^→ .*`agent --home \/other webhook edit a`/m);
 });
 
 t.test('CLI-5 · a route in force that config.yaml no longer has is shown with its origin', async (t) => {
