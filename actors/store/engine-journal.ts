@@ -334,7 +334,7 @@ interface CommitHost {
 class Commit implements Job {
   readonly #host: CommitHost;
   readonly #settled: Settled;
-  readonly #anew: Rewrite | undefined;
+  readonly #rewrite: Rewrite | undefined;
   #writes: readonly Write[];
   #verdict: CommitVerdict | undefined;
 
@@ -342,16 +342,16 @@ class Commit implements Job {
     this.#host = host;
     this.#writes = writes;
     this.#settled = settled;
-    this.#anew = rewrite;
+    this.#rewrite = rewrite;
   }
 
   run(): void {
     const { engine, nowMs } = this.#host;
-    if (this.#anew === undefined) {
+    if (this.#rewrite === undefined) {
       this.#verdict = apply(engine.tables, this.#writes, nowMs());
       return;
     }
-    const { judged, verdict } = judge(engine.tables, { writes: this.#writes, rewrite: this.#anew }, nowMs());
+    const { judged, verdict } = judge(engine.tables, { writes: this.#writes, rewrite: this.#rewrite }, nowMs());
     this.#writes = judged;
     this.#verdict = verdict;
   }

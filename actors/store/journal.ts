@@ -126,7 +126,7 @@ export type CommitVerdict =
 
 export type Stale = Extract<CommitVerdict, { readonly kind: 'stale' }>;
 
-/** Receives the verdict, and the writes that were judged, as `Anew` may replace them. */
+/** Receives the verdict, and the writes that were judged, as `Rewrite` may replace them. */
 export type Settled = (verdict: CommitVerdict, judged: readonly Write[]) => void;
 
 /**
