@@ -228,7 +228,7 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   };
   if (Object.keys(changes).length === 0)
     return refuse(context, 'name what is to change, such as --prompt, --secret generate or --unset <key>', 2);
-  const sender = given === 'generate' ? await senderOf(context) : undefined;
+  const sender = given === 'generate' && changes.source !== null ? await senderOf(context) : undefined;
   if (sender !== undefined && sender.secret.typed !== true) {
     const why = `${sender.title} makes the secret: ${sender.secret.is}; give it with --secret -`;
     return refuse(context, why, 1);

@@ -79,6 +79,9 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
   const edited = stageCommand({ args: ['ci'], flags: { source: 'github' }, answer });
   t.equal(await editWebhook(edited.context), 0);
   t.match(edited.seen.asked, [{ record: { source: 'github', signature: null } }], 'a source has its own signature');
+  const stripe = { ...answer, definition: { sender: 'stripe' } };
+  const freed = stageCommand({ args: ['ci'], flags: { unset: 'source', secret: 'generate' }, answer: stripe });
+  t.equal(await editWebhook(freed.context), 0, 'a source that is removed makes no secret');
 });
 
 t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip: !hasTools }, async (t) => {
