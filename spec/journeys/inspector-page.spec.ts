@@ -752,7 +752,7 @@ t.test('INS-2 · a daemon that hangs is shown as offline, and as live once it co
   const gateway = await startGateway(t, {}, { config: configOf(await freePort()) });
   const { page } = await openInspector(t, gateway);
   gateway.daemon.kill('SIGSTOP');
-  t.teardown(() => gateway.daemon.kill('SIGCONT'));
+  t.teardown(() => void gateway.daemon.kill('SIGCONT'));
   await page.getByText('Offline', { exact: true }).waitFor();
 
   gateway.daemon.kill('SIGCONT');
