@@ -162,6 +162,19 @@ t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t
   t.end();
 });
 
+t.test('NAM-2 · of servers whose tools would be named alike, the first configured keeps the name', (t) => {
+  const lazy = { command: 'x', lazy: true };
+  const { change, registry } = stage({}, ['a-b', 'a_b']);
+  for (const names of [
+    ['a-b', 'a_b'],
+    ['a_b', 'a-b'],
+  ]) {
+    change(Object.fromEntries(names.map((name) => [name, lazy])));
+    t.equal(registry('default').find('mcp__a_b__one')?.server, names[0]);
+  }
+  t.end();
+});
+
 t.test('LIF-12 · a change connects what was added, retires what was removed, restarts what changed', (t) => {
   const { change, end, heard, reconcile, retired } = stage({
     same: { command: 'x' },
