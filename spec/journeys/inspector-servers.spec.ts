@@ -278,7 +278,9 @@ t.test('INS-2 · J and K focus the servers, and Enter opens one, whose many tool
   t.match(await page.evaluate('document.activeElement.innerText'), /^two/);
   t.match(page.url(), /#\/servers$/);
   const toolOf = (tool: string) => ({ ...{ name: tool, tool, description: '', available: true }, input_schema: {} });
-  await answerFor(page, { 'mcp.tools': () => Array.from({ length: 300 }, (_, at) => toolOf(`tool_${at}`)) });
+  const list = (length: number) =>
+    answerFor(page, { 'mcp.tools': () => Array.from({ length }, (_, at) => toolOf(`tool_${at}`)) });
+  await list(300);
   await page.keyboard.press('Enter');
   await page.waitForURL(/#\/servers\/default\/two$/);
 
@@ -286,4 +288,9 @@ t.test('INS-2 · J and K focus the servers, and Enter opens one, whose many tool
 
   await page.getByText('11 of 300 tools').waitFor();
   t.equal(await page.locator('.tool:visible').count(), 11);
+  await list(20);
+  await page.getByRole('button', { name: 'Enable', exact: true }).click();
+  await page.getByText('0 of 20 tools').waitFor();
+  await page.getByRole('searchbox', { name: 'Filter tools' }).fill('');
+  await page.locator('.tool:visible').nth(19).waitFor();
 });

@@ -38,7 +38,7 @@ export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
           </Empty>
         ) : (
           <div class="stack">
-            {tools.length > mostUnfiltered ? (
+            {tools.length > mostUnfiltered || words !== '' ? (
               <>
                 <SearchField label="Filter tools" value={words} onInput={type} />
                 <span class={wanted === '' ? 'unseen' : 'small muted'} role="status">
