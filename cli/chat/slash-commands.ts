@@ -3,10 +3,10 @@
  * @see CLI-4, LIF-12, TRU-3 and SEC-7 in docs/specification.md
  */
 
-import { wordsOfServer } from '../../machines/base/shown-json.ts';
 import { nearest } from '../../machines/config/nearest.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { ChatOpened } from '../../runtime/control/contract/chat.ts';
+import { contentOf } from '../commands/approvals.ts';
 import { readObject } from '../commands/mcp.ts';
 import type { Output } from '../context.ts';
 import { oneLine, table } from '../terminal.ts';
@@ -76,7 +76,7 @@ async function listTools(_: string, { client, opened, screen, out }: SlashPorts)
 
 async function listQuestions({ client, screen, out }: SlashPorts): Promise<void> {
   const waiting = await client.ask('approvals.list');
-  const rows = waiting.map((row) => ({ ...row, message: wordsOfServer(row.server, row.message, row.kind) }));
+  const rows = waiting.map((row) => ({ ...row, message: contentOf(row) }));
   if (rows.length === 0) screen.note('  nothing waits for a yes');
   else screen.say(tableOf(out, ['ID', 'WHAT', 'SERVER', 'MESSAGE'], rows, ['id', 'tool', 'server', 'message']));
 }

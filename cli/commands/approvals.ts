@@ -166,8 +166,8 @@ function tableOf(context: CommandContext, rows: readonly ApprovalRow[]): string 
   );
 }
 
-/** The arguments first, then what the server says. */
-function contentOf({ call = '', server, message, kind }: ApprovalRow): string {
+/** The call in question for a list: the arguments first, then what the server says. */
+export function contentOf({ call = '', server, message, kind }: ApprovalRow): string {
   return `${call} ${wordsOfServer(server, message, kind)}`.trim();
 }
 
