@@ -99,7 +99,7 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
 
   /** Asks a question of this turn at once; a question of other work is only announced. */
   function asked(row: ApprovalRow): void {
-    const { id, kind, tool, server, run } = row;
+    const { id, kind, tool, server, run, call } = row;
     const now = turn;
     // A run may wait for the same tool meanwhile; a chat's own questions are of no run.
     const isOurs =
@@ -108,7 +108,7 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
       const ports = { lines, screen, ask: client.ask, agent, command, signal: now.ended.signal };
       now.questions = now.questions.then(() => askQuestion(id, ports));
     } else if (isTerminal || isOurs) {
-      const what = `${oneLine(tool ?? kind)} of ${oneLine(server)}`;
+      const what = oneLine(`${tool ?? kind} of ${server}${call === undefined ? '' : `: ${call}`}`);
       const [wanted, values] =
         kind === 'form' ? ['an answer', `${isTerminal ? '' : ' --values'} <json>`] : ['a yes', ''];
       const how = `${isTerminal ? '/approve' : `${agent} approvals approve`} ${id}${values}`;

@@ -293,6 +293,11 @@ t.test(
     t.equal(await exited, 0);
 
     t.same(stderr().match(/\S+ waits for a yes/g), [`${String(own?.id)} waits for a yes`]);
+    t.match(
+      stderr(),
+      /waits for a yes: mcp__locked__create_directory of locked: \{"path":"/,
+      'its arguments are shown',
+    );
   },
 );
 
