@@ -344,7 +344,7 @@ function formatStatus(status: GatewayStatus): string {
     ['inspector', place(inspector), inspector.fault],
     ['journal', status.journal],
     ['servers', counts(status.servers)],
-    ['targets', counts(status.targets ?? {})],
+    ...(status.targets === undefined ? [] : [['targets', counts(status.targets)] as const]),
     ['actors', counts(Object.fromEntries(Object.entries(status.actors).filter(([name]) => !name.endsWith('Pool'))))],
   ];
   return rows

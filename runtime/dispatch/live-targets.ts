@@ -84,9 +84,9 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
 
   function make(profile: LoadedProfile, target: string, settings: PlatformSettings, configured: boolean): LiveTarget {
     const key = platformKey(profile.name, settings.name ?? target);
-    const print = JSON.stringify([settings, configured, target === 'github_comment' ? [...profile.scope] : []]);
+    const fingerprint = JSON.stringify([settings, configured, target === 'github_comment' ? [...profile.scope] : []]);
     const standing = kept.get(key);
-    if (standing?.fingerprint === print) return standing;
+    if (standing?.fingerprint === fingerprint) return standing;
     const made = createTarget(target, settings, {
       ports: ports.targetPorts,
       log: ports.log,
@@ -102,7 +102,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       settings,
       made,
       queue: target === 'log' ? undefined : keptQueue(profile.name, target, settings),
-      fingerprint: print,
+      fingerprint,
       configured,
       lastAskedMs: Number.NEGATIVE_INFINITY,
     };
@@ -133,16 +133,16 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     const earlier = kept;
     kept = next;
     byName = new Map([...next.values()].map((entry) => [platformKey(entry.profile, entry.target), entry]));
-    for (const [key, { fingerprint: print }] of earlier) {
-      if (next.get(key)?.fingerprint === print && !respawns.isSpent(key)) continue;
+    for (const [key, { fingerprint }] of earlier) {
+      if (next.get(key)?.fingerprint === fingerprint && !respawns.isSpent(key)) continue;
       // A changed entry, or a reload by a person, gets a new restart budget.
       respawns.forget(key);
       pool()?.get(key)?.send({ type: 'platform.stop' });
     }
     for (const key of next.keys()) spawn(key);
     // Deliveries that this releases find the new connection, and wait for its check.
-    for (const [key, { target, settings, queue, fingerprint: print }] of next)
-      if (earlier.get(key)?.fingerprint !== print) queue?.adjust(paceOf(target, settings));
+    for (const [key, { target, settings, queue, fingerprint }] of next)
+      if (earlier.get(key)?.fingerprint !== fingerprint) queue?.adjust(paceOf(target, settings));
   }
 
   function find(profile: string, name: string): LiveTarget | undefined {

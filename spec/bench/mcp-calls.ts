@@ -25,7 +25,7 @@ export interface CallOrder {
   readonly url: string;
   readonly rounds: number;
   readonly calls: number;
-  /** The comparisons whose name begins so; all of them unless told. */
+  /** The comparisons whose name begins so; all of them by default. */
   readonly only?: string;
 }
 

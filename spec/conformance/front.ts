@@ -13,7 +13,7 @@ interface Held {
   readonly next: () => Promise<{ readonly exchange: Exchange; readonly outcome: Promise<BodyOutcome> }>;
 }
 
-/** Opens a front whose handler reads the body up to the cap and answers with what it got, unless told to hold back. */
+/** Opens a front whose handler reads the body up to the cap and answers with what it got, unless it is to hold back. */
 async function open(
   t: Test,
   openFront: OpenFront,

@@ -449,7 +449,7 @@ mcp_servers:
   const { phases } = (await cliJson(home.path, 'inspect', 'why', String(run.delivery_id))) as {
     phases: readonly JsonObject[];
   };
-  t.equal(phases.filter(({ kind }) => kind === 'call').length, 1, 'the call is told with its run');
+  t.equal(phases.filter(({ kind }) => kind === 'call').length, 1, 'the call is shown with its run');
 });
 
 t.test(

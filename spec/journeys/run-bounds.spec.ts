@@ -218,7 +218,7 @@ console.log(JSON.stringify({
   const { phases } = (await control.call('inspect.why', { id: 'attack' })) as unknown as {
     readonly phases: readonly JsonObject[];
   };
-  t.ok(phases.filter(({ kind }) => kind === 'call').length >= 4, 'every call is told with the run');
+  t.ok(phases.filter(({ kind }) => kind === 'call').length >= 4, 'every call is shown with the run');
 });
 
 t.test('SEC-4 · HOME-1 · an inherited AGENT_HOME leads around neither the socket nor the toolsets', async (t) => {

@@ -18,7 +18,7 @@ export interface Edge<Context> {
 export interface Exploration<Context> {
   readonly input: object;
   readonly events: readonly EventObject[] | ((state: Seen<Context>) => readonly EventObject[]);
-  /** What distinguishes two states; value and context, unless told. */
+  /** What distinguishes two states; value and context by default. */
   readonly key?: (state: Seen<Context>) => unknown;
   /** States beyond which nothing new is to be found. */
   readonly stopWhen?: (state: Seen<Context>) => boolean;

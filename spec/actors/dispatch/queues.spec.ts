@@ -115,7 +115,7 @@ t.test('DLV-4 · a chat that is kept for one has no turn for another before it i
   it.queue.release('a1');
   t.equal(it.queue.heldFor('a'), undefined);
   t.same(it.granted, ['a1', 'b1', 'a1', 'a2']);
-  it.queue.release('nobody');
+  it.queue.release('unknown');
   t.end();
 });
 
@@ -151,7 +151,7 @@ t.test(
     it.ask('a5', 'a', true);
     it.ask('a6', 'a');
     for (const name of ['a2', 'a3', 'a4', 'a5']) it.leave(name);
-    t.same(it.granted.slice(3), ['a2', 'a3', 'a4', 'a5', 'a6'], 'whoever is waited for has those before it sent first');
+    t.same(it.granted.slice(3), ['a2', 'a3', 'a4', 'a5', 'a6'], 'what is waited for has those before it sent first');
     t.end();
   },
 );

@@ -182,7 +182,7 @@ t.test('LIF-7 · the one line says what went wrong and how to fix it', (t) => {
   t.end();
 });
 
-t.test('LIF-7 · where npx installs or has left half a package, the line leads to what mends it', (t) => {
+t.test('LIF-7 · where npx installs or has left half a package, the line names the cure', (t) => {
   const cut = (folder: string) =>
     `its install by npx is incomplete, as after connect_timeout: remove the folder ${folder} and raise connect_timeout`;
   const logs = 'read `agent mcp logs hub`';

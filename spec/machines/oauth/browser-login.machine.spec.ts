@@ -17,7 +17,7 @@ const shown = (identity: 'configured' | 'document' | 'stored' | 'registered'): I
   document: identity === 'document' ? document : null,
 });
 
-/** A login whose browser never comes back unless told; each step is written down as it begins. */
+/** A login whose browser never comes back unless the spec says so; each step is written down as it begins. */
 async function login(given: {
   readonly identities: readonly IdentifyVerdict[];
   readonly redirects?: readonly StepVerdict[];

@@ -44,7 +44,7 @@ export type Fault =
   /** Waits, and then lets the server answer. */
   | { readonly kind: 'delay'; readonly ms: number };
 
-/** A fault, and which requests it hits; every one, for ever, unless told. */
+/** A fault, and which requests it hits; by default every one, for ever. */
 export type Behaviour = Fault & {
   /** An HTTP method (`GET`) or a JSON-RPC method (`tools/call`). */
   readonly on?: string;

@@ -12,7 +12,7 @@ import { type Behaviour, faultChooser, type SeenRequest, sendAnswer, spoilReques
 import { type BackendOptions, makeBackend, type PeerKind } from './http-backends.ts';
 
 export interface HttpPeerOptions extends Partial<BackendOptions> {
-  /** Tools by name or in full; the standard ones unless told. */
+  /** Tools by name or in full; by default the standard ones. */
   readonly tools?: readonly (string | PeerTool)[];
   readonly pageSize?: number;
   /** Speaks TLS; with `ca` and `requestCert`, asks for a client's certificate too. */

@@ -17,7 +17,7 @@ import {
 
 export interface ModernOptions {
   readonly instructions?: string;
-  /** How long lists stay fresh; 0 unless told. */
+  /** How long lists stay fresh; 0 by default. */
   readonly ttlMs?: number;
 }
 
