@@ -4,7 +4,7 @@
  * @see LIF-6 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { parseObject } from '../base/read-json.ts';
 import type { Offered } from './offers.ts';
 import type { ServerSettings, TransportPlan } from './server-settings.ts';
@@ -64,7 +64,10 @@ function transportInput(plan: TransportPlan): JsonObject {
     const { args, command, cwd = null, env, kind } = plan;
     return { args, command, cwd, env: sorted(env), kind };
   }
-  return { headers: sorted(plan.headers), kind: plan.kind, oauth: plan.oauth !== null, url: plan.url };
+  const { cert, key, password, verify } = plan.tls;
+  // Absent unless given, so that what was cached before these counted remains valid.
+  const tls = cert === undefined && verify === true ? {} : { tls: defined({ cert, key, password, verify }) };
+  return { headers: sorted(plan.headers), kind: plan.kind, oauth: plan.oauth !== null, ...tls, url: plan.url };
 }
 
 /** Pairs instead of an object, which would reorder keys that look like numbers. */

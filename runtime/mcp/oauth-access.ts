@@ -121,7 +121,10 @@ interface FailureFacts extends FailurePlace {
 interface FailureVerdict {
   readonly after: AfterFailure;
   readonly why: string;
-  /** A server that was connected before refuses a valid token, as where it cannot check tokens for a while. */
+  /**
+   * A server that was connected before refuses a valid token, as where it cannot check tokens for a while; or it redirects
+   * where there is no token, as to a page about its maintenance.
+   */
   readonly mayPass?: true;
 }
 
@@ -137,9 +140,9 @@ export function readFailures(
   const after = read === 'failed' && hasConnected ? 'parked' : read;
   if (plan === undefined) return { after, why: described() };
   // Behind a single sign-on, a request without a token is redirected instead of refused. The message names where to.
-  const isLedAway = !hasConnected && failures.some(({ kind }) => kind === 'redirect');
+  const isLedAway = failures.some(({ kind }) => kind === 'redirect');
   if (isLedAway && recordFor({ server, url: plan.url, credentials }) === undefined)
-    return { after: 'needsLogin', why: described() };
+    return { after: 'needsLogin', why: described(), ...(hasConnected ? { mayPass: true } : {}) };
   if (after !== 'needsLogin') return { after, why: described() };
   const at = { server, url: plan.url, credentials };
   const scope = lackedScope(failures);

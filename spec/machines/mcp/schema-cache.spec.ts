@@ -69,6 +69,10 @@ t.test('LIF-6 · the fingerprint changes with all that decides the tool list', (
     { ...http, headers: { 'X-Team': 'b' } },
     { ...http, transport: 'sse' },
     { ...http, auth: 'oauth' },
+    { ...http, ssl_verify: '~/ca.pem' },
+    { ...http, client_cert: '~/me.pem' },
+    { ...http, client_cert: '~/me.pem', client_key: '~/me.key' },
+    { ...http, client_cert: ['~/me.pem', '~/me.key', 'password'] },
   ];
   t.equal(new Set(rows.map(input)).size, rows.length);
   t.end();
