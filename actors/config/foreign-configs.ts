@@ -14,9 +14,11 @@ import {
   deniedIn,
   type ForeignFile,
   type ForeignPlaces,
+  type ForeignProgram,
   type ForeignServer,
   foreignFiles,
   lackIn,
+  programOf,
   type ServersElsewhere,
   serversElsewhere,
   serversIn,
@@ -39,6 +41,31 @@ export interface ForeignConfig {
 export async function readForeignConfigs(places: ForeignPlaces): Promise<readonly ForeignConfig[]> {
   const found = await Promise.all(foreignFiles(places).map((file) => readOne(file, places)));
   return found.filter((one) => one !== undefined);
+}
+
+/**
+ * Reads a block of servers as the page of a server shows it, or the file of any program that keeps its servers in a form of
+ * the known ones.
+ * @param program whose form it has; by its keys unless given
+ */
+export async function readForeignBlock(
+  path: string,
+  places: ForeignPlaces,
+  program?: ForeignProgram,
+): Promise<ForeignConfig> {
+  const none = { file: { program: program ?? 'claude-code', path, form: 'json' }, servers: [], elsewhere: [] } as const;
+  const text = await readText(path).catch((thrown: unknown) => thrown as Error);
+  if (typeof text !== 'string')
+    return { ...none, problem: text === undefined ? 'there is no such file' : `cannot be read: ${causeOf(text)}` };
+  // Pages often leave out the outermost braces, which is the YAML of the same.
+  const form = /^\s*[{/]/.test(text) ? 'json' : /^\[+[\w.]/m.test(text) ? 'toml' : 'yaml';
+  const read = documentOf({ ...none.file, form }, text);
+  if (read.kind === 'malformed') return { ...none, problem: read.why };
+  const found = program ?? programOf(read.value, form);
+  const file: ForeignFile = { program: found ?? 'claude-code', path, form };
+  const servers = found === undefined ? [] : serversIn(file, read.value, places);
+  const problem = 'it has no object mcpServers or servers with servers in it; --from names the program of another form';
+  return { file, servers, elsewhere: [], ...(servers.length === 0 ? { problem } : {}) };
 }
 
 /** Plans the import of the found servers into a profile. */

@@ -155,6 +155,12 @@ export const mcpRows: Rows = {
     help: 'Import the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes Agent and OpenClaw.',
     flags: [
       { name: 'from', value: 'program', help: 'Only of this program.', oneOf: Object.keys(programTitles) },
+      {
+        name: 'file',
+        value: 'file',
+        help: 'Those of this file instead, such as a block from the page of a server; - is standard input.',
+        form: 'text',
+      },
       { name: 'all', help: 'All new ones, without asking which.' },
       { name: 'project', help: 'Also those that a file in this folder, or in one around it, offers.' },
       {
@@ -175,6 +181,7 @@ export const mcpRows: Rows = {
       ['mcp import --dry-run', 'show what would be written'],
       ['mcp import --from claude-code', 'choose among those of one program'],
       ['mcp import --all --yes', 'import all, without a question'],
+      ['mcp import --file block.json', 'the block with mcpServers that a server shows for other programs'],
     ],
     exits: {
       1: 'Nothing was found, or the file could not be changed.',

@@ -163,12 +163,18 @@ function printChange(context: CommandContext, { variables, unused, not_in_force:
   return why === undefined ? 0 : refuse(context, `the change is written and not in force: ${oneLine(why)}`, 1);
 }
 
+/** Keys that only the entries and blocks of other programs have. */
+const ofOthers = ['mcpServers', 'servers', 'type', 'disabled', 'alwaysAllow', 'envFile'];
+const foreignWords =
+  'that is in the form of other programs: write it as {"mcpServers": {"<name>": {…}}} into a file, and `agent mcp import --file <file>` adds it';
+
 /** The entry from the arguments and flags; a string is the usage error. */
 function entryOf(context: CommandContext, command: readonly string[]): JsonObject | string {
   const url = textFlag(context, 'url');
   const text = textFlag(context, 'entry');
   const extra = text === undefined ? {} : readObject(text);
   if (extra === undefined) return '--entry must be a JSON object of further keys';
+  if (command[0]?.startsWith('{') || ofOthers.some((key) => extra[key] !== undefined)) return foreignWords;
   if (url !== undefined && command.length > 0) return 'give a command or --url, not both';
   const env = pairs(listFlag(context, 'env'), '=');
   const headers = pairs(listFlag(context, 'header'), ':');

@@ -4,7 +4,13 @@
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
-import { type ForeignConfig, planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
+import { resolve } from 'node:path';
+import {
+  type ForeignConfig,
+  planForeign,
+  readForeignBlock,
+  readForeignConfigs,
+} from '../../actors/config/foreign-configs.ts';
 import { writeEntryVariables } from '../../actors/config/server-entries.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { isJsonObject, type JsonObject, scalarText } from '../../machines/base/json.ts';
@@ -19,7 +25,7 @@ import {
 } from '../../machines/base/shown-json.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { isReservedVariable } from '../../machines/config/program-variables.ts';
-import { foreignFiles, programTitles } from '../../machines/mcp/foreign-files.ts';
+import { type ForeignProgram, foreignFiles, programTitles } from '../../machines/mcp/foreign-files.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import type { ImportItem } from '../../machines/mcp/plan-import.ts';
 import { type CommandContext, type ExitCode, hasFlag, profileFlag, textFlag, withHomeNamed } from '../context.ts';
@@ -70,13 +76,16 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
   return code === 0 && isHeldBack ? 4 : code;
 }
 
-/** Variables that a checkout's server would get and `--variables` does not name; a person has to allow them (SEC-2). */
+/**
+ * Variables that the server of a checkout or of a block would get and `--variables` does not name; a person has to allow them
+ * (SEC-2).
+ */
 function unnamed(context: CommandContext, { isProject, uses }: ImportItem): ImportItem['uses'] {
   const named = new Set((textFlag(context, 'variables') ?? '').split(',').map((name) => name.trim()));
-  return isProject ? uses.filter(({ variable }) => !named.has(variable)) : [];
+  return isProject || hasFlag(context, 'file') ? uses.filter(({ variable }) => !named.has(variable)) : [];
 }
 
-/** The servers that `--yes` may add: it alone allows no variable reference of a checkout's server, set or not. */
+/** The servers that `--yes` may add: it alone allows no variable reference of such a server, set or not. */
 function withoutUnnamed(context: CommandContext, offered: readonly ImportItem[]): readonly ImportItem[] {
   return offered.filter((item) => {
     const open = unnamed(context, item);
@@ -100,6 +109,11 @@ function shown(text: string): string {
 
 async function found(context: CommandContext): Promise<readonly ForeignConfig[]> {
   const from = textFlag(context, 'from');
+  const path = textFlag(context, 'file');
+  if (path !== undefined) {
+    const file = path === '-' ? '/dev/stdin' : resolve(path);
+    return [await readForeignBlock(file, placesOf(context), from as ForeignProgram | undefined)];
+  }
   const configs = await readForeignConfigs(placesOf(context));
   return configs.filter(({ file }) => from === undefined || file.program === from);
 }
@@ -109,6 +123,8 @@ function placesOf({ env }: CommandContext): Parameters<typeof foreignFiles>[0] {
 }
 
 function nothingFound(context: CommandContext, configs: readonly ForeignConfig[]): ExitCode {
+  // The problem of the file has been reported.
+  if (hasFlag(context, 'file')) return 1;
   const from = textFlag(context, 'from');
   const looked = foreignFiles(placesOf(context)).filter(({ program }) => from === undefined || program === from);
   context.out.complain(

@@ -118,6 +118,22 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
   return files.filter(({ path }, index) => files.findIndex((other) => other.path === path) === index);
 }
 
+/** The keys of a block of servers, with the program whose references and keys its servers have. */
+const keysOfBlocks: readonly (readonly [key: string, program: ForeignProgram])[] = [
+  ['mcpServers', 'claude-code'],
+  ['servers', 'vscode'],
+  ['context_servers', 'zed'],
+  ['extensions', 'goose'],
+  ['mcp', 'opencode'],
+];
+
+/** The program in whose form a block of servers is, by its keys; undefined if by none. */
+export function programOf(value: Json, form: ForeignFile['form']): ForeignProgram | undefined {
+  const held = objectOf(value);
+  if (isJsonObject(held.mcp_servers)) return form === 'toml' ? 'codex' : 'hermes';
+  return keysOfBlocks.find(([key]) => isJsonObject(held[key]))?.[1];
+}
+
 /** The servers in a file's value. Claude Code's own file has servers per folder; only this folder's count. */
 export function serversIn(
   file: ForeignFile,

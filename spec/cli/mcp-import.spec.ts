@@ -187,6 +187,34 @@ t.test('CLI-5 · what cannot be read or used is reported, and the rest continues
   t.match(none.stderr, /no MCP servers were found; looked for\n {2}\/nowhere\/Code\/User\/mcp\.json/);
 });
 
+t.test('CLI-5 · SEC-2 · --file adds the servers of a block as pages show it, with or without its braces', async (t) => {
+  const block =
+    '"mcpServers": {"a": {"type": "stdio", "command": "a", "alwaysAllow": []}, "b": {"command": "b", "env": {"T": "${env:T}"}}}';
+  const { agent, read, user } = machine(t, {
+    'block.txt': block,
+    'braces.json': `{${block.replaceAll('"a"', '"c"')}}`,
+    'codex.toml': '[mcp_servers.d]\ncommand = "d"\n',
+    'other.json': '{"theirs": {}}',
+  });
+  const of = (name: string, ...words: string[]) =>
+    agent('mcp', 'import', '--file', `${user}/${name}`, '--yes', ...words);
+  const first = await of('block.txt');
+  t.match(first, { code: 4, stdout: /Added a\./, stderr: /b: it gives \$T to .*not added without --variables T/ });
+  t.match(await of('braces.json', '--variables', 'T'), { code: 0, stdout: /Added c, b\./ });
+  t.match(await of('codex.toml'), { code: 0, stdout: /Added d\./ });
+  const { mcp_servers: servers } = parse(read('config.yaml'));
+  t.match(servers, { a: { command: 'a' }, b: { env: { T: '${T}' } }, c: { command: 'c' }, d: { command: 'd' } });
+  t.equal(servers.github, undefined, 'no other file is read');
+  for (const name of ['other.json', 'absent.json'])
+    t.match(await of(name), {
+      code: 1,
+      stdout: '',
+      stderr: /(?:has no object mcpServers|there is no such file).*passed over/,
+    });
+  for (const words of [[`{${block}}`], ['--entry', '{"type": "stdio", "command": "a"}']])
+    t.match(await agent('mcp', 'add', 'e', ...words), { code: 2, stderr: /`agent mcp import --file <file>` adds it/ });
+});
+
 t.test(
   'CLI-5 · what is switched off in another program is off here, and servers of other folders are named',
   async (t) => {
