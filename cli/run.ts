@@ -113,6 +113,11 @@ function described(thrown: unknown, gateway: GatewayPlace): { readonly code: unk
   if (syscall === 'uv_cwd')
     return { code: undefined, message: 'the folder of this shell was removed; `cd` to another' };
   if (thrown instanceof ConnectionLost && thrown.isHung) return { code, message: hungWords(gateway) };
+  // Of another version: the answer lacks what this one reads.
+  if (/^Cannot read prop|^Invalid time value|is not (?:iterable|a function)/.test(message)) {
+    const cure = `if another version started the gateway, \`${agentOf(gateway)} gateway restart\` starts this one`;
+    return { code, message: `the answer cannot be read (${message}); ${cure}` };
+  }
   if (code === 'gateway-not-running')
     return { code, message: `${message}; start it with \`${agentOf(gateway)} gateway\`` };
   return (home === undefined ? undefined : unwritableFault(thrown, home)) ?? { code, message };

@@ -5,6 +5,7 @@ import t from 'tap';
 import { runGateway, startGateway, unanswered } from '../../cli/commands/gateway.ts';
 import { version } from '../../cli/version.ts';
 import { stageCommand } from '../support/command-stage.ts';
+import { askCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 
 const owner = 65_533;
@@ -52,6 +53,11 @@ t.test('CLI-1 · PKG-2 · who starts a new version beside a running gateway lear
     t.equal(await startGateway({ ...context, home }), 0);
     return seen.printed;
   };
+  const why = await askCli(['inspect', 'why', 'd1'], home);
+  t.match(why, {
+    code: 1,
+    stderr: /^agent: the answer cannot be read \(.*\); .* `agent gateway restart` starts this one\n$/,
+  });
   t.match(await start(), /already, as version 0\.0\.9; .*`agent gateway` or its service starts version \d/);
   running = version();
   t.equal(await start(), 'The gateway is running already.\n');
