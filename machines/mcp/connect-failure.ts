@@ -287,6 +287,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       if (failure.code === 'EACCES') return 'make the file of command executable';
       // A folder may have a blank in its name, the name of a program hardly.
       if (/^[^/\\]*\s/.test(failure.command)) return 'command is the program alone: move its arguments into args';
+      if (/^(?![A-Za-z]:)[^/\\]+[/\\]/.test(failure.command))
+        return 'write its full path: a relative one begins in its cwd, by default the workspace or the home';
       // Of a script, the program that its first line names may be missing, as after an upgrade of Python.
       return /[/\\]/.test(failure.command)
         ? 'install it, or correct its path, and see that the program in its first line exists if it is a script'

@@ -156,6 +156,10 @@ t.test('LIF-7 · the one line says what went wrong and how to fix it', (t) => {
       'command cannot be started: /opt/venv/bin/x (ENOENT); install it, or correct its path, and see that the program in its first line exists if it is a script',
     ],
     [
+      [{ kind: 'spawn', code: 'ENOENT', command: './build/x' }],
+      'command cannot be started: ./build/x (ENOENT); write its full path: a relative one begins in its cwd, by default the workspace or the home',
+    ],
+    [
       [{ kind: 'spawn', code: 'ENOENT', command: 'npx -y x' }],
       'command cannot be started: npx -y x (ENOENT); command is the program alone: move its arguments into args',
     ],
