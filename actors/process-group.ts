@@ -117,7 +117,7 @@ let nothing: number | undefined;
 export function scrubbedEnv(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {
-    if (value !== undefined && isBasicVariable(name)) env[name] = value;
+    if (value !== undefined && isBasicVariable(name, value)) env[name] = value;
   }
   // The pipes of a child are sockets. Without a shell's level, bash takes that for a remote login and reads ~/.bashrc.
   return { ...env, SHLVL: '1', ...given };

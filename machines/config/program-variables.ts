@@ -22,14 +22,20 @@ const basic: ReadonlySet<string> = new Set('PATH HOME LANG TZ TMPDIR USER LOGNAM
 /** Variables that configure the gateway itself, by name alone. */
 const heldBack = ['AGENT_HOME', 'WEBHOOK_SECRET'] as const;
 
-/** Whether every child process gets this variable: what programs need to run, never a secret. */
-export function isBasicVariable(name: string): boolean {
-  return basic.has(name) || name.startsWith('LC_');
+/** Where the network of a company can be left only by a proxy, or reads along with certificates of its own. */
+const ofNetwork =
+  /^(?:(?:HTTPS?|ALL|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE)$/i;
+
+/**
+ * Whether every child process gets this variable: what programs need to run and to reach the network, never a secret, as the
+ * login in the address of a proxy.
+ */
+export function isBasicVariable(name: string, value = ''): boolean {
+  return basic.has(name) || name.startsWith('LC_') || (ofNetwork.test(name) && !value.includes('@'));
 }
 
 /** Variables that the gateway, its libraries or its child programs read, by name alone. */
-const reserved =
-  /^(?:(?:WEBHOOK|AGENT|OTEL|NODE|LD|DYLD|XDG|GH|GIT|SSH|SSL|UWS)_.*|(?:HTTPS?|ALL|NO)_PROXY|NO_COLOR|BROWSER|SSLKEYLOGFILE)$/i;
+const reserved = /^(?:(?:WEBHOOK|AGENT|OTEL|NODE|LD|DYLD|XDG|GH|GIT|SSH|SSL|UWS)_.*|NO_COLOR|BROWSER|SSLKEYLOGFILE)$/i;
 
 /** Whether a value in `.env` under this name affects more than the entry that refers to it (CLI-5). */
 export function isReservedVariable(name: string): boolean {
@@ -44,10 +50,11 @@ export function isReservedVariable(name: string): boolean {
 export function variablesOfProgram(written: JsonObject, scope: InterpolationScope): Readonly<Record<string, string>> {
   const { env } = objectAt(written, 'agent');
   const referred = new Set([...variablesIn(referringParts(written)), ...heldBack]);
-  const isLent = (name: string): boolean => isBasicVariable(name) || (env === undefined && !referred.has(name));
+  const isLent = (name: string, value: string): boolean =>
+    isBasicVariable(name, value) || (env === undefined && !referred.has(name));
   const named = Array.isArray(env) ? env.map(String) : [];
   return Object.fromEntries([
-    ...[...scope.secrets].filter(([name]) => isLent(name)),
+    ...[...scope.secrets].filter(([name, value]) => isLent(name, value)),
     ...named.flatMap((name) => {
       const value = variableIn(scope, name);
       return value === undefined ? [] : [[name, value] as const];

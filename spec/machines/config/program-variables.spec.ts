@@ -1,6 +1,6 @@
 import t from 'tap';
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
-import { asArgument, variablesOfProgram } from '../../../machines/config/program-variables.ts';
+import { asArgument, isBasicVariable, variablesOfProgram } from '../../../machines/config/program-variables.ts';
 import { homeSchema } from '../../../machines/config/schema.ts';
 import { fc } from '../../support/property.ts';
 
@@ -78,6 +78,22 @@ t.test('SEC-4 · CON-3 · a program has what nothing else refers to, or what age
     REFERRED: 'REFERRED of .env',
     OF_PROCESS: 'of process',
   });
+  t.end();
+});
+
+t.test('LIF-10 · SEC-4 · a child gets the way to the network, and no login of a proxy', (t) => {
+  const rows: readonly (readonly [string, string, boolean])[] = [
+    ['HTTPS_PROXY', 'http://proxy.example:3128', true],
+    ['http_proxy', 'http://me:secret@proxy.example:3128', false],
+    ['no_proxy', 'localhost,.example', true],
+    ['NODE_EXTRA_CA_CERTS', '/etc/ca.pem', true],
+    ['SSL_CERT_FILE', '/etc/ca.pem', true],
+    ['REQUESTS_CA_BUNDLE', '/etc/ca.pem', true],
+    ['LC_ALL', 'C', true],
+    ['NODE_OPTIONS', '--require /tmp/x', false],
+    ['MY_PROXY', 'http://proxy.example', false],
+  ];
+  for (const [name, value, isGiven] of rows) t.equal(isBasicVariable(name, value), isGiven, `${name}=${value}`);
   t.end();
 });
 
