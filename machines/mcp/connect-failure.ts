@@ -267,7 +267,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
         return `raise connect_timeout, ask its operator whether a proxy buffers its stream, or ${newTransport}`;
       if (failure.words !== undefined) return `${readWords(place)}, or raise connect_timeout`;
       return installs(place)
-        ? 'raise connect_timeout: a first start also installs the package'
+        ? 'raise connect_timeout: a first start also installs the package, and each start asks the registry for it'
         : 'raise connect_timeout';
     case 'network':
       // Its message includes a remedy.

@@ -90,6 +90,12 @@ export interface Sessions {
 /** Processes that start at the same time; more would only delay the first usable one. */
 const mostStarts = 16;
 
+function preferringInstalled(settings: ServerSettings): ServerSettings {
+  const { transport } = settings;
+  if (transport.kind !== 'stdio') return settings;
+  return { ...settings, transport: { ...transport, env: { npm_config_prefer_offline: 'true', ...transport.env } } };
+}
+
 /** The key of a connection in its pool. */
 export function connectionKey(profile: string, server: string): string {
   return inProfile(server, profile);
@@ -119,6 +125,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const rows = new Map<string, Row>();
   /** Keyed by the settings, because another address may be another server. */
   const handshakes = new WeakMap<ServerSettings, Handshake>();
+  /**
+   * Those whose last start took too long. Where the registry cannot be reached, npx asks it for more than a minute before it
+   * starts what is installed, so the next start prefers that.
+   */
+  const slow = new WeakSet<ServerSettings>();
   const files = createServerFiles(ports);
   const inUse = new Set<Credentials>();
   const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
@@ -177,6 +188,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     if (place?.kind === 'there') {
       ports.log.log('info', `mcp server "${server}" is used through gateway "${place.node}"`, { server, profile });
     }
+    slow.delete(settings);
     rowOf(key).live = { number, session };
     const tools = ports.registry(profile).learn(server, verdict.listing);
     files.cacheListing(profile, settings, ports.nowMs());
@@ -211,7 +223,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
     };
     const requests = ports.requests(profile, server);
     const gateway = ports.gateway(profile);
-    return openSession(settings, { transport, facts, requests, handshake, gateway }, stop).finally(leave);
+    const started = slow.has(settings) ? preferringInstalled(settings) : settings;
+    return openSession(started, { transport, facts, requests, handshake, gateway }, stop).finally(leave);
   }
 
   async function openThere({ settings, facts }: Attempt, there: Extract<Place, { kind: 'there' }>) {
@@ -266,6 +279,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
   /** The verdict on a failed attempt, which the server's log has too. */
   function failed({ input, settings, serverLog }: Attempt, failures: readonly ConnectFailure[]): ConnectVerdict {
     const { profile } = input;
+    if (failures.some(({ kind }) => kind === 'timeout')) slow.add(settings);
+    else slow.delete(settings);
     const facts = {
       profile,
       credentials: ports.credentials(profile),

@@ -211,7 +211,8 @@ t.test('LIF-7 · where npx installs or has left half a package, the line names t
       '',
     );
   };
-  const installs = 'raise connect_timeout: a first start also installs the package';
+  const installs =
+    'raise connect_timeout: a first start also installs the package, and each start asks the registry for it';
   for (const runner of ['npx', '/usr/bin/npx', 'uvx', 'bunx']) t.equal(started(runner), installs, runner);
   t.equal(started('node'), 'raise connect_timeout');
   t.equal(started('npx', 'ready'), `it said: ready; ${logs}, or raise connect_timeout`);

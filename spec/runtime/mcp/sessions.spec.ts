@@ -300,6 +300,27 @@ t.test('LIF-9 · the successor of a process that hangs waits for its end', async
   await next;
 });
 
+t.test(
+  'LIF-7 · after a start that took too long npx prefers what is installed, until the server is connected',
+  async (t) => {
+    const { command, args } = stdioPeer([]);
+    const starts = join(makeHome(t).path, 'starts');
+    const script = `echo "$npm_config_prefer_offline." >>${starts}; [ "$npm_config_prefer_offline" ] || exec cat >/dev/null; exec "$@"`;
+    const { sessions } = stage(t, { command: 'sh', args: ['-c', script, 'sh', command, ...args] });
+    const time = lendTime({ runs: true });
+    t.teardown(() => time.giveBack());
+    const began = () => (existsSync(starts) ? readFileSync(starts, 'utf8').split('.\n').slice(0, -1) : []);
+    for (const [index, is] of ['', 'true', ''].entries()) {
+      const connecting = sessions.connect({ ...first, session: index + 1 }, never());
+      await until(() => began().length > index);
+      if (is === '') time.pass(60_000);
+      t.match(await connecting, is === '' ? { kind: 'refused', why: /no answer in 60 s/ } : { kind: 'connected' });
+      await sessions.close({ ...first, session: index + 1, why: null });
+    }
+    t.same(began(), ['', 'true', '']);
+  },
+);
+
 t.test('LIF-9 · INS-1 · what a crashed connection leaves is closed, and what is left at the end too', async (t) => {
   const pidFile = join(makeHome(t).path, 'pids');
   const peer = stdioPeer('legacy', { pidFile });
