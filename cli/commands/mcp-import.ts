@@ -112,6 +112,7 @@ async function found(context: CommandContext): Promise<readonly ForeignConfig[]>
   const path = textFlag(context, 'file');
   if (path !== undefined) {
     const file = path === '-' ? '/dev/stdin' : resolve(path);
+    if (path === '-' && canAsk()) context.out.complain('Paste the block, then press Ctrl-D on a line of its own.\n');
     return [await readForeignBlock(file, placesOf(context), from as ForeignProgram | undefined)];
   }
   const configs = await readForeignConfigs(placesOf(context));
