@@ -1,7 +1,7 @@
 /**
- * Parses JSON that may have integers beyond the exact range of JavaScript numbers. An integer beyond 2^53 - 1 becomes the
- * text of its digits, so that two ids never become equal; everything else is as in `JSON.parse`, which also decides what is
- * valid.
+ * Parses JSON that may have numbers beyond the range of JavaScript's. An integer beyond 2^53 - 1 becomes the text of its
+ * digits, so that two ids never become equal, and so does a number such as 1e400, which would be written again as null;
+ * everything else is as in `JSON.parse`, which also decides what is valid.
  * @see COA-1, FIL-2 and TPL-1 in docs/specification.md
  */
 
@@ -10,6 +10,8 @@ import { isJsonObject, type Json, type JsonObject } from './json.ts';
 /** The fewest digits of an integer that is not exact. */
 const longDigits = 16;
 const wholeNumber = /^-?\d+$/;
+/** The end of a number whose exponent has three digits or more. Fewer need a mantissa of many digits to be too large. */
+const longExponent = /\de\+?\d{3,}\s*(?:[,\]}]|$)/i;
 const quote = 0x22;
 const backslash = 0x5c;
 const minus = 0x2d;
@@ -27,7 +29,7 @@ export const deepestRead = 131_072;
 /** @returns undefined if the text is not JSON, or is nested deeper than any that is read */
 export function readJson(text: string): Json | undefined {
   const value = parseJson(text);
-  if (value === undefined || !holdsLongDigits(text)) return value;
+  if (value === undefined || !(holdsLongDigits(text) || longExponent.test(text))) return value;
   const exact = withDigitsAsText(text);
   return exact === text ? value : parseJson(exact);
 }
@@ -102,7 +104,7 @@ function withDigitsAsText(text: string): string {
     else if (unit !== minus && !isDigit(unit)) at += 1;
     else {
       const end = afterNumber(text, at);
-      if (end - at >= longDigits && isInexact(text.slice(at, end))) {
+      if (isInexact(text.slice(at, end))) {
         written += `${text.slice(kept, at)}"${text.slice(at, end)}"`;
         kept = end;
       }
@@ -112,9 +114,10 @@ function withDigitsAsText(text: string): string {
   return written + text.slice(kept);
 }
 
-/** A number with a fraction or an exponent is an approximation anyway. */
+/** A number with a fraction or an exponent is an approximation anyway, unless it is too large for one. */
 function isInexact(number: string): boolean {
-  return wholeNumber.test(number) && !Number.isSafeInteger(Number(number));
+  if (!wholeNumber.test(number)) return !Number.isFinite(Number(number));
+  return number.length >= longDigits && !Number.isSafeInteger(Number(number));
 }
 
 function afterNumber(text: string, start: number): number {
