@@ -176,6 +176,8 @@ export const webhookRows: Rows = {
         help: 'Another secret; `generate` makes one and prints it, `-` reads a line of the input.',
         form: 'text',
       },
+      { name: 'keep-secret', help: 'Let the earlier secret verify too, until the sender has that of --secret.' },
+      { name: 'drop-older-secret', help: 'Let only the newest secret verify.' },
       ...resultFlags,
       {
         name: 'unset',
@@ -183,7 +185,7 @@ export const webhookRows: Rows = {
         many: true,
         help: 'Remove a key; may be repeated.',
         oneOf:
-          'source signature events prompt filters script coalesce deliver deliver_extra deliver_only on_failure on_failure_extra cron_job description'.split(
+          'source signature verify_token events prompt filters script coalesce deliver deliver_extra deliver_only on_failure on_failure_extra cron_job description'.split(
             ' ',
           ),
       },
@@ -194,6 +196,7 @@ export const webhookRows: Rows = {
     ],
     examples: [
       ['webhook edit ci --secret generate', 'another secret; it is printed once'],
+      ['webhook edit ci --secret generate --keep-secret', 'the earlier one verifies too, while the sender is changed'],
       ['webhook edit ci --events build,deploy --unset filters', 'other events, and no filters any more'],
     ],
     exits: {

@@ -62,9 +62,8 @@ function showCreated(context: CommandContext, created: Subscribed): void {
     const { name, url, provider, profile = 'default' } = created;
     // Behind `agent webhook test`, and behind `--route` too.
     const route = `${name}${profileOption(profile)}`;
-    const isDeclared = hasFlag(context, 'signature');
     const words =
-      provider === undefined ? anyoneWords(created, route, isDeclared) : providerWords(created, provider, route);
+      provider === undefined ? anyoneWords(context, created, route) : providerWords(created, provider, route);
     out.print(withHomeNamed(context.gateway, `${bold(out, name)}\n  URL     ${url}\n${words}\n`));
     complainOf(context, created);
   }
@@ -77,14 +76,16 @@ function complainOf({ out, gateway }: CommandContext, { name, problem }: RouteRo
 
 type Subscribed = Result<'webhook.subscribe'>;
 
-/** @param isDeclared whether the sender signs by a scheme of its own, so that the printed curl command would be refused */
 function anyoneWords(
+  context: CommandContext,
   { url, local_url: local, secret = '', events }: Subscribed,
   route: string,
-  isDeclared: boolean,
 ): string {
-  const shown = `  Secret  ${secret}\n\nThe secret is shown once. Paste both at the sender`;
   const test = `Try it: agent webhook test ${route}${eventFlag(events)}`;
+  // By a scheme of the sender's own the printed curl command would be refused.
+  const isDeclared = hasFlag(context, 'signature');
+  if (isDeclared && hasFlag(context, 'secret')) return `\nPaste it at the sender.${reachWords(url)}\n\n${test}`;
+  const shown = `  Secret  ${secret}\n\nThe secret is shown once. Paste both at the sender`;
   if (isDeclared) return `${shown}.${reachWords(url)}\n\n${test}`;
   return `${shown}:
   GitHub  Settings > Webhooks > Add webhook: Payload URL, Secret; content type application/json
@@ -202,11 +203,18 @@ function curlOf(url: string, secret: string, event: string | undefined): string 
     -d "$BODY"`;
 }
 
-/** The provider that sends to a route; undefined if none is named. */
-async function senderOf(context: CommandContext): Promise<Source | undefined> {
-  const { sourceOf } = await import('../../machines/config/sources.ts');
-  const named = textFlag(context, 'source');
-  return sourceOf(named ?? (await context.ask('webhook.show', routeChoice(context))).definition.sender);
+/** The provider that will send to a route, if one is named; a string is why no secret can be made for the sender. */
+async function senderOf(context: CommandContext, changes: JsonObject): Promise<Source | string | undefined> {
+  const { isAsymmetric, sourceOf } = await import('../../machines/config/sources.ts');
+  const { definition } = await context.ask('webhook.show', routeChoice(context));
+  const { source = definition.sender, signature = definition.signature } = changes;
+  const sender = sourceOf(String(source));
+  if (sender !== undefined && sender.secret.typed !== true)
+    return `${sender.title} makes the secret: ${sender.secret.is}; give it with --secret -`;
+  const { algorithm } = (signature ?? {}) as JsonObject;
+  return isAsymmetric(algorithm)
+    ? `the secret of ${algorithm} is the sender’s public key; give it with --secret -`
+    : sender;
 }
 
 /** Changes only the named keys of a subscription. */
@@ -226,20 +234,25 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
     ...record,
     ...unset,
   };
-  if (Object.keys(changes).length === 0)
+  const [isKept, isDropped] = [hasFlag(context, 'keep-secret'), hasFlag(context, 'drop-older-secret')];
+  if (isKept && (secret === undefined || isDropped))
+    return refuse(context, '--keep-secret keeps the earlier secret beside that of --secret', 2);
+  if (Object.keys(changes).length === 0 && !isDropped)
     return refuse(context, 'name what is to change, such as --prompt, --secret generate or --unset <key>', 2);
-  const sender = given === 'generate' && changes.source !== null ? await senderOf(context) : undefined;
-  if (sender !== undefined && sender.secret.typed !== true) {
-    const why = `${sender.title} makes the secret: ${sender.secret.is}; give it with --secret -`;
-    return refuse(context, why, 1);
-  }
-  const edited = await context.ask('webhook.edit', { ...routeChoice(context), record: changes });
+  const sender = given === 'generate' ? await senderOf(context, changes) : undefined;
+  if (typeof sender === 'string') return refuse(context, sender, 1);
+  const older = isKept ? { older_secret: 'keep' as const } : isDropped ? { older_secret: 'drop' as const } : {};
+  const edited = await context.ask('webhook.edit', { ...routeChoice(context), record: changes, ...older });
   context.out.print(`Changed ${oneLine(edited.name)}.\n`);
   if (given === 'generate') {
     const what = sender === undefined ? '' : `          ${sender.secret.is}\n`;
-    context.out.print(
-      `  Secret  ${secret}\n${what}It is shown once. Enter it at the sender, whose requests get 401 until then.\n`,
-    );
+    const until = isKept ? '' : ', whose requests get 401 until then';
+    context.out.print(`  Secret  ${secret}\n${what}It is shown once. Enter it at the sender${until}.\n`);
+  }
+  if (isKept) {
+    const route = `${shellWord(oneLine(edited.name))}${profileOption(edited.profile ?? defaultProfile)}`;
+    const how = withHomeNamed(context.gateway, `\`agent webhook edit ${route} --drop-older-secret\` ends that`);
+    context.out.print(`The earlier secret verifies too; ${how}.\n`);
   }
   complainOf(context, edited);
   return 0;

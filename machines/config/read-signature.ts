@@ -10,6 +10,7 @@ import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import type { Route } from './route.ts';
 import {
+  type Algorithm,
   type Place,
   publicKeyPrefix,
   type SignatureScheme,
@@ -17,7 +18,7 @@ import {
   signatureSchema,
   type Timestamp,
 } from './signature-scheme.ts';
-import { type Source, type SourceName, sourceOf } from './sources.ts';
+import { isAsymmetric, type Source, type SourceName, sourceOf } from './sources.ts';
 
 export type Refuse = (path: ConfigPath, message: string, code: string) => void;
 
@@ -110,6 +111,12 @@ export function doubtfulSecret(secret: string, { sender, signature }: Signing): 
   const source = sourceOf(sender);
   const key = doubtfulKey(secret, signature === undefined ? (source?.schemes ?? []) : [signature]);
   if (key !== undefined) return { why: key, isCertain: true };
+  const form = signature && publicKeyForms[signature.algorithm];
+  if (form?.test(secret.replace(/-----(?:BEGIN|END) PUBLIC KEY-----|\s/g, '')) === false) {
+    const { algorithm } = signature as SignatureScheme;
+    const why = `has a secret that is no public key of its sender, by which ${algorithm} is verified: ${keyWords[algorithm]}`;
+    return { why, isCertain: true };
+  }
   if (source === undefined) return undefined;
   const { title, secret: right, schemes } = source;
   const isCertain = !schemes.some(({ algorithm }) => algorithm.startsWith('hmac-') || algorithm === 'token');
@@ -138,6 +145,22 @@ function doubtfulKey(secret: string, schemes: readonly SignatureScheme[]): strin
     ? undefined
     : `has a malformed public key as its secret: ${publicKeyPrefix} is followed by the base64 of 32 bytes`;
 }
+
+/** Whether the sender makes a key pair or a certificate, so that what the route has as its secret is none. */
+export function hasPublicSecret({ sender, signature }: Pick<Route, 'sender' | 'signature'>): boolean {
+  const schemes = signature === undefined ? (sourceOf(sender)?.schemes ?? []) : [signature];
+  return schemes.some(({ algorithm }) => isAsymmetric(algorithm));
+}
+
+/** As a provider may show it, without the lines of PEM: the key alone, or a complete SubjectPublicKeyInfo. */
+const publicKeyForms: Readonly<Partial<Record<Algorithm, RegExp>>> = {
+  ed25519: /^(?:[0-9a-f]{64}|(?:whpk_|MCowBQYDK2VwAyEA)?[A-Za-z0-9+/]{43}=?)$/i,
+  'ecdsa-sha256': /^M[A-Za-z0-9+/]{80,}={0,2}$/,
+};
+const keyWords: Readonly<Partial<Record<Algorithm, string>>> = {
+  ed25519: '64 hexadecimal digits, base64, PEM or whpk_…',
+  'ecdsa-sha256': 'base64 or PEM',
+};
 
 /** 32 bytes are 43 characters of base64. */
 const publicKeyForm = new RegExp(`^${publicKeyPrefix}[A-Za-z0-9+/]{43}=?$`);

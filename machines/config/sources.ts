@@ -670,3 +670,8 @@ export function bodyRuleOf({ body, sender }: { readonly body?: BodyShape; readon
 export function isCertified(name: string | undefined): boolean {
   return name !== undefined && sourceOf(name)?.schemes.some(({ algorithm }) => algorithm === 'rsa') === true;
 }
+
+/** Whether that algorithm's secret is public. */
+export function isAsymmetric(algorithm: unknown): boolean {
+  return algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
+}

@@ -283,18 +283,17 @@ function bytesOfContent({ before, body, after }: Content): Buffer {
 
 function publicKeyOf(algorithm: 'ed25519' | 'ecdsa-sha256', secret: string): KeyObject | undefined {
   try {
-    const der =
-      algorithm === 'ed25519'
-        ? Buffer.concat([ed25519Prefix, ed25519Key(secret)])
-        : Buffer.from(secret.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
+    const text = secret.replace(/-----[A-Z ]+-----|\s/g, '');
+    const der = algorithm === 'ed25519' ? ed25519Key(text) : Buffer.from(text, 'base64');
     return createPublicKey({ key: der, format: 'der', type: 'spki' });
   } catch {
     return undefined;
   }
 }
 
+/** The 32 bytes may be given alone, in hexadecimal digits or base64. */
 function ed25519Key(secret: string): Buffer {
-  return secret.startsWith(publicKeyPrefix)
-    ? Buffer.from(secret.slice(publicKeyPrefix.length), 'base64')
-    : Buffer.from(secret, 'hex');
+  const isDigits = secret.length === 64 && isHex(secret);
+  const bytes = Buffer.from(secret.replace(publicKeyPrefix, ''), isDigits ? 'hex' : 'base64');
+  return bytes.length === 32 ? Buffer.concat([ed25519Prefix, bytes]) : bytes;
 }

@@ -282,7 +282,14 @@ interface Contract {
     result: { readonly name: string; readonly profile: string; readonly refusals: readonly Diagnosis[] };
   };
   'webhook.disable': { params: RouteChoice; result: RouteEnabled };
-  'webhook.edit': { params: RouteChoice & { readonly record?: JsonObject }; result: RouteDetail };
+  'webhook.edit': {
+    params: RouteChoice & {
+      readonly record?: JsonObject;
+      /** `keep`: the earlier secret verifies beside that of the record; `drop`: no earlier one does any more. */
+      readonly older_secret?: 'keep' | 'drop';
+    };
+    result: RouteDetail;
+  };
   'webhook.enable': { params: RouteChoice; result: RouteEnabled };
   'webhook.list': {
     /** `brief`: without the state and the counts, for which the history is read. */

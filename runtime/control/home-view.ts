@@ -15,7 +15,7 @@ import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf, type Route, type RouteWithSecret } from '../../machines/config/route.ts';
-import { type Source, sourceOf } from '../../machines/config/sources.ts';
+import { isAsymmetric, type Source, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, hasSubscription, readSubscription } from '../../machines/config/subscription.ts';
 import { jobsMeant } from '../../machines/cron/job.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
@@ -192,7 +192,7 @@ function secretsOf(
     );
   }
   const { algorithm } = isJsonObject(signature) ? signature : {};
-  if (given === undefined && (algorithm === 'ed25519' || algorithm === 'ecdsa-sha256'))
+  if (given === undefined && isAsymmetric(algorithm))
     refuse('secret-needed', `the secret of ${algorithm} is the sender’s public key; give it with --secret -`);
   const made = given ?? fresh();
   // Meta echoes a text chosen by the owner when it verifies the address.

@@ -6,7 +6,7 @@
 
 import { editHome } from '../../actors/config/edit-home.ts';
 import { readText } from '../../actors/files.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { type ConfigPath, parseDocument } from '../../machines/config/document.ts';
 import { valueAt } from '../../machines/config/edit.ts';
@@ -58,13 +58,27 @@ export const routeCommands = {
     }
     const { secret, ...rest } = isJsonObject(params.record) ? params.record : {};
     const { secretKey = 'secret' } = sourceOf(rest.source === undefined ? route.sender : String(rest.source)) ?? {};
-    const record = secret === undefined ? rest : { ...rest, secret: null, [secretKey]: secret };
+    // The verify token of an earlier source means nothing to another one.
+    const isMoved = rest.source !== undefined && rest.source !== route.sender;
+    const change = { ...(isMoved ? { verify_token: null } : {}), ...rest };
+    const record: JsonObject = secret === undefined ? change : { ...change, secret: null, [secretKey]: secret };
     const routed = routedHomeOf(host);
     if (record.cron_job !== null) checkCronJob(routed.home, route.profile, record.cron_job);
-    await editSubscription(routed, route, () => record);
+    const { older_secret: older } = params;
+    if (older === 'keep' && secretKey !== 'secret')
+      refuse('secret-needed', `a ${secretKey} is one text: no earlier one can be kept beside it`);
+    await editSubscription(routed, route, (before) => ({ ...record, ...secretsOf(before, record, older) }));
     return showRoute(routedHomeOf(host), route, host.daemon?.url());
   },
 } satisfies Partial<Commands>;
+
+/** A list of the new secret and the earlier one, while the sender is given the new one, or the new one alone after that. */
+function secretsOf({ secret: earlier }: JsonObject, { secret }: JsonObject, older: Json | undefined): JsonObject {
+  const [newest] = [earlier ?? []].flat();
+  if (newest === undefined || older === undefined) return {};
+  if (older === 'drop') return { secret: newest };
+  return typeof secret === 'string' ? { secret: [secret, newest] } : {};
+}
 
 /** Finds a static route: in the file of its profile, or in that of the home, which may define routes of profiles. */
 async function findRoute({ name, profile }: Route, { source }: CommandHost) {

@@ -5,6 +5,7 @@
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { hasPublicSecret } from '../../machines/config/read-signature.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { editSubscriptions, readSubscription, subscriptionIn } from '../../machines/config/subscription.ts';
 import { Refusal } from '../control/refusal.ts';
@@ -40,6 +41,16 @@ export async function editSubscription(
       const [first] = read.problems;
       const words = read.problems.map(({ message }) => message).join('; ');
       refused = Refusal.carrying(first?.code ?? 'subscription-unfit', words);
+      return undefined;
+    }
+    // A public key is no secret, and a secret no public key.
+    const before = readSubscription(name, record, subscriptionContext(home, profile));
+    const isPublic = hasPublicSecret(read.value.route);
+    if (before.ok && change.secret === undefined && hasPublicSecret(before.value.route) !== isPublic) {
+      const why = isPublic
+        ? 'the new sender is verified by its public key; give that with --secret -'
+        : 'the subscription has a public key, by which anybody could sign as the new sender; give another secret with --secret';
+      refused = new Refusal('secret-needed', why);
       return undefined;
     }
     isChanged = true;

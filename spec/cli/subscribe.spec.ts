@@ -56,9 +56,13 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
   ]);
   t.match(
     seen.printed,
-    /Paste both at the sender\.\n\nTry it: agent webhook test ci\n$/,
-    'its own signature is not that of curl',
+    /URL {5}\S+\n\nPaste it at the sender\.\n\nTry it: agent webhook test ci\n$/,
+    'the sender has the secret, and its own signature is not that of curl',
   );
+  const { secret: __, ...unsecret } = flags;
+  const made = stageCommand({ args: ['ci'], flags: unsecret, answer });
+  t.equal(await subscribeWebhook(made.context), 0);
+  t.match(made.seen.printed, /Secret {2}s\n\nThe secret is shown once\. Paste both at the sender\.\n/);
   const { signature: _, ...usual } = flags;
   const other = stageCommand({ args: ['ci'], flags: usual, answer });
   t.equal(await subscribeWebhook(other.context), 0);
@@ -82,6 +86,26 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
   const stripe = { ...answer, definition: { sender: 'stripe' } };
   const freed = stageCommand({ args: ['ci'], flags: { unset: 'source', secret: 'generate' }, answer: stripe });
   t.equal(await editWebhook(freed.context), 0, 'a source that is removed makes no secret');
+  for (const [given, words] of [
+    [{ secret: 'generate' }, /the secret of ed25519 is the sender’s public key/],
+    [{ 'keep-secret': true }, /--keep-secret keeps the earlier secret beside that of --secret/],
+  ] as const) {
+    const byKey = { ...answer, definition: { signature: { algorithm: 'ed25519' } } };
+    const refused = stageCommand({ args: ['ci'], flags: given as Record<string, string | true>, answer: byKey });
+    t.not(await editWebhook(refused.context), 0);
+    t.match(refused.seen.complained, words);
+  }
+  const rotated = stageCommand({
+    args: ['ci'],
+    flags: { secret: 'generate', 'keep-secret': true },
+    answer: { ...answer, definition: {} },
+  });
+  t.equal(await editWebhook(rotated.context), 0);
+  t.match(rotated.seen.asked.at(-1), { older_secret: 'keep' });
+  t.match(
+    rotated.seen.printed,
+    /The earlier secret verifies too; `agent webhook edit ci --drop-older-secret` ends that/,
+  );
 });
 
 t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip: !hasTools }, async (t) => {
@@ -323,7 +347,7 @@ t.test('SUB-1 · CLI-6 · a subscription gets another secret, and what is not na
   const refused: readonly (readonly [readonly string[], number, RegExp])[] = [
     [['pay', '--secret', 'generate'], 1, /Stripe makes the secret: .*whsec_.*--secret -/],
     [['mine'], 2, /name what is to change/],
-    [['mine', '--unset', 'filter'], 2, /--unset "filter" is none of source, signature, events, prompt,/],
+    [['mine', '--unset', 'filter'], 2, /--unset "filter" is none of source, signature, verify_token, events,/],
     [['mine', '--deliver', 'fax'], 1, /no target/],
     [['fixed', '--prompt', 'p'], 1, /is a route of config\.yaml, which is edited there/],
     [['none', '--prompt', 'p'], 1, /none/],

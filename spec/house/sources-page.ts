@@ -133,7 +133,7 @@ routes:
 | --- | --- | --- |
 | \`header\` | | the header that holds the signature or the token |
 | \`query\` | | instead of \`header\`, with \`algorithm: token\`: the query parameter that holds the token |
-| \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the public key: 64 hexadecimal digits or \`whpk_…\`, or base64), \`token\` (the header, or the query parameter, holds the secret itself) |
+| \`algorithm\` | hmac-sha256 | \`hmac-sha1\`, \`hmac-sha512\`, \`ed25519\` or \`ecdsa-sha256\` (the secret is the sender's public key: base64, PEM or, for \`ed25519\`, 64 hexadecimal digits or \`whpk_…\`), \`token\` (the header, or the query parameter, holds the secret itself) |
 | \`encoding\` | hex | or \`base64\` |
 | \`prefix\` | | text before the signature, such as \`sha256=\` |
 | \`part\`, \`list\` | commas | the label of the signature in a list: \`v1=…,v1=…\`, with \`list: semicolons\` \`h1=…;h1=…\`, or with \`list: spaces\` \`t,… v1,… v1,…\`; one signature that fits is enough |

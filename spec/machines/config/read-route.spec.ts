@@ -99,13 +99,21 @@ t.test('SEC-6 · SIG-5 · a weak secret is refused outside loopback, and a warni
 });
 
 t.test('SRC-1 · SRC-2 · a public key is the secret of what verifies by it alone, and well formed', (t) => {
-  const key = `whpk_${Buffer.alloc(32, 7).toString('base64')}`;
+  const key = `whpk_${Buffer.from(Array.from({ length: 32 }, (_, at) => at)).toString('base64')}`;
   const declared = { header: 'X-Sig', signed: '{body}' };
   const byEd25519 = { ...declared, algorithm: 'ed25519', encoding: 'base64' };
   for (const [written, found] of [
     [{ source: 'standard-webhooks', secret: key }, ''],
     [{ source: 'svix', secret: [key, 'whsec_b2xkIHNlY3JldA=='] }, ''],
     [{ signature: byEd25519, secret: key }, ''],
+    [{ signature: byEd25519, secret: key.slice(5) }, ''],
+    [{ signature: byEd25519, secret: `MCowBQYDK2VwAyEA${key.slice(5)}` }, ''],
+    [{ signature: byEd25519, secret: 'a-secret-of-another-kind' }, 'has a secret that is no public key of its sender'],
+    [{ signature: { ...byEd25519, algorithm: 'ecdsa-sha256' }, secret: `${key}` }, 'has a public key as its secret'],
+    [
+      { signature: { ...byEd25519, algorithm: 'ecdsa-sha256' }, secret: 'ab'.repeat(32) },
+      'has a secret that is no public',
+    ],
     [{ source: 'standard-webhooks', secret: key.slice(0, -4) }, 'has a malformed public key as its secret'],
     [{ source: 'standard-webhooks', secret: `${key}A` }, 'has a malformed public key as its secret'],
     [{ source: 'standard-webhooks', secret: `whsk_${key.slice(5)}` }, 'has the private key of its sender'],

@@ -690,10 +690,21 @@ t.test('SRC-2 · public keys verify, and a second signature of the same content 
     nowMs,
   });
   const ed = generateKeyPairSync('ed25519');
-  const raw = ed.publicKey.export({ format: 'der', type: 'spki' }).subarray(12).toString('hex');
-  const byEd = compileScheme({ ...base, timestamp, algorithm: 'ed25519', encoding: 'hex' }, { name: 'd', secret: raw });
-  t.equal(byEd.verify(request(sign(null, content, ed.privateKey).toString('hex'))).kind, 'genuine');
-  t.equal(byEd.verify(request('00'.repeat(64))).kind, 'refused');
+  const raw = ed.publicKey.export({ format: 'der', type: 'spki' });
+  const pem = ed.publicKey.export({ format: 'pem', type: 'spki' }).toString();
+  for (const key of [
+    raw.subarray(12).toString('hex'),
+    raw.subarray(12).toString('base64'),
+    raw.toString('base64'),
+    pem,
+  ]) {
+    const byEd = compileScheme(
+      { ...base, timestamp, algorithm: 'ed25519', encoding: 'hex' },
+      { name: 'd', secret: key },
+    );
+    t.equal(byEd.verify(request(sign(null, content, ed.privateKey).toString('hex'))).kind, 'genuine', key);
+    t.equal(byEd.verify(request('00'.repeat(64))).kind, 'refused');
+  }
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const secret = ec.publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
   const byEc = compileScheme(

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { sampleNames } from '../../../machines/webhook/samples.ts';
@@ -54,6 +57,26 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   const clientState = { source: 'microsoft-graph', secret: 'another-state-0123456789' };
   t.match(await edit(clientState), { definition: { sender: 'microsoft-graph' } }, 'the key of the new source');
   t.match(await edit({ source: null, verify_token: null, secret }), { name: 'hook' });
+  const byKey = { source: null, signature: { header: 'X-Sig', algorithm: 'ed25519' } };
+  const digits = createHash('sha256').update(secret).digest('hex');
+  t.match(await edit({ secret: digits }), { name: 'hook' });
+  t.equal(await codeOf(edit(byKey)), 'secret-needed', 'SRC-2: a secret is no public key');
+  t.match(await edit({ ...byKey, secret: digits }), { name: 'hook' });
+  t.equal(await codeOf(edit({ signature: null })), 'secret-needed', 'SRC-2: nor a public key a secret');
+  t.match(await edit({ source: 'meta', signature: null, secret, verify_token: 'of-meta' }), { name: 'hook' });
+  const recorded = () => JSON.parse(readFileSync(join(host.source.home, 'webhook_subscriptions.json'), 'utf8')).hook;
+  t.match(await edit({ source: 'github' }), { name: 'hook' });
+  t.notHas(recorded(), { verify_token: 'of-meta' }, 'which is of the earlier source');
+  const rotate = (older_secret: string, record: JsonObject) =>
+    ask(host, 'webhook.edit', { name: 'hook', record, older_secret });
+  await rotate('keep', { secret: 'the-second-secret-0123' });
+  await rotate('keep', { secret: 'the-third-secret-01234' });
+  t.same(recorded().secret, ['the-third-secret-01234', 'the-second-secret-0123'], 'SRC-2: one earlier secret is kept');
+  await rotate('drop', {});
+  t.equal(recorded().secret, 'the-third-secret-01234');
+  const unfit = rotate('keep', { source: 'microsoft-graph', secret: 'a-client-state-0123456' });
+  t.equal(await codeOf(unfit), 'secret-needed', 'a clientState cannot be two');
+  await edit({ secret });
   t.match(await ask(host, 'webhook.subscribe', { name: 'hub', record: { source: 'linear', secret } }), { name: 'hub' });
   t.same(await ask(host, 'webhook.samples', { name: 'hub' }), {
     samples: sampleNames.filter((name) => name.startsWith('linear:')),
