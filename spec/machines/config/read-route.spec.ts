@@ -111,7 +111,10 @@ t.test('SRC-1 · SRC-2 · a public key is the secret of what verifies by it alon
     [{ signature: byEd25519, secret: 'a-secret-of-another-kind' }, 'has a secret that is no public key of its sender'],
     [{ signature: { ...byEd25519, algorithm: 'ecdsa-sha256' }, secret: `${key}` }, 'has a public key as its secret'],
     [
-      { signature: { ...byEd25519, algorithm: 'ecdsa-sha256' }, secret: 'ab'.repeat(32) },
+      {
+        signature: { ...byEd25519, algorithm: 'ecdsa-sha256' },
+        secret: '9c1185a5c5e9fc54612808977ee8f548b2258d31b4b5c3a5a6d1c9e8f7b0a1d2',
+      },
       'has a secret that is no public',
     ],
     [{ source: 'standard-webhooks', secret: key.slice(0, -4) }, 'has a malformed public key as its secret'],
