@@ -112,7 +112,7 @@ function providerWords(
   ];
   const how = `agent webhook test ${route}${sample === undefined ? eventFlag(events) : ` --sample ${sample}`}`;
   return `${rows.map((row) => `${row}\n`).join('')}
-Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}${sent === true && secret === undefined ? laterWords(route, title) : ''}
+Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}${sent !== undefined && secret === undefined ? laterWords(route, title, sent) : ''}
 
 Try it: ${how}`;
 }
@@ -122,10 +122,13 @@ function eventFlag([event]: readonly string[]): string {
   return event === undefined ? '' : ` --event ${shellWord(event)}`;
 }
 
-function laterWords(route: string, title: string): string {
+function laterWords(route: string, title: string, sent: true | 'silently'): string {
+  const typed =
+    sent === 'silently'
+      ? ''
+      : `\nType the token in at ${title}: --wait prints it, and later \`agent events show latest --route ${route}\``;
   return `
-The address is shown once. ${title} then sends its token there, which becomes the secret of the route.
-Type the token in at ${title}: --wait prints it, and later \`agent events show latest --route ${route}\``;
+The address is shown once. ${title} then sends its ${sent === 'silently' ? 'secret' : 'token'} there, which becomes the secret of the route.${typed}`;
 }
 
 /** The record of a subscription; a string is the usage error. */

@@ -256,7 +256,7 @@ function routeOf(sketch: Sketch, source: Route['source'], profile: ProfileName):
     deliverExtra: deliverTo?.[0]?.extra ?? (read.deliver_extra as JsonObject),
     deliverTo,
     deliverOnly: read.deliver_only,
-    allowIdenticalBodies: read.allow_identical_bodies,
+    allowIdenticalBodies: read.allow_identical_bodies || sourceOf(read.source)?.repeatsBody === true,
     onFailure: read.on_failure,
     // If on_failure cannot be read, its extra is not reported as unused.
     onFailureExtra: sketch.isUnread('on_failure') ? undefined : (read.on_failure_extra as JsonObject | undefined),

@@ -35,6 +35,8 @@ export interface Source {
   readonly handshake?: HandshakeName;
   /** Absent: an object. */
   readonly body?: BodyRule;
+  /** Whether events say no more than that something has changed, so that each may have the body of the one before. */
+  readonly repeatsBody?: true;
   /** Whether several events may have the same body and differ only in their type, which is not signed. */
   readonly sendsBodyTwice?: true;
   /** The answer to accepted or ignored events, if 202 and the gateway's own body are not enough. */
@@ -51,9 +53,14 @@ export interface Source {
   /**
    * What the provider's secret is and how it looks; one with the prefix of another kind is a finding. `typed`: the owner
    * types it at the provider, so any strong text will do. `sent`: the provider sends it in its handshake, so a subscription
-   * is created without it.
+   * is created without it; `silently`: no person needs it.
    */
-  readonly secret: { readonly is: string; readonly looks?: RegExp; readonly typed?: true; readonly sent?: true };
+  readonly secret: {
+    readonly is: string;
+    readonly looks?: RegExp;
+    readonly typed?: true;
+    readonly sent?: true | 'silently';
+  };
 }
 
 /** How a route treats a body that is an array (SRC-4): refuse it, one event per item, or one event. */
@@ -84,7 +91,10 @@ export interface Answer {
 
 export type HandshakeName =
   | 'slack'
-  | 'intercom'
+  | 'head'
+  | 'twitch'
+  | 'dropbox'
+  | 'asana'
   | 'zoom'
   | 'discord'
   | 'discord-events'
@@ -216,6 +226,30 @@ export const sources = {
       is: 'the secret typed into the webhook (System > WebHooks) or given to the REST API; one without is unsigned',
       typed: true,
     },
+  },
+  trello: {
+    title: 'Trello',
+    page: 'https://developer.atlassian.com/cloud/trello/guides/rest-api/webhooks/',
+    schemes: [hmac('x-trello-webhook', { algorithm: sha1, encoding: 'base64', signed: '{body}{url}' })],
+    event: [field('action.type')],
+    id: [field('action.id')],
+    // Any other status is a failure, after which Trello sends again.
+    answer: ok,
+    handshake: 'head',
+    secret: { is: 'the secret of the Power-Up, on its page API key, below that key' },
+  },
+  asana: {
+    title: 'Asana',
+    page: 'https://developers.asana.com/docs/webhooks-guide',
+    schemes: [hmac('x-hook-signature')],
+    event: [[field('resource.resource_type'), field('action')]],
+    id: [],
+    // Without events every eight hours.
+    body: { shape: 'each', items: 'events' },
+    answer: ok,
+    answerSeconds: 10,
+    handshake: 'asana',
+    secret: { is: 'the X-Hook-Secret that Asana sends first', sent: 'silently' },
   },
   linear: {
     title: 'Linear',
@@ -360,7 +394,7 @@ export const sources = {
     schemes: [hmac('x-hub-signature', { algorithm: sha1, prefix: 'sha1=' })],
     event: [field('topic')],
     id: [field('id')],
-    handshake: 'intercom',
+    handshake: 'head',
     secret: { is: 'the client secret of the app' },
   },
   svix: {
@@ -428,6 +462,39 @@ export const sources = {
     answerSeconds: 3,
     answer: { status: 204, body: '' },
     secret: discordKey,
+  },
+  twitch: {
+    title: 'Twitch (EventSub)',
+    page: 'https://dev.twitch.tv/docs/eventsub/handling-webhook-events/',
+    schemes: [
+      hmac('twitch-eventsub-message-signature', {
+        prefix: 'sha256=',
+        signed: '{id}{timestamp}{body}',
+        id: header('twitch-eventsub-message-id'),
+        // By its page, older messages are captured ones.
+        timestamp: { at: header('twitch-eventsub-message-timestamp'), unit: 'iso', toleranceSeconds: 600 },
+      }),
+    ],
+    event: [header('twitch-eventsub-subscription-type')],
+    id: [header('twitch-eventsub-message-id')],
+    // A few seconds, by its page.
+    answerSeconds: 3,
+    handshake: 'twitch',
+    secret: { is: 'the secret that you give when you make the subscription', typed: true },
+  },
+  dropbox: {
+    title: 'Dropbox',
+    page: 'https://www.dropbox.com/developers/reference/webhooks',
+    schemes: [hmac('x-dropbox-signature')],
+    event: [],
+    eventKeyBeside: 'delta',
+    id: [],
+    repeatsBody: true,
+    // Dropbox sends again after any other status, or after ten seconds.
+    answer: ok,
+    answerSeconds: 10,
+    handshake: 'dropbox',
+    secret: { is: 'the app secret' },
   },
   line: {
     title: 'LINE',

@@ -363,11 +363,17 @@ function secretKind({ route, secret }: RouteWithSecret): readonly Finding[] {
   return [{ code: 'secret-kind', text: `The route’s secret does not look like ${is}.` }];
 }
 
-function handshakeFinding({ query, reason = '' }: RefusedRequest, { secret }: RouteWithSecret): Finding {
+function handshakeFinding({ query, reason = '' }: RefusedRequest, { route, secret }: RouteWithSecret): Finding {
   const code = 'handshake-token';
   const asked = new URLSearchParams(query ?? '');
-  if (reason.includes('verification_token'))
-    return { code, text: 'Give Notion the complete address that `agent webhook subscribe` printed, with its code.' };
+  const title = sourceOf(route.sender)?.title;
+  if (reason.includes('of another webhook'))
+    return { code, text: `Each webhook of ${title} has a secret of its own. Subscribe another route for this one.` };
+  if (reason.includes('without the code of the address'))
+    return {
+      code,
+      text: `Give ${title} the complete address that \`agent webhook subscribe\` printed, with its code.`,
+    };
   const isMeta = reason.includes('verify_token');
   if (reason.includes('could not be confirmed')) return otherRefusal(reason);
   if (!isMeta) return { code, text: 'The provider asked for leave to send with another code than the route’s secret.' };

@@ -76,9 +76,32 @@ export function compileHandshake(
           return certificateChecked(payload);
         },
       };
-    case 'intercom':
-      // Asked when its owner types the address in: https://developers.intercom.com/docs/webhooks/setting-up-webhooks
+    case 'head':
+      // Asked when an owner names the address: https://developers.intercom.com/docs/webhooks/setting-up-webhooks
       return { byHead: ({ method }) => (method === 'HEAD' ? { what: 'HEAD', status: 200, body: '' } : undefined) };
+    case 'twitch':
+      return {
+        byBody({ challenge, subscription, event }) {
+          const { status } = (subscription ?? {}) as JsonObject;
+          if (status === 'webhook_callback_verification_pending' && typeof challenge === 'string')
+            return { what: status, status: 200, body: challenge, contentType: plain };
+          // Twitch sends nothing more; there is no event.
+          return typeof status === 'string' && event === undefined
+            ? { what: 'revocation', status: 200, body: '' }
+            : undefined;
+        },
+      };
+    case 'dropbox':
+      return {
+        byHead({ method, query }) {
+          const given = method === 'GET' ? new URLSearchParams(query ?? '').get('challenge') : null;
+          if (given === null) return undefined;
+          const headers = { 'x-content-type-options': 'nosniff' };
+          return { what: 'challenge', status: 200, body: given, contentType: plain, headers };
+        },
+      };
+    case 'asana':
+      return { byHead: (head) => hooked(head, { secret, source }) };
     case 'zoom':
       return {
         byBody({ event, payload }, scheme) {
@@ -144,8 +167,8 @@ function certificateChecked({ ssl_check: check }: JsonObject): Greeting | undefi
   return check === '1' ? { what: 'ssl_check', status: 200, body: '', contentType: plain } : undefined;
 }
 
-/** The query parameter of the address given to Notion. */
-export const notionCode = 'code';
+/** The query parameter of the address that is given to a provider whose secret comes in its handshake. */
+export const handshakeCode = 'code';
 const notionToken = /^secret_/;
 
 /**
@@ -162,8 +185,7 @@ function verified(
   const shown = { status: 200, body: '{}', shownField: what };
   const code = source === 'dynamic' ? secret.verifyToken : undefined;
   if (code !== undefined) {
-    const given = new URLSearchParams(query ?? '').get(notionCode) ?? '';
-    if (!sameText(given, code)) return { what: `${what} without the code of the address`, ...unauthorized };
+    if (!hasCode(query, code)) return { what: `${what} without the code of the address`, ...unauthorized };
     return { what: `${what}; it becomes the secret of the route: type it in at Notion`, ...shown, keyField: what };
   }
   const known = textsOfSecret(secret).filter((text) => notionToken.test(text));
@@ -173,6 +195,33 @@ function verified(
   return known.some((one) => sameText(token, one))
     ? { what: `${what}, which the route has: type it in at Notion`, ...shown }
     : undefined;
+}
+
+/**
+ * Asana's secret, which is not signed and of one webhook alone. It is repeated in the answer, and becomes a subscription's
+ * as Notion's does.
+ */
+function hooked(
+  { method, query, headers }: Head,
+  { secret, source }: Pick<Route, 'source'> & { readonly secret: RouteSecret },
+): Greeting | undefined {
+  const name = 'x-hook-secret';
+  const given = headers[name];
+  if (method !== 'POST' || given === undefined || secret.kind !== 'shared' || !originName.test(given)) return undefined;
+  const repeated = { status: 200, body: '', headers: { [name]: given } };
+  const what = 'X-Hook-Secret';
+  if (textsOfSecret(secret).some((one) => sameText(given, one))) return { what, ...repeated };
+  if (source === 'static') return { what: `${what}; make that in Asana’s answer the secret of the route`, ...repeated };
+  const { verifyToken: code } = secret;
+  if (code === undefined)
+    return { what: `${what} of another webhook, which needs a route of its own`, ...unauthorized };
+  return hasCode(query, code)
+    ? { what: `${what}; it becomes the secret of the route`, ...repeated, keyHeader: name }
+    : { what: `${what} without the code of the address`, ...unauthorized };
+}
+
+function hasCode(query: string | undefined, code: string): boolean {
+  return sameText(new URLSearchParams(query ?? '').get(handshakeCode) ?? '', code);
 }
 
 function sameText(one: string, other: string): boolean {

@@ -16,6 +16,8 @@ export interface HandshakeReply extends TableReply {
   readonly visitField?: string;
   /** The field of the body that becomes the subscription's secret. */
   readonly keyField?: string;
+  /** The header with that secret. */
+  readonly keyHeader?: string;
 }
 
 export type Outcome =
@@ -66,7 +68,7 @@ const fixed = {
 export function replyTo(outcome: Outcome): TableReply {
   switch (outcome.kind) {
     case 'handshake': {
-      const { kind: _, shownField: __, visitField: ___, keyField: ____, ...reply } = outcome;
+      const { kind: _, shownField: __, visitField: ___, keyField: ____, keyHeader: _____, ...reply } = outcome;
       return reply;
     }
     case 'rateLimited':

@@ -274,6 +274,51 @@ const sns = (type: string, more: JsonObject): JsonObject => ({
 });
 
 /** Without GitHub and GitLab, whose samples a route without a source accepts too. */
+const trello = (type: string, data: JsonObject): JsonObject => ({
+  action: {
+    id: '{id}',
+    idMemberCreator: 'm-17',
+    type,
+    date: at,
+    data: {
+      board: { id: 'b-1', name: 'Greetings', shortLink: 'Ab12Cd34' },
+      card: { id: 'c-42', name: 'The greeting lacks a comma', idShort: 42, shortLink: 'Ef56Gh78' },
+      ...data,
+    },
+    memberCreator: { id: 'm-17', fullName: person.name, username: 'mona' },
+  },
+  model: { id: 'b-1', name: 'Greetings', url: 'https://trello.com/b/Ab12Cd34/greetings' },
+});
+const asana = (action: string, more: JsonObject): JsonObject => ({
+  events: [
+    {
+      user: { gid: '17', resource_type: 'user' },
+      resource: { gid: '1337', resource_type: 'task', resource_subtype: 'default_task' },
+      action,
+      created_at: at,
+      parent: null,
+      ...more,
+    },
+  ],
+});
+const twitch = (type: string, version: string, more: JsonObject): JsonObject => ({
+  subscription: {
+    id: 's-1',
+    type,
+    version,
+    status: 'enabled',
+    condition: { broadcaster_user_id: '1337' },
+    created_at: at,
+  },
+  event: {
+    user_name: 'mona',
+    broadcaster_user_id: '1337',
+    broadcaster_user_login: 'greetings',
+    broadcaster_user_name: 'Greetings',
+    ...more,
+  },
+});
+
 export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitlab'>, SourceSamples>> = {
   bitbucket: {
     'repo:push': {
@@ -493,6 +538,24 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
   'aws-sns': {
     Notification: sns('Notification', { Subject: 'Alarm', Message: '{"AlarmName":"high-latency"}' }),
     UnsubscribeConfirmation: sns('UnsubscribeConfirmation', { Message: 'You have chosen to deactivate.', Token: 't' }),
+  },
+  trello: {
+    createCard: trello('createCard', {}),
+    updateCard: trello('updateCard', { listBefore: { name: 'To do' }, listAfter: { name: 'Done' } }),
+  },
+  asana: {
+    'task.changed': asana('changed', { change: { field: 'due_on', action: 'changed' } }),
+    'task.added': asana('added', { parent: { gid: '1201', resource_type: 'project' } }),
+  },
+  twitch: {
+    'channel.follow': twitch('channel.follow', '2', { followed_at: at }),
+    'stream.online': twitch('stream.online', '1', { id: '9001', type: 'live', started_at: at }),
+  },
+  dropbox: {
+    list_folder: {
+      list_folder: { accounts: ['dbid:AAH4f99T0taONIb-OurWxbNQ6ywGRopQngc'] },
+      delta: { users: [12345678] },
+    },
   },
   cloudevents: {
     'com.example.order.created': cloud('com.example.order.created'),

@@ -19,7 +19,7 @@ import { isAsymmetric, type Source, sourceOf } from '../../machines/config/sourc
 import { editSubscriptions, hasSubscription, readSubscription } from '../../machines/config/subscription.ts';
 import { jobsMeant } from '../../machines/cron/job.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
-import { notionCode } from '../../machines/webhook/handshake.ts';
+import { handshakeCode } from '../../machines/webhook/handshake.ts';
 import { sampleFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
@@ -182,7 +182,7 @@ function secretsOf(
     return { keys: { verify_token: made }, shown: { secret: made } };
   }
   // Until the provider sends the secret, a random one is stored and never shown.
-  if (given === undefined && sender?.secret.sent === true)
+  if (given === undefined && sender?.secret.sent !== undefined)
     return { keys: { secret: fresh(), verify_token: typedToken ?? fresh() }, shown: {} };
   if (given === undefined && sender !== undefined && sender.secret.typed !== true) {
     const what = `${sender.title} makes the secret: ${sender.secret.is}`;
@@ -202,14 +202,14 @@ function secretsOf(
 }
 
 /**
- * The query of the address to paste: for Event Grid, and where the route declares one, the secret; for Notion the code that
+ * The query of the address to paste: for Event Grid, and where the route declares one, the secret; for Notion and Asana the code that
  * identifies its handshake.
  */
 function queryOf(route: Route, { secret = '', verify_token: code = '' }: Secrets): string {
   const sender = sourceOf(route.sender);
   const { at } = route.signature ?? sender?.schemes[0] ?? {};
   if (at !== undefined && 'query' in at) return `?${new URLSearchParams({ [at.query]: secret })}`;
-  return sender?.secret.sent === true && code !== '' ? `?${new URLSearchParams({ [notionCode]: code })}` : '';
+  return sender?.secret.sent !== undefined && code !== '' ? `?${new URLSearchParams({ [handshakeCode]: code })}` : '';
 }
 
 function wordsOf(definition: RouteWithSecret, { title, page, secret }: Source): ProviderWords {

@@ -82,7 +82,7 @@ function sourceChoice(name: SourceName): readonly SourceChoice[] {
   if (source === undefined) return [];
   const { title, page, secret, secretKey } = source;
   const [sample] = samplesFor(name);
-  const isNeeded = secret.typed !== true && secret.sent !== true && secretKey !== 'verify_token';
+  const isNeeded = secret.typed !== true && secret.sent === undefined && secretKey !== 'verify_token';
   return [
     { name, title, page, secret: secret.is, secret_needed: isNeeded, ...(sample === undefined ? {} : { sample }) },
   ];

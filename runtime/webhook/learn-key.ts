@@ -3,7 +3,7 @@
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { notionCode } from '../../machines/webhook/handshake.ts';
+import { handshakeCode } from '../../machines/webhook/handshake.ts';
 import { editSubscription } from './edit-subscription.ts';
 import type { RequestPorts } from './requests.ts';
 import type { RouteSources } from './route-table.ts';
@@ -16,7 +16,7 @@ interface LearnKeyPorts {
 
 export function createLearnKey({ home, sources, log }: LearnKeyPorts): RequestPorts['learnKey'] {
   return async (route, { key, query }) => {
-    const code = new URLSearchParams(query ?? '').get(notionCode);
+    const code = new URLSearchParams(query ?? '').get(handshakeCode);
     try {
       // The code on disk may have changed or been removed meanwhile: then the subscription has its secret.
       const isLearnt = await editSubscription(

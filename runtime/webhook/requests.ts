@@ -15,7 +15,7 @@ import type { Answer } from '../../machines/config/sources.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import { visited } from '../../machines/webhook/handshake.ts';
 import type { EventRecord, SignatureHolder } from '../../machines/webhook/record.ts';
-import { type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
+import { type HandshakeReply, type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
 import {
   checkRate,
   checkSize,
@@ -238,12 +238,13 @@ export function wireRequest(ports: RequestPorts) {
         if (live === undefined || context.outcome === undefined) return;
         // The address of the sender is unknown after the answer.
         if (isRecordedBySender(context.outcome)) addressIn(live);
-        if (context.outcome.kind === 'handshake' && context.outcome.keyField !== undefined && context.route) {
-          const { outcome, route } = context;
+        const { outcome, route } = context;
+        const key = outcome.kind === 'handshake' ? keyOf(live, outcome) : undefined;
+        if (key !== undefined && route) {
           const { query } = live.exchange.head;
           // The provider sends the key once: do not acknowledge it before it is on disk.
           void ports
-            .learnKey(route, { key: fieldOf(live, context.outcome.keyField), query })
+            .learnKey(route, { key, query })
             .then((isLearnt) => live.exchange.reply(replyTo(isLearnt ? outcome : { kind: 'unavailable' })));
         } else if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
         else {
@@ -254,6 +255,12 @@ export function wireRequest(ports: RequestPorts) {
       },
     },
   });
+}
+
+/** The secret that a handshake brings. */
+function keyOf(live: LiveRequest, { keyField, keyHeader }: HandshakeReply): string | undefined {
+  if (keyHeader !== undefined) return live.exchange.head.headers[keyHeader];
+  return keyField === undefined ? undefined : fieldOf(live, keyField);
 }
 
 /** A provider that reads the answer gets 200 and the parts of the answer that exist. */

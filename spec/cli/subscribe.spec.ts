@@ -255,6 +255,16 @@ t.test(
     t.notMatch(JSON.stringify([rows, shown, daemon.log]), new RegExp(`${token}|${code}`));
     const kept = readFileSync(join(home.path, 'webhook_subscriptions.json'), 'utf8');
     t.match(JSON.parse(kept), { nn: { secret: token, verify_token: undefined } });
+
+    const hooked = await askCli(['webhook', 'subscribe', 'asana', '--source', 'asana'], home.path);
+    t.match(hooked.stdout, /Asana then sends its secret there, which becomes the secret of the route\.\n\nTry it/);
+    const [, target = ''] = / {2}URL {5}(\S+)/.exec(hooked.stdout) ?? [];
+    const key = 'b537207f20cbfa02357cf448134da559e8bd39d61597dcd5631b8012eae53e81';
+    const greeted = await fetch(target, { method: 'POST', body: '{}', headers: { 'x-hook-secret': key } });
+    t.same([greeted.status, greeted.headers.get('x-hook-secret')], [200, key], 'the answer repeats it');
+    const changed = { events: [{ action: 'added', resource: { resource_type: 'task' } }] };
+    const digest = createHmac('sha256', key).update(JSON.stringify(changed)).digest('hex');
+    t.equal(await post(target, changed, { 'x-hook-signature': digest }), 200, 'by which its events are signed');
   },
 );
 

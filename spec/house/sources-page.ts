@@ -36,7 +36,7 @@ soon as it is on disk, not once it is delivered: the delivery has its tries, and
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise: a retry of Mailgun has the time of its
 first request, and one of Linear, Zoom or ElevenLabs may have it. The signature is remembered for as long, so a captured request runs once.
-Square, HubSpot and Twilio sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
+Square, HubSpot, Twilio and Trello sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
 believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
 at all: it shows a token, so serve these routes by HTTPS only.
@@ -55,6 +55,14 @@ Some providers need one more step:
   Type it in at Notion. A token without the code is refused, and once the route has its token no other is taken. For a route of
   \`config.yaml\` begin with any text as \`secret\`; \`agent events show latest --route <route>\` prints the token, which you type
   in at Notion and make the \`secret\`.
+- **Asana**: \`agent webhook subscribe <route> --source asana\` needs no secret. Give its complete address, with the \`?code=\`, as the
+  \`target\`: Asana sends the secret of the webhook there while it makes it, and that becomes the secret of the route. Each webhook has
+  its own, so it needs a route of its own. For a route of \`config.yaml\` begin with any text as \`secret\`, and replace it by the
+  \`X-Hook-Secret\` in Asana's answer to the API.
+- **Trello**: \`callbackURL\` must be the address as it is shown. It is asked for at once, by a HEAD request.
+- **Dropbox** says only whose files have changed, often with the same body: each request is an event, also a captured one that is sent
+  again. A [batch](coalesce-bursts.md) makes one run of several.
+- **Twitch**: a subscription that Twitch revokes is in the history as a handshake, \`revocation\`, and runs nothing.
 - **Grafana**: the route expects the signature in \`X-Grafana-Alerting-Signature\`, of the body alone. If the contact point has
   another header, or a timestamp header, which Grafana then signs too, name both on the route:
   \`signature: { header: X-Grafana-Alerting-Signature, timestamp: { header: X-Grafana-Alerting-Timestamp } }\`. Such a route
@@ -226,7 +234,10 @@ export function oracleRow(oracle: Oracle): string {
 
 const handshakes: Readonly<Record<HandshakeName, string>> = {
   slack: '`url_verification`: its `challenge`; `ssl_check`: 200; `block_suggestion`: no choices',
-  intercom: 'HEAD: 200',
+  head: 'HEAD: 200',
+  twitch: '`webhook_callback_verification`: its `challenge`; `revocation`: 200',
+  dropbox: 'GET `?challenge=`: the same',
+  asana: '`X-Hook-Secret`: the same; becomes the secret',
   zoom: '`endpoint.url_validation`: its token, signed',
   discord: '`{"type":1}`: the same; `{"type":4}`: no choices',
   'discord-events': '`{"type":0}`: 204',

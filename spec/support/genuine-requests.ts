@@ -100,6 +100,7 @@ const versioned = (secret: string, body: string): string => `v0=${hex(`v0:${seco
 
 export const capture = '{"id":"WH-1","event_type":"PAYMENT.CAPTURE.COMPLETED"}';
 export const isoTime = '2023-11-14T22:13:20Z';
+const nanoTime = isoTime.replace('Z', '.123456789Z');
 export const webhookId = '9XL90610J3647323C';
 const idOfBody = (body: string): string => createHash('sha256').update(body).digest('base64url').slice(0, 22);
 const rsa = (text: string, hash = 'sha256'): string => sign(hash, Buffer.from(text), rsaKey).toString('base64');
@@ -280,6 +281,50 @@ export const genuine: Readonly<
     },
     'payment.created',
     'q',
+  ],
+  trello: [
+    plain,
+    {
+      headers: {
+        'x-trello-webhook': hmac('sha1', plain, `{"action":{"id":"t","type":"createCard"}}${url}`).digest('base64'),
+      },
+      body: '{"action":{"id":"t","type":"createCard"}}',
+    },
+    'createCard',
+    't',
+  ],
+  asana: [
+    plain,
+    {
+      headers: { 'x-hook-signature': hex('{"events":[{"action":"added","resource":{"resource_type":"task"}}]}') },
+      body: '{"events":[{"action":"added","resource":{"resource_type":"task"}}]}',
+    },
+    'task.added',
+    undefined,
+  ],
+  twitch: [
+    plain,
+    {
+      headers: {
+        'twitch-eventsub-message-id': 'w1',
+        'twitch-eventsub-message-timestamp': nanoTime,
+        'twitch-eventsub-message-signature': `sha256=${hex(`w1${nanoTime}{"event":{}}`)}`,
+        'twitch-eventsub-message-type': 'notification',
+        'twitch-eventsub-subscription-type': 'channel.follow',
+      },
+      body: '{"event":{}}',
+    },
+    'channel.follow',
+    'w1',
+  ],
+  dropbox: [
+    plain,
+    {
+      headers: { 'x-dropbox-signature': hex('{"list_folder":{"accounts":["a"]},"delta":{"users":[1]}}') },
+      body: '{"list_folder":{"accounts":["a"]},"delta":{"users":[1]}}',
+    },
+    'list_folder',
+    undefined,
   ],
   vercel: [
     plain,

@@ -17,7 +17,7 @@ export interface ProviderWords {
   /** Whether the owner enters the secret there; otherwise the provider generates it. */
   readonly typed: boolean;
   /** The provider sends the secret in its handshake. */
-  readonly sent?: true;
+  readonly sent?: true | 'silently';
   /** A recorded event to try the route with. */
   readonly sample?: string;
 }

@@ -323,12 +323,13 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   t.end();
 });
 
-t.test('SRC-3 · RTE-3 · a HEAD request is Intercom’s handshake, and no other source’s', (t) => {
-  const asked = (sender: 'intercom' | 'github', method = 'HEAD') => {
+t.test('SRC-3 · RTE-3 · a HEAD request is a handshake of Intercom and Trello, and of no other source', (t) => {
+  const asked = (sender: 'intercom' | 'trello' | 'github', method = 'HEAD') => {
     const { context, facts, done } = stage({ route: { sender }, known: { method } });
     return [findRoute(context, facts).outcome, done] as const;
   };
   t.match(asked('intercom'), [{ kind: 'handshake', status: 200, body: '' }, ['greeting of r']]);
+  t.match(asked('trello'), [{ kind: 'handshake', status: 200, body: '' }, ['greeting of r']]);
   t.same(asked('intercom', 'GET'), [{ kind: 'methodNotAllowed' }, []]);
   t.same(asked('github'), [{ kind: 'methodNotAllowed' }, []]);
   t.end();
@@ -381,6 +382,56 @@ t.test('SRC-2 · SRC-3 · Zoom’s token is signed with that secret of a list by
   }
   t.end();
 });
+
+t.test(
+  'SRC-3 · Twitch’s challenge is answered to a genuine signature, and a revoked subscription runs nothing',
+  (t) => {
+    const asked = (payload: object, secret = 'the-secret-of-twitch') => {
+      const body = JSON.stringify(payload);
+      const headers = {
+        'twitch-eventsub-message-id': 'w',
+        'twitch-eventsub-message-timestamp': '1970-01-01T00:00:00.123456789Z',
+        'twitch-eventsub-message-signature': `sha256=${createHmac('sha256', secret).update(`w1970-01-01T00:00:00.123456789Z${body}`).digest('hex')}`,
+      };
+      const shared: RouteSecret = { kind: 'shared', secret: 'the-secret-of-twitch' };
+      const { context, facts } = stage({ route: { sender: 'twitch' }, secret: shared, body, headers });
+      return verifySignature(context, facts).outcome;
+    };
+    const pending = { challenge: 'pogchamp', subscription: { status: 'webhook_callback_verification_pending' } };
+    t.match(asked(pending), { kind: 'handshake', status: 200, body: 'pogchamp', contentType: /^text\/plain/ });
+    t.match(asked(pending, 'of-a-stranger'), { kind: 'badSignature' });
+    t.match(asked({ subscription: { status: 'authorization_revoked' } }), { kind: 'handshake', status: 200, body: '' });
+    t.equal(asked({ subscription: { status: 'enabled' }, event: {} }), undefined, 'an event');
+    t.end();
+  },
+);
+
+t.test(
+  'SRC-3 · Dropbox’s challenge and the secret of Asana are repeated, the latter where the route can have it',
+  (t) => {
+    const asked = (of: Stage & { readonly query?: string }) => {
+      const { context, facts } = stage(of);
+      return findRoute(context, { ...facts, query: () => of.query }).outcome;
+    };
+    const dropbox = { route: { sender: 'dropbox' }, known: { method: 'GET' }, query: 'challenge=a%3Cb' } as const;
+    t.match(asked(dropbox), { status: 200, body: 'a<b', contentType: /^text\/plain/ });
+    t.match(asked({ ...dropbox, query: 'other=1' }), { kind: 'methodNotAllowed' });
+    const asana = (more: object, source: 'static' | 'dynamic', query = '', given = 'of-asana') =>
+      asked({
+        route: { sender: 'asana', source },
+        secret: { kind: 'shared', secret: 'until-then', ...more },
+        headers: { 'x-hook-secret': given },
+        query,
+      });
+    const repeated = { kind: 'handshake', status: 200, headers: { 'x-hook-secret': 'of-asana' } };
+    t.match(asana({ verifyToken: 'c' }, 'dynamic', 'code=c'), { ...repeated, keyHeader: 'x-hook-secret' });
+    t.match(asana({ verifyToken: 'c' }, 'dynamic', 'code=d'), { status: 401 });
+    t.match(asana({}, 'dynamic'), { status: 401 }, 'the route has the secret of another webhook');
+    t.match(asana({ secret: 'of-asana' }, 'dynamic'), { ...repeated, keyHeader: undefined }, 'that it has already');
+    t.match(asana({}, 'static'), { ...repeated, keyHeader: undefined }, 'a person makes it the secret of the route');
+    t.end();
+  },
+);
 
 t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the allowance', (t) => {
   const body = '{"verification_token":"secret_1"}';

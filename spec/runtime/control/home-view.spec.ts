@@ -244,9 +244,13 @@ t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is as
     const { title, page, secret } = sourceOf(name) as Source;
     if (secret.typed === true) {
       t.match(await made(name), { secret: /^[0-9a-f]{64}$/, provider: { title, page, typed: true } }, name);
-    } else if (secret.sent === true) {
+    } else if (secret.sent !== undefined) {
       const sent = await made(name);
-      t.match(sent, { secret: undefined, url: /\/s\?code=[0-9a-f]{64}$/, provider: { title, page, sent: true } }, name);
+      t.match(
+        sent,
+        { secret: undefined, url: /\/s\?code=[0-9a-f]{64}$/, provider: { title, page, sent: secret.sent } },
+        name,
+      );
       t.match(
         await made(name, { secret: 'of-an-earlier-handshake' }),
         { url: /\/s$/ },
