@@ -59,6 +59,7 @@ function prefixOf(prefix: string | undefined): JsonObject {
 }
 
 function timeOf(place: JsonObject, text: string): JsonObject[] {
+  if (/^\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d)$/.test(text)) return [{ ...place, unit: 'iso' }];
   if (!/^\d{10}(?:\d{3})?$/.test(text)) return [];
   return [{ ...place, ...(text.length > 10 ? { unit: 'ms' } : {}) }];
 }

@@ -390,6 +390,12 @@ t.test('SRC-5 · a sender that no source is for is led to the line that its requ
       { 'content-length': '1000000000', 'x-at': `${at}`, 'x-acme': seal(`${at}${body}`) },
       { header: 'x-acme', signed: '{timestamp}{body}', timestamp: { header: 'x-at' } },
     ],
+    ...['{timestamp}{body}', '{body}{timestamp}'].map((signed): (typeof rows)[number] => {
+      const time = new Date(nowMs).toISOString();
+      const sealed = seal(signed.replace('{timestamp}', time).replace('{body}', body), 'sha256', 'base64');
+      const timestamp = { header: 'x-at', unit: 'iso' };
+      return [{ 'x-at': time, 'x-acme': sealed }, { header: 'x-acme', encoding: 'base64', signed, timestamp }];
+    }),
     [{ authorization: `Bearer ${plainSecret}` }, { header: 'authorization', algorithm: 'token', prefix: 'Bearer ' }],
     [{}, { query: 'key', algorithm: 'token' }, `a=b&key=${plainSecret}`],
     [{}, { query: '1', algorithm: 'token' }, `1=${plainSecret}`],
