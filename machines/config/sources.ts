@@ -633,6 +633,15 @@ export const sources = {
     handshake: 'notion',
     secret: { is: 'the verification token that Notion sends first', sent: true },
   },
+  google: {
+    title: 'Google (Calendar, Drive)',
+    page: 'https://developers.google.com/workspace/calendar/api/guides/push',
+    schemes: [token(header('x-goog-channel-token'))],
+    event: [header('x-goog-resource-state')],
+    id: [[header('x-goog-channel-id'), header('x-goog-message-number')]],
+    body: { shape: 'object', mayBeEmpty: true },
+    secret: { is: 'the token that you give when you make the channel', typed: true },
+  },
   'microsoft-graph': {
     title: 'Microsoft Graph',
     page: 'https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks',

@@ -551,6 +551,7 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     'channel.follow': twitch('channel.follow', '2', { followed_at: at }),
     'stream.online': twitch('stream.online', '1', { id: '9001', type: 'live', started_at: at }),
   },
+  google: { exists: {}, update: { kind: 'drive#changes' } },
   dropbox: {
     list_folder: {
       list_folder: { accounts: ['dbid:AAH4f99T0taONIb-OurWxbNQ6ywGRopQngc'] },

@@ -38,7 +38,7 @@ A time that is signed may lie 300 s from the clock of this machine, unless the t
 first request, and one of Linear, Zoom or ElevenLabs may have it. The signature is remembered for as long, so a captured request runs once.
 Square, HubSpot, Twilio and Trello sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
-believed as far as the connection can. A request of Telegram, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
+believed as far as the connection can. A request of Telegram, Google, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
 at all: it shows a token, so serve these routes by HTTPS only.
 
 Some providers need one more step:
@@ -62,6 +62,8 @@ Some providers need one more step:
 - **Trello**: \`callbackURL\` must be the address as it is shown. It is asked for at once, by a HEAD request.
 - **Dropbox** says only whose files have changed, often with the same body: each request is an event, also a captured one that is sent
   again. A [batch](coalesce-bursts.md) makes one run of several.
+- **Google** sends no more than that something changed; the first message of a channel, \`sync\`, says that the channel is open. List the
+  states in \`events\`, such as \`exists\`, or \`update\` of Drive.
 - **Twitch**: a subscription that Twitch revokes is in the history as a handshake, \`revocation\`, and runs nothing.
 - **Grafana**: the route expects the signature in \`X-Grafana-Alerting-Signature\`, of the body alone. If the contact point has
   another header, or a timestamp header, which Grafana then signs too, name both on the route:

@@ -500,6 +500,20 @@ export const genuine: Readonly<
     'updated',
     'm',
   ],
+  google: [
+    plain,
+    {
+      headers: {
+        'x-goog-channel-token': plain,
+        'x-goog-channel-id': 'c',
+        'x-goog-message-number': '10',
+        'x-goog-resource-state': 'exists',
+      },
+      body: '',
+    },
+    'exists',
+    'c 10',
+  ],
   'azure-event-grid': [
     plain,
     { headers: {}, query: `code=${plain}`, body: '[{"id":"e","eventType":"Microsoft.Storage.BlobCreated","data":{}}]' },

@@ -394,7 +394,10 @@ t.test('SRC-5 · a sender that no source is for is led to the line that its requ
       const time = new Date(nowMs).toISOString();
       const sealed = seal(signed.replace('{timestamp}', time).replace('{body}', body), 'sha256', 'base64');
       const timestamp = { header: 'x-at', unit: 'iso' };
-      return [{ 'x-at': time, 'x-acme': sealed }, { header: 'x-acme', encoding: 'base64', signed, timestamp }];
+      return [
+        { 'x-at': time, 'x-acme': sealed },
+        { header: 'x-acme', encoding: 'base64', signed, timestamp },
+      ];
     }),
     [{ authorization: `Bearer ${plainSecret}` }, { header: 'authorization', algorithm: 'token', prefix: 'Bearer ' }],
     [{}, { query: 'key', algorithm: 'token' }, `a=b&key=${plainSecret}`],
