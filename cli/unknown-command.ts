@@ -58,7 +58,9 @@ function meantBy(bare: readonly string[]): readonly string[] {
     if (near === undefined) break;
     corrected.push(near);
   }
-  const leads = catalogue.some(({ path }) => path.join(' ') === corrected.join(' '));
+  // What was typed, without its last word, is no suggestion.
+  const isOther = corrected.some((word, index) => word !== bare[index]);
+  const leads = isOther && catalogue.some(({ path }) => path.join(' ') === corrected.join(' '));
   return corrected.length === bare.length || leads ? [corrected.join(' ')] : [];
 }
 

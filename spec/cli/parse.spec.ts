@@ -8,6 +8,11 @@ t.test('CLI-2 · what is wrong with the words is named with what was probably me
     ['webhok lst', /unknown command "webhok lst"; did you mean "webhook list"\?/, /agent help/],
     ['subscribe x', /did you mean "webhook subscribe"\?/, /agent help/],
     ['logs', /did you mean "gateway logs" or "mcp logs"\?/, /agent help/],
+    [
+      'events retry latest',
+      /unknown command "events retry latest"; "agent events" knows list, show, replay$/,
+      /agent help/,
+    ],
     ['list mcp', /unknown command "list mcp"; did you mean "mcp list"\?$/, /agent help/],
     ['list webhooks', /did you mean "webhook list"\?$/, /agent help/],
     ['logs mcp', /did you mean "mcp logs"\?$/, /agent help/],
